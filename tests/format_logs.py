@@ -98,9 +98,9 @@ def numbered(name: str, number: Any) -> Turns:
 
 def dumped(form: Any, said: Conversation) -> dict[str, Any]:
     """A request of a format; that of Bedrock, which is only read, is made of one to Anthropic."""
-    if hasattr(form, "dump"):
+    if form.dump:
         return dict(form.dump(said))
-    body = named("anthropic").dump(said)  # type: ignore[attr-defined]
+    body = named("anthropic").dump(said)
     turns = [{**turn, "content": list(map(_of_converse, _listed(turn["content"])))} for turn in body["messages"]]
     tools = [
         {"toolSpec": {"name": each["name"], "inputSchema": {"json": each.get("input_schema", {})}}}

@@ -26,3 +26,12 @@ def comparable(out) -> dict[str, bytes | None]:
     run = json.loads(files["run.json"])
     assert run.pop("seconds") >= 0
     return {**files, "run.json": json.dumps(run).encode()}
+
+
+def put(name, *lines):
+    path = Path(name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(
+        b"".join((line if isinstance(line, bytes) else json.dumps(line).encode()) + b"\n" for line in lines)
+    )
+    return name

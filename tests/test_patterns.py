@@ -64,10 +64,7 @@ RUNNING = {
     ("chatsquash.redact.shapes", "f\"{pivot}(?:{'|'.join(groups) or '(?!)'})\".encode()"): [
         ("finditer", pattern) for pattern, _ in (SECRETS._words._at_once, *SECRETS._words._pivots)
     ],
-    (
-        "chatsquash.redact.secrets",
-        "('|'.join(map(re.escape, sorted(self._before_runs, reverse=True))) or '(?!)').encode()",
-    ): [("finditer", SECRETS._telling)],
+    ("chatsquash.redact.secrets", "('|'.join(map(re.escape, sorted(self._before_runs, reverse=True))) or '(?!)').encode()"): [("finditer", SECRETS._telling)],
     ("chatsquash.redact.shapes", "'|'.join(map(re.escape, sorted(anywhere, reverse=True))) or '(?!)'"): [("finditer", SECRETS._shapes._within)],
     ("chatsquash.redact.userinfo", "re.compile"): [
         ("finditer", re.compile(userinfo._USERINFO)),

@@ -61,3 +61,7 @@ def found(row: Row) -> list[tuple[str, str, int | None]]:
 
 def names(rows: list[Row]) -> list[str]:
     return [f"{row.code}: {row.sentence}" for row in rows]
+
+
+def part(text):
+    return {"type": "text", "text": text}

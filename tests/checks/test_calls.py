@@ -45,12 +45,7 @@ ROWS = [
         talk(*answered(call("a")), *answered(call("a")), assistant()),
         "warning 2",
     ),
-    Row(
-        "tool-call-id",
-        "an id that is used twice in one message is found",
-        talk(*answered(call({"n": [1]}), call({"n": [1]})), assistant()),
-        "warning 0",
-    ),
+    Row("tool-call-id", "an id that is used twice in one message is found", talk(*answered(call({"n": [1]}), call({"n": [1]})), assistant()), "warning 0"),
     Row("undeclared-tool", "a tool that is defined is fine", GOOD),
     Row(
         "undeclared-tool",
@@ -69,12 +64,7 @@ ROWS = [
     Row("legacy-function-call", "null counts as absent", talk(assistant(function_call=None))),
     Row("legacy-function-call", "an empty object is no call", talk(assistant(function_call={}))),
     Row("legacy-function-call", "only assistants are looked at", talk({**user(), "function_call": {}})),
-    Row(
-        "legacy-function-call",
-        "the legacy form is found",
-        talk(user(), assistant(None, function_call={"name": "grep", "arguments": "{}"})),
-        "error 1",
-    ),
+    Row("legacy-function-call", "the legacy form is found", talk(user(), assistant(None, function_call={"name": "grep", "arguments": "{}"})), "error 1"),
 ]  # fmt: skip
 
 

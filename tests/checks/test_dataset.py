@@ -11,12 +11,7 @@ ROWS = [
         "goes on from a\\n.jsonl: --sessions-by chain makes one session of both",
     ),
     (dataset.split_leak("validation", "train", "a\n.jsonl"), "split-leak", "warning", "in validation, but begins as a\\n.jsonl in train"),
-    (
-        dataset.source_without_tools("goose", 1_200),
-        "source-without-tools",
-        "info",
-        "1,200 records of goose without tools, since its files hold no definitions",
-    ),
+    (dataset.source_without_tools("goose", 1_200), "source-without-tools", "info", "1,200 records of goose without tools, since its files hold no definitions"),
     (
         dataset.split_share("validation", 0.05, 10, 691, (240, "train", "a\n.jsonl")),
         "split-share",

@@ -59,18 +59,8 @@ ROWS = [
     Row("tool-name", "a number is none", defined(tool(5)), "error"),
     Row("tool-name", "null is none", defined(tool(None)), "error"),
     Row("tool-name", "a custom tool without a name is found", defined({"type": "custom", "custom": {"description": "d"}}), "error"),
-    Row(
-        "tool-name",
-        "a function that is none has no name",
-        defined({"type": "function", "description": "d", "parameters": EMPTY, "function": None}),
-        "error",
-    ),
-    Row(
-        "tool-name",
-        "what is named like a hosted tool and more is none",
-        defined({"googleSearch": {}, "description": "d", "parameters": EMPTY}),
-        "error",
-    ),
+    Row("tool-name", "a function that is none has no name", defined({"type": "function", "description": "d", "parameters": EMPTY, "function": None}), "error"),
+    Row("tool-name", "what is named like a hosted tool and more is none", defined({"googleSearch": {}, "description": "d", "parameters": EMPTY}), "error"),
     Row(
         "tool-name",
         "a type that is no text is not that of a hosted tool",

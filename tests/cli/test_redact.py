@@ -18,6 +18,7 @@ from chatsquash.redact import requests
 from chatsquash.redact.redactor import Redactor
 from chatsquash.results.redact.redact import Watch, redact
 from tests.conftest import cases, examples, tree
+from tests.outputs import put
 
 TOKEN = "ghp_Zq7Vn2Lk9Xw4Rt8Bm3Hc6Yd1Pf5Js0GuAe7T"
 PLACE = re.compile(r"<[A-Z_]+_[0-9a-f]{10}>")
@@ -25,15 +26,6 @@ MAIL = "jane.doe@corp.com"
 HOME = "/home/anatolia/project"
 ALL = "secrets,paths,emails"
 pytestmark = pytest.mark.usefixtures("here")
-
-
-def put(name, *lines):
-    path = Path(name)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(
-        b"".join((line if isinstance(line, bytes) else json.dumps(line).encode()) + b"\n" for line in lines)
-    )
-    return name
 
 
 def lines(name):

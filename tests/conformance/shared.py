@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 
 import pytest
@@ -51,3 +52,9 @@ def forced(value):
     if isinstance(value, Iterable) and not isinstance(value, str | bytes):
         return [forced(member) for member in value]
     return value
+
+
+def events(text):
+    """The parsed data of server-sent events, the last one aside."""
+    data = [line.removeprefix("data:").strip() for line in text.splitlines() if line.startswith("data:")]
+    return [json.loads(each) for each in data if each != "[DONE]"]

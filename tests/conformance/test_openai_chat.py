@@ -9,17 +9,12 @@ from pydantic import TypeAdapter
 
 from chatsquash.formats import view
 from chatsquash.formats.providers.openai_chat import START, assemble, load, reply
+from tests.conformance.shared import events
 from tests.conftest import needs_real_exchanges, real_exchanges
 
 LOGS = real_exchanges("openai_chat/*.jsonl")
 SPELLINGS = ("reasoning_content", "reasoning")
 MESSAGES = TypeAdapter(list[ChatCompletionMessageParam])
-
-
-def events(text):
-    """The parsed data of server-sent events, the last one aside."""
-    data = [line.removeprefix("data:").strip() for line in text.splitlines() if line.startswith("data:")]
-    return [json.loads(each) for each in data if each != "[DONE]"]
 
 
 def read(response):

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from chatsquash.formats import PLAIN_RANK, formats, recognise, recognise_file
+from tests.conformance.shared import events
 from tests.conftest import needs_real_exchanges, real_exchanges
 
 LOGS = real_exchanges()
@@ -20,11 +21,6 @@ def parsed(path):
         response = entry["response"]
         raw = response.get("body_raw") if isinstance(response, dict) else None
         yield entry["request"], response, events(raw) if raw is not None else None
-
-
-def events(text):
-    data = [line.removeprefix("data:").strip() for line in text.splitlines() if line.startswith("data:")]
-    return [json.loads(each) for each in data if each != "[DONE]"]
 
 
 def test_the_exchanges_are_those_that_were_counted():

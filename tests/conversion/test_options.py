@@ -78,14 +78,8 @@ WRONG = [
     ({"seed": 1}, "seed=1 has no effect without split: add it, as in split='train=0.98,validation=0.02'"),
     ({"split": "train"}, "split='train': '' is no share between 0 and 1; write them as train=0.98,validation=0.02"),
     ({"metadata": True, "preset": "openai"}, "metadata=True: the services of preset='openai' refuse members that they do not know"),
-    (
-        {"loss": "training", "preset": "openai"},
-        "loss='training': the services of preset='openai' refuse this member; loss='weight' gives the one they know",
-    ),
-    (
-        {"loss": "loss", "preset": "mistral"},
-        "loss='loss': the services of preset='mistral' refuse this member; loss='weight' gives the one they know",
-    ),
+    ({"loss": "training", "preset": "openai"}, "loss='training': the services of preset='openai' refuse this member; loss='weight' gives the one they know"),
+    ({"loss": "loss", "preset": "mistral"}, "loss='loss': the services of preset='mistral' refuse this member; loss='weight' gives the one they know"),
     ({"loss": "labels"}, "loss 'labels': not known; known are none, weight, training, loss"),
     ({"loss": "weight", "restored_loss": 2}, "restored_loss 2: at most 1, for yes"),
 ]  # fmt: skip

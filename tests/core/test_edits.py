@@ -110,4 +110,4 @@ def test_edits_that_are_the_difference_already_stay_as_the_whole_comparison_make
     ("nothing", (), 0),
 )
 def test_an_entry_knows_how_much_of_the_beginning_it_kept(edits, kept):
-    assert Entry(1, None, None, [], edits, [], Response()).kept == kept
+    assert Entry(1, None, None, [], edits, [], Response()).shared_prefix == kept

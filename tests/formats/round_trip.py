@@ -131,7 +131,7 @@ def is_worse(found: str, expected: str) -> bool:
 
 def declared(kind: str, name: str) -> str:
     """The same as the format itself says."""
-    form = conversations.module(name)
+    form = conversations.named(name)
     return LOST if kind in _listed(form.LOSES) else MARKS if kind in _listed(form.BLURS) else SAME
 
 

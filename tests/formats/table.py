@@ -138,3 +138,11 @@ def has_private(value: Any) -> bool:
 def is_marked(value: Any) -> bool:
     """Whether what stands under ``_x`` in messages is a turn, which such a member of a log is not."""
     return all(PRIVATE not in message or type(message[PRIVATE]) is Turn for message in value)
+
+
+def words(conversations):
+    return [[message["content"] for message in each.messages] for each in conversations]
+
+
+def links(conversations):
+    return [(each.origin.id, each.origin.kind, each.origin.parent) for each in conversations]

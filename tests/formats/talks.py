@@ -128,14 +128,8 @@ _FOUND = [{"type": "web_search_result", "url": "https://example.com", "title": "
 _LOST = {"type": "web_search_tool_result_error", "error_code": "unavailable"}
 _SEARCH = '{"type":"search","query":"weather"}'
 HOSTED: list[tuple[HostedCall, HostedResult | None]] = [
-    (
-        HostedCall("srvtoolu_1", "web_search", '{"query":"weather"}', "anthropic"),
-        HostedResult("srvtoolu_1", "web_search", _FOUND, provider="anthropic"),
-    ),
-    (
-        HostedCall("srvtoolu_2", "web_search", '{"query":"weather"}', "anthropic"),
-        HostedResult("srvtoolu_2", "web_search", _LOST, "failed", "anthropic"),
-    ),
+    (HostedCall("srvtoolu_1", "web_search", '{"query":"weather"}', "anthropic"), HostedResult("srvtoolu_1", "web_search", _FOUND, provider="anthropic")),
+    (HostedCall("srvtoolu_2", "web_search", '{"query":"weather"}', "anthropic"), HostedResult("srvtoolu_2", "web_search", _LOST, "failed", "anthropic")),
     (HostedCall("srvtoolu_3", "web_search", '{"query":"weather"}', "anthropic"), None),
     (HostedCall("ws_1", "web_search", _SEARCH, "openai"), None),
     (

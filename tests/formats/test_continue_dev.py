@@ -1,6 +1,7 @@
 """Continue: what was seen before and behind a summary, and what stands twice in a file."""
 
 from chatsquash.formats.agents import continue_dev
+from tests.formats.table import links, words
 
 ASKED = {"message": {"role": "user", "content": "What is here?"}, "contextItems": []}
 CALL = {"id": "c", "type": "function", "function": {"name": "ls", "arguments": "{}"}}
@@ -12,14 +13,6 @@ def item(role, content, **more):
 
 def read(*items):
     return continue_dev.conversations([{"sessionId": "s", "title": "t", "history": list(items)}])
-
-
-def words(conversations):
-    return [[message["content"] for message in each.messages] for each in conversations]
-
-
-def links(conversations):
-    return [(each.origin.id, each.origin.kind, each.origin.parent) for each in conversations]
 
 
 def test_a_summary_of_the_editor_stands_behind_what_it_replaces():

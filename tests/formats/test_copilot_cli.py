@@ -1,6 +1,7 @@
 """Copilot CLI: what events tell more than once, in pieces, or of others."""
 
 from chatsquash.formats.agents import copilot_cli
+from tests.formats.table import words
 
 BEGIN = {"type": "session.start", "data": {"sessionId": "s", "producer": "copilot-agent", "version": 1}}
 
@@ -16,10 +17,6 @@ def said(text, *calls, **more):
 
 def gave(call, text):
     return event("tool.execution_complete", toolCallId=call, success=True, result={"content": text})
-
-
-def words(conversations):
-    return [[message["content"] for message in each.messages] for each in conversations]
 
 
 def test_pieces_of_an_answer_are_one_message_whatever_came_between_them():

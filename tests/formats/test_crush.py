@@ -14,7 +14,7 @@ from chatsquash.formats.providers.openai_chat.read import turns_of
 from tests import golden
 from tests.conftest import cases
 from tests.formats.odd import VALUES
-from tests.formats.test_opencode import places
+from tests.formats.test_opencode import places, words
 
 SESSIONS = ["id", "parent_session_id", "title", "message_count", "created_at"]
 HELD = {"sessions": SESSIONS, "messages": ["id", "session_id", "role", "parts", "created_at"]}
@@ -31,10 +31,6 @@ def part(of, **data):
 def told(*messages, **header):
     rows = {"sessions": [{"id": "s", "created_at": 1, "updated_at": 2, **header}], "messages": list(messages)}
     return crush.conversations(crush.from_rows(rows))
-
-
-def words(conversation):
-    return [message["content"] for message in conversation.messages]
 
 
 def test_which_tables_are_read():

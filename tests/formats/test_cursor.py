@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from chatsquash import Options
 from chatsquash.formats import documents
-from chatsquash.formats.agents import crush, cursor, goose, hermes, opencode
+from chatsquash.formats.agents import cursor
 from chatsquash.formats.agents.cursor.store import root
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.databases import Database, recognise_database
@@ -20,11 +20,13 @@ from chatsquash.formats.providers.openai_chat.read import turns_of
 from tests import golden
 from tests.conftest import cases
 from tests.formats.odd import VALUES
+from tests.formats.table import words
 
 IDE = {"cursorDiskKV": ["key", "value"], "ItemTable": ["key", "value"]}
 CLI = {"blobs": ["id", "data"], "meta": ["key", "value"]}
 SECRET = "a2V5IG9mIGJsb2Jz"
-OTHERS = (crush, goose, hermes, opencode)
+CURSOR = documents.named("cursor")
+OTHERS = tuple(map(documents.named, ("crush", "goose", "hermes", "opencode")))
 
 
 # Rows
@@ -92,10 +94,6 @@ def said(role, text, **more):
     return {"role": role, "content": [{"type": "text", "text": text}], **more}
 
 
-def words(conversations):
-    return [[message["content"] for message in each.messages] for each in conversations]
-
-
 # Databases
 
 
@@ -138,9 +136,9 @@ def test_a_real_database_gives_the_same(tmp_path):
             made.execute("INSERT INTO cursorDiskKV VALUES (?, CAST(? AS BLOB))", (row["key"], row["value"]))
         made.commit()
     with closing(Database(Options(), data=(tmp_path / "state.vscdb").read_bytes())) as opened:
-        module, found = recognise_database(opened, iter([*OTHERS, cursor]))
+        form, found = recognise_database(opened, [*OTHERS, CURSOR])
         told = [found.objects(family) for family in found.families()]
-    assert module is cursor
+    assert form is CURSOR
     assert [words(cursor.conversations(each)) for each in told] == [[["hi"]], []]
 
 
@@ -363,7 +361,7 @@ def read(log):
     if not data.startswith(b"SQLite"):
         return [[json.loads(line) for line in data.splitlines()]]
     with closing(Database(Options(), data=data)) as opened:
-        found = recognise_database(opened, iter([cursor]))
+        found = recognise_database(opened, [CURSOR])
         return [objects for family in found[1].families() if (objects := found[1].objects(family))]
 
 

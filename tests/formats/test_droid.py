@@ -3,6 +3,7 @@
 import time
 
 from chatsquash.formats.agents import droid
+from tests.formats.table import words
 
 BEGIN = {"type": "session_start", "id": "s", "title": "t", "owner": "o", "version": 2}
 
@@ -10,10 +11,6 @@ BEGIN = {"type": "session_start", "id": "s", "title": "t", "owner": "o", "versio
 def said(name, parent, role, text):
     content = [{"type": "text", "text": text}]
     return {"type": "message", "id": name, "parentId": parent, "message": {"role": role, "content": content}}
-
-
-def words(conversations):
-    return [[message["content"] for message in each.messages] for each in conversations]
 
 
 TALK = [said("1", None, "user", "a"), said("2", "1", "assistant", "b")]

@@ -12,6 +12,7 @@ from chatsquash.formats import documents
 from chatsquash.formats.agents import hermes
 from chatsquash.formats.base import TurnError
 from tests.formats.odd import VALUES
+from tests.formats.table import links, words
 
 REVIEW = "Review the conversation above and consider saving to memory what lasts."
 
@@ -32,14 +33,6 @@ def model(text, *calls, **more):
 
 def gave(call, text):
     return {"role": "tool", "tool_call_id": call, "content": text}
-
-
-def words(conversations):
-    return [[message["content"] for message in each.messages] for each in conversations]
-
-
-def links(conversations):
-    return [(each.origin.id, each.origin.kind, each.origin.parent) for each in conversations]
 
 
 # Reviews

@@ -3,6 +3,7 @@
 import time
 
 from chatsquash.formats.agents import inspect_ai
+from tests.formats.table import words
 
 
 def message(role, name):
@@ -17,10 +18,6 @@ def event(answer, *asked):
 def read(*events):
     sample = {"id": "1", "epoch": 1, "messages": [message("user", "q"), message("assistant", "a")], "events": [*events]}
     return inspect_ai.conversations([{"version": 2, "status": "success", "eval": {}, "samples": [sample]}])
-
-
-def words(conversations):
-    return [[message["content"] for message in each.messages] for each in conversations]
 
 
 def test_sub_agents_that_ran_at_once_are_a_conversation_each():

@@ -28,6 +28,7 @@ from tests.conftest import examples
 from tests.formats.kinds import ODD
 from tests.formats.odd import CONVERSATIONS, links
 from tests.formats.table import has_private, is_marked, outcome, rows, spelled
+from tests.translate.through import inside
 
 EXCHANGES = list(formats())
 WRITTEN = [name for name in documents.names() if name in conversations.writable()]
@@ -54,12 +55,6 @@ def pieces(name, kind):
         max_leaves=8,
     )
     return whole, values | st.sampled_from(parts)
-
-
-def inside(value):
-    """A value and all that is in it."""
-    held = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return [value, *(part for each in held for part in inside(each))]
 
 
 @st.composite
@@ -117,7 +112,7 @@ def well_made(turns):
         assert all(isinstance(at(call, "function", "arguments"), str | None) for call in made)
 
 
-@pytest.mark.parametrize("name", [name for name in EXCHANGES if hasattr(named(name), "dump")])
+@pytest.mark.parametrize("name", [name for name in EXCHANGES if named(name).dump])
 @given(data=st.data())
 def test_what_was_read_of_a_format_and_written_is_held_by_it(name, data):
     body = {named(name).TURNS: data.draw(odd(name, "turns"))}
@@ -193,7 +188,7 @@ def read(name, document):
 @pytest.mark.parametrize("name", conversations.writable())
 @given(conversation=ODD | CONVERSATIONS)
 def test_any_conversation_is_written_and_what_was_written_is_held_whole(name, conversation):
-    form = conversations.module(name)
+    form = conversations.named(name)
     before = repr(conversation)
     try:
         document = form.dump(conversation)
@@ -233,7 +228,7 @@ def nameless(messages):
 def test_no_mark_of_ours_is_written_where_none_is_needed(name, conversation):
     """It tells that a prompt was given as instructions, or that a text says what the format has no member for."""
     try:
-        document = conversations.module(name).dump(conversation)
+        document = conversations.named(name).dump(conversation)
     except TurnError:
         return
     bare = without_marks(document)

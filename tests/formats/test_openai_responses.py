@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from chatsquash.core.blocks import Call, Media, Reasoning, Result, Text, Turn
 from chatsquash.core.model import Conversation
-from chatsquash.formats import bodies, documents, view
+from chatsquash.formats import bodies, documents, named, view
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.providers import openai_responses as responses
 from chatsquash.formats.providers.openai_chat.read import turns_of
@@ -23,7 +23,10 @@ SAID = {"role": "assistant", "content": "a"}
 @each("turns", "openai_responses")
 def test_another_role_closes_what_the_assistant_said(name, given, expected):
     if "refused" not in expected:
-        assert bare(bodies.load(responses, {"input": [*given, USER]}).messages) == [*expected["messages"], USER]
+        assert bare(bodies.load(named("openai_responses"), {"input": [*given, USER]}).messages) == [
+            *expected["messages"],
+            USER,
+        ]
 
 
 def test_a_state_tells_one_from_true():
@@ -45,8 +48,8 @@ def test_the_state_of_a_turn_can_be_gone_on_from_twice():
 
 @given(ODD)
 def test_neighbours_of_the_assistant_are_one_turn_and_links_stay(conversation):
-    back = bodies.load(responses, responses.dump(conversation)).turns
-    held = bodies.load(openai_chat, openai_chat.dump(conversation)).turns
+    back = bodies.load(named("openai_responses"), responses.dump(conversation)).turns
+    held = bodies.load(named("openai_chat"), openai_chat.dump(conversation)).turns
     assert called(back) == called(held)
     assert not any(turn.role == "assistant" == after.role for turn, after in pairwise(back))
 
@@ -84,7 +87,7 @@ UNHELD = [
 
 @pytest.mark.parametrize("content, turn", UNHELD, ids=str)
 def test_what_the_service_takes_no_more_is_read_and_told_as_lost(content, turn):
-    held = bodies.load(responses, {"input": [{"role": "user", "content": content}, USER]})
+    held = bodies.load(named("openai_responses"), {"input": [{"role": "user", "content": content}, USER]})
     assert turns_of(held)[0] == turn
     assert responses.dump(held) == {"input": [USER]}
     assert conversations.losses(held, "openai_responses") == ["turns[0]"]
@@ -110,4 +113,4 @@ ITEMS = [
 def test_codex_reads_usual_items_at_once_as_they_are_read_one_by_one(items):
     lines = [{"type": "response_item", "payload": item} for item in [*items, USER | {"type": "message"}]]
     (found,) = documents.named("codex").conversations([{"type": "session_meta", "payload": {}}, *lines])
-    assert turns_of(found) == bodies.load(responses, {"input": [*items, USER]}).turns
+    assert turns_of(found) == bodies.load(named("openai_responses"), {"input": [*items, USER]}).turns

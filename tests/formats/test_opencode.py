@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsquash import Options, convert_session
-from chatsquash.formats.agents import crush, goose, opencode
+from chatsquash.formats import documents
+from chatsquash.formats.agents import opencode
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.databases import Database, recognise_database
 from chatsquash.formats.documents import recognise
@@ -28,7 +29,7 @@ LOGS = [log for case in CASES for log in golden.logs(case) if "storage" not in l
 def from_database(data):
     """All sessions in the bytes of a database."""
     with closing(Database(Options(), data=data)) as opened:
-        _, found = recognise_database(opened, iter([crush, goose, opencode]))
+        _, found = recognise_database(opened, map(documents.named, ("crush", "goose", "opencode")))
         return [each for family in found.families() for each in found.objects(family)]
 
 

@@ -126,7 +126,7 @@ def test_a_log_that_grows_after_requests_that_share_nothing_adds_what_is_new():
     effort = Effort()
     found, _ = read(data, effort)
     assert effort.whole > 3, "lines are not compared after such requests"
-    assert [entry.kept for entry in found[5:]] == [1, 2, 3, 4, 5, 6, 7]
+    assert [entry.shared_prefix for entry in found[5:]] == [1, 2, 3, 4, 5, 6, 7]
     assert all(a is b for before, after in pairwise(found[4:]) for a, b in zip(before.messages, after.messages))
 
 
@@ -176,7 +176,7 @@ def test_a_log_that_only_grows_is_parsed_once():
         # What is split without being parsed: the rest of each line, and the first line's snapshot.
         assert effort.skipped <= 1.3 * needed + 60 * 400
         assert (effort.alone, effort.grown, effort.patched, effort.whole, effort.refused) == (1, 59, 0, 0, 0)
-        assert [entry.kept for entry in found[1:]] == [len(entry.messages) for entry in found[:-1]]
+        assert [entry.shared_prefix for entry in found[1:]] == [len(entry.messages) for entry in found[:-1]]
         assert all(entry.tools is found[0].tools for entry in found)
 
 

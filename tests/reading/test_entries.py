@@ -4,6 +4,7 @@ import io
 import json
 import math
 from collections import Counter
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 from unittest import mock
@@ -18,7 +19,6 @@ from chatsquash.formats import formats, view
 from chatsquash.formats.base import TurnError
 from chatsquash.reading import deltas, envelopes
 from chatsquash.reading.deltas import Effort
-from chatsquash.reading.envelopes import http_pairs
 from chatsquash.reading.evidence import Shape, look
 from tests import format_logs
 from tests.conftest import examples, often
@@ -137,7 +137,8 @@ def test_replaying_the_edits_is_loading_every_line_alone(name):
     assert all(paths[path] >= often(51) for path in PATHS), paths
 
 
-WRAPS = {"plain": (format_logs.plain, envelopes.PLAIN), "HTTP pairs": (format_logs.http, http_pairs)}
+(HTTP_PAIRS,) = (each for each in envelopes.envelopes() if each.NAME == "HTTP pairs")
+WRAPS = {"plain": (format_logs.plain, envelopes.PLAIN), "HTTP pairs": (format_logs.http, HTTP_PAIRS)}
 
 
 @pytest.mark.parametrize("wrap", WRAPS)
@@ -146,7 +147,9 @@ def test_a_log_that_only_grows_is_parsed_once_and_its_turns_are_loaded_once(name
     write, envelope = WRAPS[wrap]
     data, needed = format_logs.growing(name, 40, write)
     form, effort = formats()[name], Effort()
-    with mock.patch.object(form, "load", wraps=form.load) as load:
+    load = mock.Mock(wraps=form.load)
+    counting = replace(form, load=load)
+    with mock.patch("chatsquash.reading.entries.named", return_value=counting):
         found, _ = read(data, Shape.of(name, envelope), effort)
     request = json.loads(data.split(b"\n")[-2])["request"]
     turns = len(request.get("body", request)[form.TURNS])
@@ -154,4 +157,4 @@ def test_a_log_that_only_grows_is_parsed_once_and_its_turns_are_loaded_once(name
     assert (effort.alone, effort.grown, effort.patched, effort.whole, effort.refused) == (1, 39, 0, 0, 0)
     assert load.call_count == (turns if name in LOADED else 0)
     assert all(entry.tools is found[0].tools for entry in found)
-    assert all(entry.kept == len(before.messages) for before, entry in pairwise(found))
+    assert all(entry.shared_prefix == len(before.messages) for before, entry in pairwise(found))

@@ -153,7 +153,7 @@ CHAIN = [
 def test_a_chain_is_the_whole_conversation():
     found, session = read(log(*CHAIN))
     assert [texts(entry) for entry in held_to_the_law(found)] == [["a"], ["a", "b", "c"], ["a", "b", "c", "d", "e"]]
-    assert [entry.kept for entry in found] == [0, 1, 3]
+    assert [entry.shared_prefix for entry in found] == [0, 1, 3]
     assert missing(session) == []
 
 

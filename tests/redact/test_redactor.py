@@ -61,11 +61,7 @@ UPPER_PLACE = Placeholders(KEY).of(Hit(0, 0, "AWS_ACCESS_KEY_ID", "aws", UPPER))
     ("a script that is called data", {"filename": "x", "data": f"run {SECRET}"}, {"filename": "x", "data": f"run {PLACE}"}),
     ("a file in base64", {"media_type": "a/b", "data": SECRET}, {"media_type": "a/b", "data": SECRET}),
     ("what has the form of a placeholder and is a secret", f"<{UPPER}_0123456789>", f"<{UPPER_PLACE}_0123456789>"),
-    (
-        "inlined calls",
-        f"<tool_call>[1]</tool_call>{SECRET}<tool_call>{{}}</tool_call>",
-        f"<tool_call>[1]</tool_call>{PLACE}<tool_call>{{}}</tool_call>",
-    ),
+    ("inlined calls", f"<tool_call>[1]</tool_call>{SECRET}<tool_call>{{}}</tool_call>", f"<tool_call>[1]</tool_call>{PLACE}<tool_call>{{}}</tool_call>"),
     ("JSON that is none for us", f'{{"a": 1e999, "k": "{SECRET}", "pin": 1234567}}', None),
     ("the id of a call", {"id": SECRET, "function": {"name": "f"}}, {"id": SECRET, "function": {"name": "f"}}),
     ("an id in arguments", {"arguments": {"id": SECRET}}, {"arguments": {"id": PLACE}}),

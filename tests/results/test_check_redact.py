@@ -11,6 +11,7 @@ from chatsquash.redact import requests
 from chatsquash.redact.redactor import Redactor
 from tests.checks.rows import tool
 from tests.conftest import cases
+from tests.outputs import put
 
 TOKEN = "ghp_Zq7Vn2Lk9Xw4Rt8Bm3Hc6Yd1Pf5Js0GuAe7T"
 HOME = "/home/anatolia/project"
@@ -26,15 +27,6 @@ def record(*texts, **fields):
         "tools": TOOLS,
         **fields,
     }
-
-
-def put(name, *lines):
-    path = Path(name)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(
-        b"".join((line if isinstance(line, bytes) else json.dumps(line).encode()) + b"\n" for line in lines)
-    )
-    return name
 
 
 def told(ended):

@@ -23,8 +23,7 @@ SETS: dict[str, str] = {
     "restore-reasoning": "--restore reasoning --loss weight",
     "restore-results": "--restore results --trace-replies",
     "redact": "--redact secrets,phones,ips,paths,emails --phone-region DE",
-    "redact-names": "--redact names:names.txt,secrets --redact-pattern ticket=[A-Z]{2,5}-[0-9]+ --deny deny.txt "
-    "--allow allow.txt --write-known known.txt",
+    "redact-names": "--redact names:names.txt,secrets --redact-pattern ticket=[A-Z]{2,5}-[0-9]+ --deny deny.txt --allow allow.txt --write-known known.txt",
     "redact-kingfisher": "--redact secrets+kingfisher",
     "no-anonymize": "--no-anonymize",
     "chain": "--sessions-by chain --conversations all",
@@ -53,8 +52,7 @@ SETS: dict[str, str] = {
     "abort": "--on-invalid abort",
     "strict": "--strict",
     "without-goose": "--no-cleanup-goose --cleanup claude-code",
-    "modifiers": "--merge-consecutive --split-parallel --split-text-and-calls --system drop --tools used "
-    "--tool-ids short9 --enums text --bridge-results join",
+    "modifiers": "--merge-consecutive --split-parallel --split-text-and-calls --system drop --tools used --tool-ids short9 --enums text --bridge-results join",
     "drop-text": "--drop-text-beside-calls --tools last",
     "one-file": "--single-file",
     "scenarios": "--group-by scenario",
@@ -71,7 +69,7 @@ SETS: dict[str, str] = {
     "drop-errors": "--drop errors --fail-on warning --only-model *gpt*",
     "fail-on": "--fail-on error --drop no-tools",
     "as-openai": "--from openai_chat",
-}
+}  # fmt: skip
 """Words divided by blanks; one worker unless a set says otherwise."""
 QUICK = ("default", "hf-parquet", "all", "restore", "redact", "chain", "join", "pairs", "samples-reply", "near")
 GOLDEN_ONLY = (

@@ -73,8 +73,8 @@ convert(sys.argv[1], sys.argv[2], Options(anonymize=False, redact="none"))
 """
 READ = """
 import sys
-from chatsquash.sources.open import opened
-with opened(sys.argv[1]) as file:
+from chatsquash.sources.open import open_file
+with open_file(sys.argv[1]) as file:
     while file.read(1 << 20):
         pass
 """

@@ -11,7 +11,7 @@ from chatsquash.core.edits import replay
 from chatsquash.session import cleaning
 from chatsquash.session.cleaning import clean
 from chatsquash.session.cleaning.system_prompts import SYSTEM_PROMPT
-from tests.checks.rows import assistant, call, result, user
+from tests.checks.rows import assistant, call, part, result, user
 from tests.conftest import cases
 from tests.session.streams import Cleaned, entry, stream, taken
 
@@ -19,10 +19,6 @@ INFO = "<info-msg>It is 10:00</info-msg>"
 GOOSE = "You are a general-purpose AI agent called goose, created by Block."
 IMAGE = {"type": "image_url", "image_url": {"url": "data:,"}}
 NEXT = assistant("next")
-
-
-def part(text):
-    return {"type": "text", "text": text}
 
 
 def system(content):

@@ -4,6 +4,7 @@ import io
 import json
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -493,7 +494,8 @@ def test_a_session_is_left_out_for_the_code_of_a_finding(lines, code):
     ("by nobody", [WHY]),
 )
 def test_a_session_is_left_out_for_its_reason_whatever_else_is_noted(monkeypatch, findings):
-    monkeypatch.setattr(presets.named("hf"), "shape", lambda *_: ShapeResult(None, findings, WHY))
+    refusing = replace(presets.named("hf"), shape=lambda *_: ShapeResult(None, findings, WHY))
+    monkeypatch.setattr(presets, "named", lambda _: refusing)
     outcome = converted([line(A)], HF)
     assert (outcome.record, outcome.left_out) == (None, WHY.code)
     assert outcome.account.counts == Account(left_out=1)

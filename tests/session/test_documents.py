@@ -183,12 +183,8 @@ def test_a_document_counts_as_one_line_whatever_its_layout(here):
         [portable(), [*portable(), {"role": "user", "content": 3}]],
         r"portable: conversation 2: \[4\] has a content that is a number, not text",
     ),
-    (
-        "two formats at once",
-        [*CLAUDE, claude(3, "user", "more"), {"$set": {"summary": "x"}}],
-        r"two formats at once: claude_code \(.*\) and gemini_cli \(.*\)",
-    ),
-)
+    ("two formats at once", [*CLAUDE, claude(3, "user", "more"), {"$set": {"summary": "x"}}], r"two formats at once: claude_code \(.*\) and gemini_cli \(.*\)"),
+)  # fmt: skip
 @pytest.mark.parametrize("suffix", ["json", "jsonl"])
 @pytest.mark.parametrize("sessions_by", [None, "file"])
 def test_a_broken_document_is_left_out_and_the_finding_says_where(here, values, expected, suffix, sessions_by):
@@ -542,14 +538,16 @@ MANY = {
 def parses(monkeypatch):
     """Counts how often the conversations of a document are made of its bytes, and how often its bytes are parsed."""
     counts = {"conversations": 0, "parsed": 0}
+    named, counting = documents.named, {}
     for name in MANY:
-        real = documents.named(name).conversations
+        real = named(name).conversations
 
         def counted(objects, real=real):
             counts["conversations"] += 1
             return real(objects)
 
-        monkeypatch.setattr(documents.named(name), "conversations", counted)
+        counting[name] = replace(named(name), conversations=counted)
+    monkeypatch.setattr(documents, "named", lambda name: counting.get(name) or named(name))
     parsed = contents.parse
 
     def counted_too(*given):

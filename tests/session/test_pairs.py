@@ -178,14 +178,11 @@ def test_of_the_codes_of_a_variable_those_that_are_looked_for_count(command, mon
 BESIDE = [
     (["check", "d.jsonl", "--show", "1", "--json", "--template", "t"], "--json has no effect with --show"),
     (["check", "d.jsonl", "--show", "1"], "--show prints a rendering, so it needs --template"),
-    (
-        ["stats", "d.jsonl", "--template", "t"],
-        "--template says what tokens are counted of; its folder has no tokenizer.json, so it needs --tokenizer",
-    ),
+    (["stats", "d.jsonl", "--template", "t"], "--template says what tokens are counted of; its folder has no tokenizer.json, so it needs --tokenizer"),
     (["check", "d.jsonl", "--render-time", "5"], "--render-time has no effect without --template: add it"),
     (["stats", "d.jsonl", "--render-memory", "5MB"], "--render-memory has no effect without --template: add it"),
     (["translate", "d.jsonl", "--to", "portable", "-o", "-", "--force"], "--force has no effect with --output -"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("arguments, told", BESIDE, ids=[" ".join(row[0]) for row in BESIDE])

@@ -121,11 +121,7 @@ def with_tools(*lists):
     ("wrapped and flat are the same tool", [[wrapped(GREP)], [GREP]], [GREP]),
     ("names in another case are others", [[tool("grep"), tool("Grep")]], [tool("grep"), tool("Grep")]),
     ("nameless tools are kept once", [[{"type": "web"}], [{"type": "web"}]], [{"type": "web"}]),
-    (
-        "nameless tools are told apart by their definition",
-        [[{"type": "web"}, {"type": "web", "uses": 1}]],
-        [{"type": "web"}, {"type": "web", "uses": 1}],
-    ),
+    ("nameless tools are told apart by their definition", [[{"type": "web"}, {"type": "web", "uses": 1}]], [{"type": "web"}, {"type": "web", "uses": 1}]),
     ("1, 1.0 and true are three definitions", [[{"n": 1}, {"n": 1.0}, {"n": True}, {"n": 1}]], [{"n": 1}, {"n": 1.0}, {"n": True}]),
     ("a name that is no string is none", [[{"name": 5}, {"name": 5, "x": 1}]], [{"name": 5}, {"name": 5, "x": 1}]),
     ("definitions that are no objects are nameless", [["grep", None, "grep", 5, [], None]], ["grep", None, 5, []]),

@@ -113,18 +113,8 @@ INLINED = {"role": "assistant", "content": '<tool_call>{"name": "grep", "argumen
         },
         [],
     ),
-    (
-        "text",
-        {
-            "messages": [
-                {"role": "system", "content": f"<tools>\n{json.dumps({'function': tool()})}\n</tools>"},
-                user(),
-                assistant(""),
-            ]
-        },
-        ["empty-reply"],
-    ),
-)
+    ("text", {"messages": [{"role": "system", "content": f"<tools>\n{json.dumps({'function': tool()})}\n</tools>"}, user(), assistant("")]}, ["empty-reply"]),
+)  # fmt: skip
 def test_check_finds_both_in_all_shapes(tmp_path, record, expected):
     write_log(tmp_path / "data.jsonl", record)
     assert [each.code for each in check(str(tmp_path / "data.jsonl")) if each.code in CODES] == expected

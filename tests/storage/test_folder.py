@@ -17,6 +17,7 @@ from chatsquash.core.errors import UsageError
 from chatsquash.dataset import jsonl as text
 from chatsquash.records.presets import names
 from tests.conftest import cases, log_line, tree, write_log
+from tests.outputs import manifest
 
 TOOLS = [{"type": "function", "function": {"name": "ls", "description": "Lists.", "parameters": {"type": "object"}}}]
 USAGE = {"usage": {"prompt_tokens": 90, "completion_tokens": 10}, "model": "gpt-5-mini"}
@@ -47,10 +48,6 @@ def logs(tmp_path, monkeypatch):
     write_log(tmp_path / "logs/z.jsonl", answered("question 0", reply="answer 0"))
     write_log(tmp_path / "logs/zz.jsonl", log_line("x", at=2), log_line("x", "y", at=1))
     return tmp_path / "logs"
-
-
-def manifest(out="out"):
-    return json.loads((Path(out) / "run.json").read_bytes())
 
 
 def records(out="out") -> list[dict]:

@@ -45,7 +45,7 @@ from tests.samples.table import agents
 
 EXCHANGES = ("gemini", "openai_responses", "anthropic", "ollama", "openai_chat")
 LOGGED_ONLY = ("bedrock",)
-READ_ONLY = tuple(name for name in documents.names() if not hasattr(documents.named(name), "dump"))
+READ_ONLY = tuple(name for name in documents.names() if not documents.named(name).dump)
 TEXT_ONLY = ("oumi_history",)
 WRITTEN = ("clippy", "model_messages", "oumi", "portable", "pydantic_ai", "vercel_ai")
 TOOL = {
@@ -118,7 +118,7 @@ def test_what_was_written_shows_its_format(name):
 def test_a_list_of_turns_is_a_body():
     for name in EXCHANGES:
         body = dump(TALK_WITHOUT_TOOLS, name)
-        turns = body[conversations.module(name).TURNS]
+        turns = body[conversations.named(name).TURNS]
         assert load(turns, name).turns[-1] == says(), name
 
 

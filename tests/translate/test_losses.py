@@ -263,7 +263,7 @@ TOOLS = st.fixed_dictionaries({
 @pytest.mark.parametrize("name", conversations.writable())
 @given(told=plain_ones() | CONVERSATIONS | ODD)
 def test_what_is_known_is_what_is_measured(name, told):
-    form = conversations.module(name)
+    form = conversations.named(name)
     try:
         document = form.dump(told)
     except TurnError:
@@ -283,7 +283,7 @@ USUAL = conversation(asks(), says(Reasoning("b"), "c", calling()), Turn("tool", 
 def test_of_a_plain_conversation_it_is_known(name):
     drops = name in {"anthropic", "openai_responses", "portable"}
     expected = (["turns[1].blocks[0]"] if drops else []) if name in HOLDING else None
-    assert plain.lost(USUAL, conversations.module(name)) == expected
+    assert plain.lost(USUAL, conversations.named(name)) == expected
 
 
 @pytest.mark.parametrize("more", [
@@ -292,4 +292,4 @@ def test_of_a_plain_conversation_it_is_known(name):
     says(""), Turn("user", (Text(""),)), says(Reasoning("a", "anthropic", "c2ln"), "b"), Turn("system", (Text("late"),)), Turn("assistant"),
 ])  # fmt: skip
 def test_of_any_other_it_is_not(more):
-    assert plain.lost(conversation(asks(), more), conversations.module("openai_chat")) is None
+    assert plain.lost(conversation(asks(), more), conversations.named("openai_chat")) is None

@@ -19,7 +19,7 @@ from tests.conftest import cases
 from tests.formats.kinds import KINDS, ODD, PDF, answers, asks, calling, conversation, gives, says, turn
 from tests.formats.odd import CONVERSATIONS
 
-SENT = tuple(name for name in names() if hasattr(named(name), "dump"))
+SENT = tuple(name for name in names() if named(name).dump)
 LEGAL = {
     "anthropic": r"[a-zA-Z0-9_-]{1,128}",
     "gemini": r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}",

@@ -29,21 +29,9 @@ def called(name, call_id, said="", **more):
     "held, expected",
     ("nothing is told", [Conversation([{"role": "user", "content": "hi"}], [])], [("main", None, "")]),
     ("one conversation", [told("a", said="xyx")], [("main", None, "xyx")]),
-    (
-        "a branch shares what came before it",
-        [told("a", said="bcd"), told("b", "branch", "a", said="bx")],
-        [("main", None, "bcd"), ("branch", "a", "x")],
-    ),
-    (
-        "the branch with more replies is the trunk",
-        [told("a", said="bx"), told("b", "branch", "a", said="bcd")],
-        [("branch", "b", "x"), ("main", None, "bcd")],
-    ),
-    (
-        "of equal ones the one that ends last is it",
-        [told("a", said="bc"), told("b", "branch", "a", said="bd")],
-        [("branch", "b", "c"), ("main", None, "bd")],
-    ),
+    ("a branch shares what came before it", [told("a", said="bcd"), told("b", "branch", "a", said="bx")], [("main", None, "bcd"), ("branch", "a", "x")]),
+    ("the branch with more replies is the trunk", [told("a", said="bx"), told("b", "branch", "a", said="bcd")], [("branch", "b", "x"), ("main", None, "bcd")]),
+    ("of equal ones the one that ends last is it", [told("a", said="bc"), told("b", "branch", "a", said="bd")], [("branch", "b", "c"), ("main", None, "bd")]),
     (
         "of those that end at once it is the first of the file",
         [told("a", said="bc"), told("b", "branch", "a", said="bc")],
@@ -54,11 +42,7 @@ def called(name, call_id, said="", **more):
         [told("a", said="abcdef"), told("b", "branch", "a", said="axy"), told("c", "branch", "b", said="axzz")],
         [("main", None, "abcdef"), ("branch", "c", "y"), ("branch", "a", "xzz")],
     ),
-    (
-        "a branch of the first prompt leaves the trunk",
-        [told("a", said="bc"), told("b", "branch", "a", said="x")],
-        [("main", None, "bc"), ("branch", "a", "x")],
-    ),
+    ("a branch of the first prompt leaves the trunk", [told("a", said="bc"), told("b", "branch", "a", said="x")], [("main", None, "bc"), ("branch", "a", "x")]),
     (
         "the trunk of what a compaction begins is compacted",
         [told("c", "compacted", "a", said="x"), told("a", said="ab"), told("d", "branch", "c", said="yz")],
@@ -91,7 +75,7 @@ def called(name, call_id, said="", **more):
         [told("a", "side", said="x"), told("b", "branch", "a", said="yz")],
         [("side", "b", "x"), ("side", None, "yz")],
     ),
-)
+)  # fmt: skip
 def test_kinds_parents_and_replies(held, expected):
     found = paths(held)
     names = {id(place): place.origin.id or place.number for place in found}
@@ -120,11 +104,7 @@ def test_replies_without_times_that_say_the_same_are_told_apart_by_their_order()
     ("of two chains the one with more replies", [told("a", said="abc"), told("b", said="d"), told("c", "compacted", "b", said="e")], [0]),
     ("of equal ones the later one", [told("a", said="ab"), told("b", said="cd")], [1]),
     ("never a sub-agent", [told("a", said="a"), told("b", "subagent", "a", said="bcd")], [0]),
-    (
-        "nor what a summary of a sub-agent begins",
-        [told("a", said="a"), told("b", "subagent", "a", said="b"), told("c", "compacted", "b", said="cdef")],
-        [0],
-    ),
+    ("nor what a summary of a sub-agent begins", [told("a", said="a"), told("b", "subagent", "a", said="b"), told("c", "compacted", "b", said="cdef")], [0]),
     ("nor a side request", [told("a", "side", said="a")], []),
     ("a summary of what another file holds", [told("a", "compacted", said="a")], [0]),
     ("summaries of each other", [told("a", "compacted", "b", said="a"), told("b", "compacted", "a", said="b")], []),

@@ -7,13 +7,10 @@ from typing import Any
 import pytest
 
 from chatsquash.trees.canonical import NOTHING, Canon
+from tests.checks.rows import part
 from tests.conftest import user
 
 REMINDER = "<system-reminder>Be brief.</system-reminder>"
-
-
-def part(text: str) -> dict[str, Any]:
-    return {"type": "text", "text": text}
 
 
 IMAGE = {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from functools import cache
-from types import NoneType
+from types import ModuleType, NoneType
 from typing import TYPE_CHECKING
 
 from chatsquash.checks.exchanges import bad_results
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @cache
 def rules() -> dict[str, Rule]:
     """Every rule by its code, in the order of the modules and of the functions in them."""
-    Room(sys.modules[__name__]).all()  # whose functions make themselves known
+    Room(ModuleType, sys.modules[__name__]).all()  # whose functions make themselves known
     return {rule.code: rule for rule in sorted(RULES, key=lambda rule: (rule.module, rule.place))}
 
 

@@ -75,11 +75,11 @@ class Redefined(Protocol):
     """Tools that a session defines more than once."""
 
     def definition(self, message: Message, call_id: str | bytes | None, name: str) -> Tool | None:
-        """The definition that held when a message made a call; ``None`` for a tool that has one only."""
+        """The definition in force when a message made a call; ``None`` for a tool with only one."""
 
 
 class View:
-    """A conversation and what several checks want to know of it, worked out once."""
+    """A conversation with values that several checks need, each computed once."""
 
     __slots__ = ("_known", "columns", "logged", "messages", "redefined", "tools")
 
@@ -96,13 +96,13 @@ class View:
         self.columns = columns(self.messages)
         """The record's messages by columns."""
         self.logged = logged
-        """Its messages before calls were inlined, where they are at hand."""
+        """Its messages before calls were inlined, if available."""
         self.redefined = redefined
-        """Its tools that were defined more than once, where that is known."""
+        """Its tools that were defined more than once, if known."""
         self._known: dict[Callable[[View], Any], Any] = {}
 
     def once(self, work: Callable[[View], T]) -> T:
-        """What ``work`` makes of this view, worked out at the first call only."""
+        """The result of ``work`` for this view, computed by the first call."""
         known = self._known
         if work not in known:
             known[work] = work(self)
@@ -185,7 +185,7 @@ class Calls(NamedTuple):
 
 
 class Columns(Struct, frozen=True, gc=False):
-    """What stands in the messages of a record."""
+    """The messages of a record by columns."""
 
     roles: list[str]
     kinds: set[type]

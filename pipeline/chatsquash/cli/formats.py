@@ -11,6 +11,7 @@ import click
 from chatsquash import formats as exchange_formats
 from chatsquash.core.text import aligned, shown
 from chatsquash.formats import documents
+from chatsquash.formats.base import Format
 from chatsquash.reading.envelopes import envelopes
 from chatsquash.translate import conversations
 
@@ -40,9 +41,9 @@ def document_formats() -> Iterator[KnownFormat]:
 
 
 def _describe(name: str) -> KnownFormat:
-    form = conversations.module(name)
-    streams = hasattr(form, "assemble")
-    what = " ".join((form.__doc__ or "").strip().partition("\n\n")[0].split()).removesuffix(".")
+    form = conversations.named(name)
+    streams = isinstance(form, Format)
+    what = " ".join(form.doc.strip().partition("\n\n")[0].split()).removesuffix(".")
     return KnownFormat(name, name in conversations.writable(), streams, documents.holds_tools(name), what)
 
 

@@ -153,7 +153,7 @@ class Entry(Struct, frozen=True, gc=False):  # a frozen dataclass takes ten time
     """Of a conversation in a document: what the file says of it."""
 
     @property
-    def kept(self) -> int:
+    def shared_prefix(self) -> int:
         """How many leading messages are the previous entry's."""
         if self.edits and isinstance(self.edits[0], KeptRun) and self.edits[0].start == 0:
             return self.edits[0].stop

@@ -1,16 +1,15 @@
-"""Discovery of the modules in a package by their names; a module is imported on first use."""
+"""Plug-ins: the modules of a folder, each as one value with defaults for what it leaves out, imported on demand."""
 
 from __future__ import annotations
 
 import importlib
 import os
 from collections.abc import Callable, Iterable
+from dataclasses import fields
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar, cast
-
-if TYPE_CHECKING:
-    from types import ModuleType
+from types import ModuleType
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 T = TypeVar("T")
 
@@ -34,30 +33,45 @@ def items(folders: Iterable[str]) -> list[Item]:
     return [item for item in known if Path(item.path).is_file()]
 
 
-class Room(Generic[T]):
-    """The modules of some packages; ``T`` is the protocol that each module implements.
+def declare(kind: type[T], module: ModuleType) -> T:
+    """Return the value that a module declares: its members by the names of the fields of ``kind``, a dataclass.
 
-    Folders that are appended to the ``__path__`` of a package are searched, too; nothing else is.
+    What the module leaves out has the default of its field; ``module`` and ``doc`` are its name and docstring.
+    """
+    members = {**vars(module), "module": module.__name__, "doc": module.__doc__ or ""}
+    declared: Any = kind
+    return cast("T", declared(**{each.name: members[each.name] for each in fields(declared) if each.name in members}))
+
+
+class Room(Generic[T]):
+    """The plug-ins in the folders of some packages, as values of the dataclass ``T``, or as modules.
+
+    A folder that is appended to the ``__path__`` of such a package is searched, too; nothing else is.
     """
 
-    def __init__(self, *packages: ModuleType, place: Callable[[Item], int | None] = lambda _: 0) -> None:
-        """``place``: the sort key that precedes the name; ``None`` excludes a module."""
+    def __init__(self, kind: type[T], *packages: ModuleType, place: Callable[[Item], int | None] = lambda _: 0) -> None:
+        """``place`` returns what orders names before the alphabet does; ``None`` for a module that is not a plug-in."""
+        self._kind = kind
         self._packages = packages
         self._place = place
         self._homes = cache(self._packages_by_name)
-        self._module = cache(importlib.import_module)
+        self._load = cache(self._import)
 
     def names(self) -> tuple[str, ...]:
         """The names in order; no module is imported."""
         return tuple(self._homes(self._folders()))
 
-    def module(self, name: str) -> T:
-        """The module of a name."""
-        return cast("T", self._module(f"{self._homes(self._folders())[name]}.{name}"))
+    def named(self, name: str) -> T:
+        """The plug-in of a name."""
+        return self._load(f"{self._homes(self._folders())[name]}.{name}")
 
     def all(self) -> dict[str, T]:
-        """Every module by its name, in order."""
-        return {name: self.module(name) for name in self.names()}
+        """Every plug-in by its name, in order."""
+        return {name: self.named(name) for name in self.names()}
+
+    def _import(self, path: str) -> T:
+        module = importlib.import_module(path)
+        return cast("T", module) if self._kind in (ModuleType, object) else declare(self._kind, module)
 
     def _folders(self) -> tuple[tuple[str, ...], ...]:
         return tuple(tuple(package.__path__) for package in self._packages)

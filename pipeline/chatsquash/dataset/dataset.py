@@ -101,7 +101,7 @@ class Dataset:
         said = f"# Only {CARD}, {FOLDER}/, {PAIRS}/, {IMAGES}/ and {INFO} are meant for upload."
         self._out.write(IGNORE, "\n".join([said, "/*", *(f"!{name}" for name in _PUBLIC), *_PRIVATE, ""]).encode())
         written = [name for held in files.values() for name in held]
-        if make := getattr(named(self._options.preset), "extra_files", None):  # which its trainers want
+        if make := named(self._options.preset).extra_files:  # which its trainers want
             for name, data in make(written, {name: held for name, held in files.items() if held}).items():
                 self._out.write(name, data)
         return written

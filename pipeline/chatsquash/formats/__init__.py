@@ -64,8 +64,8 @@ def _place(item: Item) -> int | None:
     return int(placed[1]) if placed else _USUAL_PLACE
 
 
-_ROOM: Room[Format] = Room(providers, place=_place)
-names, named = _ROOM.names, _ROOM.module
+_ROOM: Room[Format] = Room(Format, providers, place=_place)
+names, named = _ROOM.names, _ROOM.named
 
 
 @cache

@@ -1,15 +1,16 @@
-"""What a format is made of; see ``Format`` for the names that it has."""
+"""What a format is made of: the values ``Format`` and ``DocumentFormat``, which a module or a package declares."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol, TypeVar
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 from msgspec import Struct
 
 from chatsquash.core.blocks import Native, Turn
 from chatsquash.core.chat import PRIVATE, Private
-from chatsquash.core.model import Json, Response, Tool, WrongType
+from chatsquash.core.model import Conversation, Json, Message, Origin, Response, Tool, WrongType
 from chatsquash.formats.values import Object, compact, kind
 
 T = TypeVar("T")
@@ -92,53 +93,6 @@ class Stream(NamedTuple):
     """Whether the stream came to its end."""
 
 
-class Format(Protocol):
-    """The names of a format, which is a module or a package.
-
-    Turns are loaded one after the other, each with the state that the one before left: ``load`` must depend on nothing
-    else, change nothing, and give equal results for equal arguments, since turns that a request repeats are not loaded
-    again.  A state is compared with ``==``; what tells ``1`` from ``True`` must not be in it.
-
-    One that is written has ``dump``, and says in ``LOSES`` and ``BLURS`` what it cannot hold, in words of
-    ``docs/formats.md`` with commas between them.  It may have ``READS``, the members of a response's body that
-    ``reply`` reads, where this is called with no others, the one first without which there is no reply;
-    ``turn_tools``, which gives the tools that a turn brings; and ``ECHOES``, where a response may repeat the tools and
-    the system prompt of its request.
-    """
-
-    NAME: str
-    """As in ``--from``."""
-    TURNS: str
-    """The member of a request's body that holds the list of turns."""
-    SYSTEM: tuple[str, ...]
-    """The members of a request's body that may hold the system prompt beside the turns."""
-    TOOLS: tuple[str, ...]
-    """The members that may hold tool definitions."""
-    REFERS: tuple[str, ...]
-    """The members by which a request refers to turns that are kept elsewhere."""
-    START: Any
-    """The state before the first turn."""
-    marks: Marks
-
-    def system(self, value: Json) -> list[Turn]:
-        """The turns of a system member; raises ``TurnError``."""
-
-    def load(self, turn: Json, state: Any) -> LoadedTurn:
-        """One turn of the format; raises ``TurnError`` for what is none."""
-
-    def close(self, state: Any) -> list[Turn]:
-        """The turns still open behind the last one."""
-
-    def tools(self, value: Json) -> Tools:
-        """The tools of a member that holds them, whatever it is."""
-
-    def reply(self, body: Json) -> Response:
-        """The reply in a whole response's body; never raises: what is wrong goes into ``Reply.problem``."""
-
-    def assemble(self, events: list[Json]) -> Stream:
-        """A response's body from what was streamed; an error event gives the error body."""
-
-
 def nothing_open(state: Any) -> list[Turn]:  # noqa: ARG001 - the interface's
     """The ``close`` of a format whose turns are complete in themselves."""
     return []
@@ -147,6 +101,134 @@ def nothing_open(state: Any) -> list[Turn]:  # noqa: ARG001 - the interface's
 def no_system(value: Json) -> list[Turn]:  # noqa: ARG001 - the interface's
     """The ``system`` of a format whose system prompt is one of the turns."""
     return []
+
+
+def no_tools(value: Json) -> Tools:  # noqa: ARG001 - as above
+    """The ``turn_tools`` of a format whose turns bring no tools."""
+    return Tools([])
+
+
+def no_messages(turn: Json) -> None:
+    """The ``plain`` of a format whose turns depend on each other."""
+
+
+def nowhere(path: str) -> None:
+    """The ``beside``, ``owner`` and ``siblings`` of a format whose files have no others around them."""
+
+
+def unknown(path: str, origin: Origin) -> None:
+    """The ``home`` and ``session`` of a format whose paths say nothing of either."""
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class AnyFormat:
+    """What formats of exchanges and of documents have in common, as their modules or packages declare it."""
+
+    NAME: str
+    """As in ``--from`` and ``--to``."""
+    module: str
+    """The name of its module, and the docstring."""
+    doc: str
+    dump: Callable[[Conversation], Any] | None = None
+    """Write a conversation as a body or a document; raises ``TurnError`` for one that no document can hold."""
+    LOSES: str | None = None
+    """What ``dump`` cannot express, in words of ``docs/formats.md`` with commas between them."""
+    BLURS: str = ""
+    """What is only preserved by marks of chatsquash."""
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Format(AnyFormat):
+    """The format of a provider's requests and responses.
+
+    Turns are loaded in order, each with the state that the previous one left: ``load`` must depend on nothing else,
+    change nothing, and return equal results for equal arguments, since turns that a request repeats are not loaded
+    again.  A state is compared with ``==``; what distinguishes ``1`` from ``True`` must not be in it.
+    """
+
+    TURNS: str
+    """The member of a request's body that has the list of turns."""
+    SYSTEM: tuple[str, ...]
+    """The members of a request's body that may have the system prompt, in addition to the turns."""
+    TOOLS: tuple[str, ...]
+    """The members that may have tool definitions."""
+    REFERS: tuple[str, ...]
+    """The members by which a request refers to turns that are stored elsewhere."""
+    START: Any
+    """The state before the first turn."""
+    marks: Marks
+    READS: tuple[str, ...] = ("",)
+    """The members of a response's body that ``reply`` reads, if no others; without the first there is no reply."""
+    ECHOES: bool = False
+    """Whether a response may repeat the tools and the system prompt of its request."""
+    system: Callable[[Json], list[Turn]]
+    """Load a system member; raises ``TurnError``."""
+    load: Callable[[Json, Any], LoadedTurn]
+    """Load one turn, given the state; raises ``TurnError``."""
+    close: Callable[[Any], list[Turn]]
+    """Return the turns that are still open after the last one."""
+    tools: Callable[[Json], Tools]
+    """Load a member with tool definitions, whatever it is."""
+    turn_tools: Callable[[Json], Tools] = no_tools
+    """Load the tools that a turn brings."""
+    plain: Callable[[Json], list[Message] | None] = no_messages
+    """Load a turn whose messages depend on no other turn; ``None`` for any other."""
+    reply: Callable[[Json], Response]
+    """Load the reply in a whole response's body; never raises: what is wrong goes into ``Response.problem``."""
+    assemble: Callable[[list[Json]], Stream]
+    """Put a response's body together from what was streamed; an error event gives the error body."""
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class DocumentFormat(AnyFormat):
+    """The format of a document: a whole file that a client or an agent keeps, or that is exported from one."""
+
+    HOLDS_TOOLS: bool
+    """Whether its files have definitions of tools, and not only calls."""
+    fits: Callable[[list[Json]], str | None]
+    """Return the evidence that a file is of this format, in words; the objects are its lines, or its single value."""
+    MEMBERS: tuple[str, ...] | None = None
+    """The objects of a file that fits have at least one of these members; a name that ends with a dot is a prefix."""
+    conversations: Callable[..., list[Conversation]]
+    """Load the conversations in a file from its objects; raises ``TurnError`` for what is broken, and says where.
+
+    A function with the argument ``lines``, the second, gets the 1-based numbers of the lines of the objects; ``None``
+    means 1, 2, 3 and so on.  One with ``meta``, the third, gets the content of the file that ``beside`` names, or a
+    list of the contents of several.
+    """
+    beside: Callable[[str], str | None] = nowhere
+    """Return a glob for what is next to a file and tells more of it; ``sources.EACH`` joins it to a glob in folders."""
+    owner: Callable[[str], str | None] = nowhere
+    """Return the file, or folder, that a file with this path may be a part of."""
+    home: Callable[[str, Origin], str | None] = unknown
+    """Return a glob for the file of the session that began a sub-agent, whose own file has this path."""
+    session: Callable[[str, Origin], str | None] = unknown
+    """Return the id of the session of a conversation whose file has none, by the file's path."""
+    siblings: Callable[[str], str | None] = nowhere
+    """Return a glob for the files of the sub-agents of a session, one of which has this path."""
+    KEPT: tuple[str, ...] = ()
+    """Globs of where an agent keeps such files, as ``inspect.discovered`` reads them."""
+    IN_PROJECTS: tuple[str, ...] = ()
+    """The files, below the folder of a project, in which an agent keeps sessions."""
+    every: Callable[[list[Json]], list[Conversation]] | None = None
+    """Load all branches of a history, in the order of the file."""
+    dump_all: Callable[[list[Conversation]], Json] | None = None
+    """Write the branches of a history as one document."""
+    PER_ELEMENT: bool = False
+    """Whether each element of an array is a conversation."""
+    begins: Callable[[bytes], bool] | None = None
+    """Whether a file that begins so may be one that ``divided`` divides."""
+    divided: Callable[[BinaryIO], list[bytes] | None] | None = None
+    """Return the places of the units of a file; ``objects`` loads one."""
+    objects: Callable[[BinaryIO, bytes], Iterable[Json]] | None = None
+    tables: Callable[[dict[str, list[str]]], dict[str, tuple[str, ...]] | None] | None = None
+    """Return the columns that distinguish the rows of each table of a database; ``None``: of another program."""
+    families: Callable[[Any], Any] = nothing_open
+    """Return the numbers of the rows of each session with those that belong to it."""
+    from_rows: Callable[[Any], list[Json]] = nothing_open
+    """Return the objects of one family, which ``conversations`` takes."""
+    SESSIONS: tuple[str, ...] = ()
+    """The tables that have sessions, if not the first one."""
 
 
 def with_private(tool: Tool, native: Native) -> Tool:

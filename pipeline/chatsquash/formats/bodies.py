@@ -58,8 +58,7 @@ def _first_member(names: tuple[str, ...], members: dict[str, Any]) -> Json:
 
 def tools_of_turns(form: Format, turns: Iterable[Json]) -> list[Tool]:
     """The tools that turns bring into a conversation that goes on, where the format has such turns."""
-    bring = getattr(form, "turn_tools", None)
-    return [tool for turn in turns for tool in bring(turn).functions] if bring else []
+    return [tool for turn in turns for tool in form.turn_tools(turn).functions]
 
 
 def merge_tools(tools: list[Tool], more: list[Tool]) -> list[Tool]:
@@ -108,7 +107,7 @@ def recognise(body: Json) -> formats.Recognised:
     return formats.recognise(request, None, None)
 
 
-def messages_with_places(form: Any, turns: Iterable[tuple[str, Json]]) -> list[tuple[Message, range]]:
+def messages_with_places(form: Format, turns: Iterable[tuple[str, Json]]) -> list[tuple[Message, range]]:
     """The messages of an agent's turns, each with the indices of the turns that it is made of.
 
     Each turn comes with its place, which ``TurnError`` names.

@@ -8,13 +8,13 @@ each session with those that belong to it; ``from_rows(rows)`` the objects of on
 from __future__ import annotations
 
 from base64 import b64decode
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, cast
 
 from chatsquash.core import jsonio
 from chatsquash.core.model import Json
 from chatsquash.core.options import Options
-from chatsquash.formats.base import TurnError
+from chatsquash.formats.base import DocumentFormat, TurnError
 from chatsquash.storage.confine.process import BeyondBoundsError, Confined, EndedError, OutOfMemoryError, OutOfTimeError
 
 _STRUCTURE = b"[{,:"
@@ -98,12 +98,12 @@ def _cell(cell: Json) -> Json:
 
 
 class AgentDatabase:
-    """A database with the module of its agent."""
+    """What a database contains for the format of its agent."""
 
-    def __init__(self, database: Database, module: Any, wanted: dict[str, tuple[str, ...]]) -> None:
-        self._database, self._module, self._wanted = database, module, wanted
+    def __init__(self, database: Database, form: DocumentFormat, wanted: dict[str, tuple[str, ...]]) -> None:
+        self._database, self._form, self._wanted = database, form, wanted
         self.tables = list(wanted)
-        sessions = [name for name in getattr(module, "SESSIONS", ()) if name in wanted] or self.tables[:1]
+        sessions = [name for name in form.SESSIONS if name in wanted] or self.tables[:1]
         self.is_empty = not any(map(database.has_rows, sessions))
         """Whether none of the tables that hold sessions has rows: those in ``SESSIONS``, else the first one."""
         self._columns = database.tables()
@@ -111,7 +111,7 @@ class AgentDatabase:
     def families(self) -> list[Family]:
         """Return the sessions, each with the numbers of its rows; raises as ``Database.index``."""
         index = {table: self._database.index(table, columns) for table, columns in self._wanted.items()}
-        families: list[Family] = self._module.families(index)
+        families: list[Family] = self._form.families(index)
         return families
 
     def objects(self, family: Family) -> list[Json]:
@@ -121,20 +121,21 @@ class AgentDatabase:
             for table, rowids in family.items()
             if table in self._columns
         }
-        objects: list[Json] = self._module.from_rows(read)
-        return objects
+        return self._form.from_rows(read)
 
 
-def recognise_database(database: Database, modules: Iterator[Any]) -> tuple[Any, AgentDatabase] | None:
-    """Return the module that reads a database and its contents; ``None`` for an unknown database.
+def recognise_database(
+    database: Database, known: Iterable[DocumentFormat]
+) -> tuple[DocumentFormat, AgentDatabase] | None:
+    """Return the format that reads a database, and its contents; ``None`` for an unknown database.
 
     Raises ``TurnError`` for one that may be of two agents.
     """
     tables = database.tables()
-    fitting = [(module, wanted) for module in modules if (wanted := module.tables(tables)) is not None]
+    fitting = [(form, wanted) for form in known if form.tables and (wanted := form.tables(tables)) is not None]
     if len(fitting) > 1:
         raise TurnError(f"two formats at once: {fitting[0][0].NAME} and {fitting[1][0].NAME}")
     if not fitting:
         return None
-    module, wanted = fitting[0]
-    return module, AgentDatabase(database, module, wanted)
+    form, wanted = fitting[0]
+    return form, AgentDatabase(database, form, wanted)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from msgspec import Struct, field, structs
 
+from chatsquash import formats
 from chatsquash.core import times
 from chatsquash.core.blocks import Native, Turn
 from chatsquash.core.model import Branch, Conversation, Json, Message, Origin, OriginReply, RepeatedViolation, Tool
 from chatsquash.core.times import Moment
 from chatsquash.formats import bodies, view
-from chatsquash.formats.base import TurnError
+from chatsquash.formats.base import Format, TurnError
 from chatsquash.formats.providers.openai_chat.read import merged
 from chatsquash.formats.values import Object, at
 
@@ -84,20 +85,20 @@ def moment(value: Json) -> Moment | None:
 
 
 def load_turns(form: Any, turns: Sequence[LoggedTurn]) -> LoggedMessages:
-    """Load the turns of a format as messages; raise ``TurnError`` with the place."""
-    plain = getattr(form, "plain", None)
-    if plain and (known := _plainly(plain, turns)):
+    """Load the turns of a format (its value or its package) as messages; raise ``TurnError`` with the place."""
+    form = formats.named(form.NAME)
+    if known := _plainly(form, turns):
         return known
     placed = bodies.messages_with_places(form, [(each.place, each.turn) for each in turns])
     evidence = [together(turns[places.start : places.stop]) for _, places in placed]
     return LoggedMessages([message for message, _ in placed], evidence)
 
 
-def _plainly(plain: Callable[[Json], list[Message] | None], turns: Sequence[LoggedTurn]) -> LoggedMessages | None:
+def _plainly(form: Format, turns: Sequence[LoggedTurn]) -> LoggedMessages | None:
     """Load the turns one by one if none depends on another, which is nearly always so."""
     loaded = LoggedMessages([], [])
     for each in turns:
-        messages = plain(each.turn)
+        messages = form.plain(each.turn)
         if messages is None:
             return None
         loaded.messages.extend(messages)

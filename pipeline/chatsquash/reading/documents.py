@@ -124,7 +124,7 @@ def _with_sessions(conversations: list[Conversation], form: str, path: object) -
     named = list[Conversation]()
     for each in conversations:
         origin = of(each)
-        session = None if origin.session_id else documents.session(form, inside, origin)
+        session = None if origin.session_id else documents.named(form).session(inside, origin)
         named.append(with_origin(each, session_id=session) if session else each)
     return named
 

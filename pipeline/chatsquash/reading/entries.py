@@ -110,7 +110,7 @@ class EntryReader:
             tools = self._known[shape.request] = KnownTools(hold)
         form, answers = named(shape.request), named(shape.response)
         loader = None if shape.request == PLAIN else self._loader(form)
-        history = History(form, answers, RepeatedMembers(form, tools, hasattr(answers, "ECHOES")), self._effort)
+        history = History(form, answers, RepeatedMembers(form, tools, answers.ECHOES), self._effort)
         return _ShapeReader(shape, history, self._bounds, loader)
 
     def _loader(self, form: Format) -> Loader:

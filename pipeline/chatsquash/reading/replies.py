@@ -93,7 +93,7 @@ def _quick(raw: bytes, requested: bytes) -> Response | None:
 @cache
 def _body(name: str) -> msgspec.json.Decoder[Any] | None:
     """What parses of a response's body of a format no more than is read; it may repeat tools and system prompt."""
-    first, *others = getattr(named(name), "READS", ("",))
+    first, *others = named(name).READS
     if not first:
         return None
     members = dict.fromkeys((*others, "error", *usage.IDS, *_MODEL, *usage.WITHIN, *usage.MEMBERS))

@@ -48,7 +48,7 @@ def _pattern(form: str, path: object) -> str | None:
     if form not in documents.names() or not isinstance(path, str) or not path or EACH in path:
         return None
     folder, _, name = relatives.absolute(path).rpartition("/")
-    first, *more = (documents.beside(form, uncompressed(name)) or "").split(EACH, 1)
+    first, *more = (documents.named(form).beside(uncompressed(name)) or "").split(EACH, 1)
     below = [_below(folder, each) for each in (first, *more) if each]
     return EACH.join(filter(None, below)) if below and all(below) else None
 

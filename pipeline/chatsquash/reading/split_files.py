@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from msgspec import Struct
 
@@ -19,7 +19,7 @@ from chatsquash.core import footprint, jsonio
 from chatsquash.core.model import Json
 from chatsquash.core.options import Options
 from chatsquash.formats import documents
-from chatsquash.formats.base import TurnError
+from chatsquash.formats.base import DocumentFormat, TurnError
 from chatsquash.sources import arrays, relatives, wal
 from chatsquash.sources.beginnings import read, read_from_start
 from chatsquash.sources.identity import status_of
@@ -67,8 +67,8 @@ def divide(file: BinaryIO, forced: str | None, options: Options, head: bytes | N
         head = read_from_start(file, _GLANCE)
     if head.startswith(DATABASE):
         return _of_database(file, forced, options)
-    for name, module in _dividing().items():
-        if module.begins(head) and forced in (None, name) and (division := _of_module(file, name, module)):
+    for form in _all():
+        if form.begins and form.begins(head) and forced in (None, form.NAME) and (division := _of_form(file, form)):
             return division
     if _OBJECTS.match(head):
         return _of_array(file, forced, options)
@@ -78,36 +78,28 @@ def divide(file: BinaryIO, forced: str | None, options: Options, head: bytes | N
 def objects(file: BinaryIO, unit: bytes, options: Options) -> list[Json]:
     """The objects of a unit; raises as ``divided``."""
     name, _, place = unit.partition(_MARK)
-    module: Any = documents.named(name.decode())
-    if hasattr(module, "tables"):
+    form = documents.named(name.decode())
+    if form.tables:
         database = _content(file, options)
         if database is None:
             raise TurnError("is no longer what it was")
         return database[1].objects(jsonio.loads(place))
-    if hasattr(module, "divided"):
-        return list(module.objects(file, place))
+    if form.divided and form.objects:
+        return list(form.objects(file, place))
     offset, _, length = place.partition(b":")
     file.seek(int(offset))
     return [_value(read(file, int(length)), options)]
 
 
 @cache
-def _dividing() -> dict[str, Any]:
-    return {name: documents.named(name) for name in documents.names() if hasattr(documents.named(name), "divided")}
+def _all() -> list[DocumentFormat]:
+    return list(map(documents.named, documents.names()))
 
 
-@cache
-def _elementwise() -> dict[str, Any]:
-    modules = {name: documents.named(name) for name in documents.names()}
-    return {name: module for name, module in modules.items() if getattr(module, "PER_ELEMENT", False)}
-
-
-def _of_module(file: BinaryIO, name: str, module: Any) -> Division | None:
+def _of_form(file: BinaryIO, form: DocumentFormat) -> Division | None:
     file.seek(0)
-    places: list[bytes] | None = module.divided(file)
-    if places is None:
-        return None
-    return Division(name, name, lambda: places)
+    places = form.divided(file) if form.divided else None
+    return None if places is None else Division(form.NAME, form.NAME, lambda: places)
 
 
 # Arrays
@@ -121,10 +113,10 @@ def _of_array(file: BinaryIO, forced: str | None, options: Options) -> Division 
     except ValueError:
         return None
     value = _value(first.data, options) if first else None
-    for name, module in _elementwise().items():
-        why = module.fits([value]) if forced in (None, name) else None
+    for form in _all():
+        why = form.fits([value]) if form.PER_ELEMENT and forced in (None, form.NAME) else None
         if why:
-            return Division(name, f"{name} ({why})", partial(_elements, file), seeks=True)
+            return Division(form.NAME, f"{form.NAME} ({why})", partial(_elements, file), seeks=True)
     return None
 
 
@@ -150,19 +142,19 @@ def _of_database(file: BinaryIO, forced: str | None, options: Options) -> Divisi
     database = _content(file, options)
     if database is None or forced not in (None, database[0].NAME) or database[1].is_empty:
         return None
-    module, content = database
+    form, content = database
 
     def places() -> list[bytes]:
         return [jsonio.dumps(family) for family in content.families()]
 
-    return Division(module.NAME, f"{module.NAME} (tables {', '.join(content.tables)})", places)
+    return Division(form.NAME, f"{form.NAME} (tables {', '.join(content.tables)})", places)
 
 
-_last: tuple[object, Database, tuple[Any, AgentDatabase] | None] | None = None
+_last: tuple[object, Database, tuple[DocumentFormat, AgentDatabase] | None] | None = None
 """The database that was read last, which is open for its other sessions."""
 
 
-def _content(file: BinaryIO, options: Options) -> tuple[Any, AgentDatabase] | None:
+def _content(file: BinaryIO, options: Options) -> tuple[DocumentFormat, AgentDatabase] | None:
     global _last  # noqa: PLW0603 - one of a process
     key = (status_of(file), options.max_memory, options.max_database_time)
     if _last and _last[0] == key:
@@ -174,18 +166,13 @@ def _content(file: BinaryIO, options: Options) -> tuple[Any, AgentDatabase] | No
 
     database = _database(file, options)
     try:
-        content = databases.recognise_database(database, _reading())
+        content = databases.recognise_database(database, _all())
     except BaseException:
         database.close()
         raise
     if key[0]:
         _last = key, database, content
     return content
-
-
-def _reading() -> Iterator[Any]:
-    modules = (documents.named(name) for name in documents.names())
-    return (module for module in modules if hasattr(module, "tables"))
 
 
 def forget() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from typing import Any, Literal, NamedTuple
 
@@ -26,8 +26,10 @@ def record(value: Json) -> StoredRecord:
     """The record that a line holds; raises ``NotARecordError``."""
     if not isinstance(value, dict):
         raise NotARecordError(f"the line is {json_type(value)}")
-    if "messages" not in value and (stored := _read("read", value)):
-        return stored
+    if "messages" not in value:
+        readers = (preset.read for preset in _presets() if preset.read)
+        if stored := next((stored for read in readers if (stored := read(value))), None):
+            return stored
     messages: Json = _join_completion(value) if "completion" in value else value.get("messages")
     if not isinstance(messages, list):
         raise NotARecordError("messages is missing" if messages is None else f"messages is {json_type(messages)}")
@@ -47,17 +49,13 @@ def _join_completion(value: dict[str, Any]) -> Json:
 
 def native(stored: StoredRecord) -> StoredRecord:
     """A record with its calls and results as messages have them, also where a preset writes them in texts."""
-    return _read("native", stored.messages) or stored
-
-
-def _read(name: str, given: Json) -> StoredRecord | None:
-    """The record that the first preset reads with its function of a name; ``None`` where none knows it."""
-    return next((stored for read in _readers(name) if (stored := read(given)) is not None), None)
+    readers = (preset.native for preset in _presets() if preset.native)
+    return next((record for read in readers if (record := read(stored.messages))), stored)
 
 
 @cache
-def _readers(name: str) -> list[Callable[[Json], StoredRecord | None]]:
-    return [getattr(preset, name) for preset in presets.every().values() if hasattr(preset, name)]
+def _presets() -> list[presets.Preset]:
+    return list(presets.every().values())
 
 
 Kind = Literal["reasoning", "text", "result", "call", "part"]

@@ -15,7 +15,7 @@ from chatsquash.core.errors import UsageError
 from chatsquash.core.model import Conversation, Json
 from chatsquash.core.text import hint
 from chatsquash.formats import bodies, documents, view
-from chatsquash.formats.base import TurnError
+from chatsquash.formats.base import DocumentFormat, Format, TurnError
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.formats.writing import without_marks
 from chatsquash.translate import logs, plain, sendable
@@ -30,12 +30,12 @@ def known() -> tuple[str, ...]:
 
 def writable() -> tuple[str, ...]:
     """The names of all formats that are written."""
-    return tuple(name for name in known() if hasattr(module(name), "dump"))
+    return tuple(name for name in known() if named(name).dump)
 
 
 @cache
-def module(name: str) -> Any:
-    """The module of a format; raises ``UsageError`` for a name that is none."""
+def named(name: str) -> Format | DocumentFormat:
+    """The format of a name; raises ``UsageError`` for a name that is none."""
     if name in formats.names():
         return formats.named(name)
     if name in documents.names():
@@ -45,7 +45,7 @@ def module(name: str) -> Any:
 
 def is_document(name: str) -> bool:
     """Whether a format is one of documents, not of exchanges; raises ``UsageError`` for a name that is none."""
-    return hasattr(module(name), "conversations")
+    return isinstance(named(name), DocumentFormat)
 
 
 def load(obj: Json, format: str | None = None) -> Conversation:  # noqa: A002 - the word of the field
@@ -89,12 +89,12 @@ def load_all(
     if len(objects) == 1 and not format and (logged := logs.exchange(objects[0], None)):
         return [logged.conversation]
     name = format or recognise(objects)
-    form = module(name)
+    form = named(name)
     conversations: list[Conversation]
     try:
-        if not is_document(name):
+        if isinstance(form, Format):
             conversations = [_of_body(form, each, name) for each in objects]
-        elif every and hasattr(form, "every"):
+        elif every and form.every:
             conversations = form.every(objects)
         else:
             conversations = documents.load(name, objects, lines, meta)
@@ -105,7 +105,7 @@ def load_all(
     return conversations
 
 
-def _of_body(form: Any, value: Json, name: str) -> Conversation:
+def _of_body(form: Format, value: Json, name: str) -> Conversation:
     logged = logs.exchange(value, name)
     return logged.conversation if logged else bodies.read(form, value)
 
@@ -172,12 +172,13 @@ def dump_all(branches: list[Conversation], format: str) -> Json:  # noqa: A002
 
 def holds_branches(format: str) -> bool:  # noqa: A002
     """Whether a document of a format may hold several branches."""
-    return hasattr(_writer(format), "dump_all")
+    form = _writer(format)
+    return isinstance(form, DocumentFormat) and form.dump_all is not None
 
 
 def _writer(name: str) -> Any:
-    form = module(name)
-    if not hasattr(form, "dump"):
+    form = named(name)
+    if not form.dump:
         raise UsageError(f"{name}: is read only; written are {', '.join(writable())}")
     return form
 
@@ -210,7 +211,7 @@ def lost_of_dump(branches: list[Conversation], document: Json, format: str) -> l
 
     It is measured by reading the document, but for conversations that are so plain that it is known.
     """
-    known = plain.lost(branches[0], module(format)) if len(branches) == 1 else None
+    known = plain.lost(branches[0], named(format)) if len(branches) == 1 else None
     tools = branches[0].tools
     if known is None or not all(isinstance(tool, dict) and PRIVATE not in tool for tool in tools):
         return lost_of_all(branches, document, format)

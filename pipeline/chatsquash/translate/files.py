@@ -139,12 +139,12 @@ def write_all(
 
 def _refuse_wrong(wanted: Translation) -> None:
     conversations.holds_branches(wanted.to)  # which has to be written
-    conversations.module(wanted.from_format or wanted.to)
+    conversations.named(wanted.from_format or wanted.to)
     if wanted.force and wanted.output == STREAM:
         raise UsageError("--force has no effect with --output -: leave one of them out")
     if wanted.foreign_reasoning and not wanted.sendable:
         raise UsageError("--foreign-reasoning has no effect without --sendable: add that, or leave it out")
-    if wanted.sendable and sendable.service_of(conversations.module(wanted.to)) is None:
+    if wanted.sendable and sendable.service_of(conversations.named(wanted.to)) is None:
         raise UsageError(f"{wanted.to} is sent to no service: leave --sendable out")
 
 

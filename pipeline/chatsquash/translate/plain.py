@@ -8,6 +8,7 @@ from typing import Any
 
 from chatsquash.core.blocks import FORM, Block, Call, Reasoning, Result, Text, Turn
 from chatsquash.core.model import Conversation
+from chatsquash.formats.base import AnyFormat
 from chatsquash.formats.calls import ERROR, UNPARSED
 from chatsquash.formats.providers.openai_chat.read import turns_of
 
@@ -26,13 +27,13 @@ _BEHIND = {
 """Who speaks after whom."""
 
 
-def lost(conversation: Conversation, form: Any) -> list[str] | None:
+def lost(conversation: Conversation, form: AnyFormat) -> list[str] | None:
     """The paths at which a format loses something of a plain conversation; ``None`` for any other.
 
     A plain one has a system prompt at most, questions of one text, replies of reasoning, a text and calls in this
     order, and one result for each call.  All in which formats differ, such as signatures and media, is not in it.
     """
-    if conversation.native or conversation.branch or not _is_held(form):
+    if conversation.native or conversation.branch or not _is_preserved(form):
         return None
     paths, before, calls, known = list[str](), "", list[str](), set[str]()
     for at, turn in enumerate(turns_of(conversation)):
@@ -56,14 +57,14 @@ def lost(conversation: Conversation, form: Any) -> list[str] | None:
 
 
 @cache
-def _is_held(form: Any) -> bool:
+def _is_preserved(form: AnyFormat) -> bool:
     """Whether a format holds all that a plain conversation is made of, as it says itself."""
-    return hasattr(form, "LOSES") and _KINDS.isdisjoint(_listed(form.LOSES) + _listed(form.BLURS))
+    return form.LOSES is not None and _KINDS.isdisjoint(_listed(form.LOSES) + _listed(form.BLURS))
 
 
 @cache
-def _drops_reasoning(form: Any) -> bool:
-    return "reasoning" in _listed(form.LOSES)
+def _drops_reasoning(form: AnyFormat) -> bool:
+    return "reasoning" in _listed(form.LOSES or "")
 
 
 def _listed(kinds: str) -> list[str]:

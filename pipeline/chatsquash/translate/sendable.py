@@ -102,7 +102,7 @@ def _body(conversation: Conversation, form: Any, service: Service) -> Json:
 def service_of(form: Any) -> Service | None:
     """What the service of a format wants; ``None`` for one that is sent to none."""
     try:
-        service: Service = import_module(f"{form.__name__}.service").SERVICE
+        service: Service = import_module(f"{form.module}.service").SERVICE
     except ModuleNotFoundError:
         return None
     return service

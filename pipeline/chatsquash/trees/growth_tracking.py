@@ -186,7 +186,7 @@ def _grows(last: Entry, entry: Entry) -> bool:
     if reply is None or entry.reply.message is None or entry.limit != last.limit or len(edits) != 2:
         return False
     run = edits[1]
-    if type(run) is not AddedRun or entry.kept != len(last.messages):
+    if type(run) is not AddedRun or entry.shared_prefix != len(last.messages):
         return False
     said = run.messages[0]
     if said["role"] != "assistant":

@@ -161,3 +161,8 @@ def runs(
         else:
             found.append(turn(role, [each]))
     return found
+
+
+def tools(document: Any) -> list[Object]:
+    """The definitions of tools."""
+    return list(document.get("tools", []))

@@ -50,8 +50,3 @@ def _image(data: str) -> Object:
         if mime
         else block("other", provider=OLLAMA, value={"images": data})
     )
-
-
-def tools(document: Any) -> list[Object]:
-    """The definitions of tools."""
-    return list(document.get("tools", []))

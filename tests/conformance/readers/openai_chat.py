@@ -115,8 +115,3 @@ def _part(part: Object) -> list[Object]:
                 ]
             return [linked("file", inner["file_data"], name=name, native=more)]
     return [block("other", provider=OPENAI, value=part)]
-
-
-def tools(document: Any) -> list[Object]:
-    """The definitions of tools."""
-    return list(document.get("tools", []))

@@ -43,8 +43,3 @@ def _item(item: Object) -> list[Object]:
         own = rest(OUMI, item, "type", "binary")
         return [block("media", kind="image", mime=image_type(item["binary"]), data=item["binary"], native=own)]
     return [linked("image", item["content"], native=rest(OUMI, item, "type", "content"))]
-
-
-def tools(document: Any) -> list[Object]:
-    """The definitions of tools."""
-    return list(document.get("tools", []))

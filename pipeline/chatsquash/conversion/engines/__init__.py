@@ -5,7 +5,8 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from types import ModuleType
+from typing import TYPE_CHECKING, Protocol
 
 from chatsquash.core.option_declarations import option
 from chatsquash.core.options import Options
@@ -61,11 +62,11 @@ class Engine(Protocol):
         """Convert session logs; raises as ``run.convert``."""
 
 
-_room: Room[Any] = Room(sys.modules[__name__])
+_room: Room[ModuleType] = Room(ModuleType, sys.modules[__name__])
 names = _room.names
 
 
 def engine(name: str) -> Engine:
     """The engine of a name."""
-    found: Engine = _room.module(name)
+    found: Engine = _room.named(name)
     return found

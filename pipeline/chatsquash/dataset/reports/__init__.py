@@ -6,8 +6,9 @@ Modules are found by looking in this folder.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from chatsquash.core.log import Log
 from chatsquash.core.model import Finding
@@ -53,8 +54,9 @@ class Report:
         return ()
 
 
-class Module(Protocol):
-    """The names of a report's module."""
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class ReportModule:
+    """What the module of a report declares."""
 
     FILES: tuple[str, ...]
     """Paths below the output folder."""
@@ -63,14 +65,13 @@ class Module(Protocol):
     PLACES: bool
     """Whether its lines name places of records, some of which are known at the end of the run only."""
 
-    @staticmethod
-    def report(options: Options) -> Report | None:
-        """The report of a run; ``None`` where the options ask for none."""
+    report: Callable[[Options], Report | None]
+    """Return the report of a run; ``None`` if the options request none."""
 
 
-_ROOM: Room[Module] = Room(sys.modules[__name__])
+_ROOM: Room[ReportModule] = Room(ReportModule, sys.modules[__name__])
 
 
-def all_modules() -> list[Module]:
+def all_modules() -> list[ReportModule]:
     """The modules of all reports, in the order of their names."""
     return list(_ROOM.all().values())

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from msgspec.structs import replace
 
+from chatsquash import formats
 from chatsquash.core.blocks import Block, Result, Turn
 from chatsquash.core.model import Conversation, Json
 from chatsquash.formats import bodies
-from chatsquash.formats.base import Format, TurnError, of_each
+from chatsquash.formats.base import TurnError, of_each
 from chatsquash.formats.calls import native
 from chatsquash.formats.evidence import Evidence, at_line, conversation, moment, numbers
-from chatsquash.formats.providers import anthropic, openai_chat
+from chatsquash.formats.providers import anthropic
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.formats.providers.openai_chat.write import messages
 from chatsquash.formats.values import Object, kind, string
@@ -59,7 +58,7 @@ def _load(document: Json) -> Conversation:
         raise TurnError(f"{_HISTORY} {seen}")
     # Messages were Anthropic's, which their blocks tell, before clippy came to OpenAI's.
     is_older = any(mark.test({"messages": history}) for mark in anthropic.marks.request)
-    form = cast("Format", anthropic if is_older else openai_chat)
+    form = formats.named(anthropic.NAME if is_older else formats.PLAIN)
     try:
         loaded = bodies.load(form, {**document, form.TURNS: history})
     except TurnError as problem:

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
-from typing import Protocol, cast
 
 from chatsquash.core import jsonio
 from chatsquash.core.registry import Room
-from chatsquash.reading.envelopes import plain
 from chatsquash.reading.members import Members, first_present, join_members, members, within
 
 
-class Envelope(Protocol):
-    """The names of a module that is one way to wrap an exchange."""
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Envelope:
+    """One way to wrap an exchange, as its module declares it."""
 
     NAME: str
     WHAT: str
@@ -38,18 +38,16 @@ class Envelope(Protocol):
     And, in words, ``cut``, where the logger cut something of them, and ``problem``, where there is no request.
     """
 
-    def fits(self, line: Members) -> bool:
-        """Whether a line that has the members is one.
-
-        A module may have two functions more: ``aside`` gives, in words, what a line is that is no exchange, since
-        others say the same; ``session`` gives the raw id of a line's session where no member of ``SESSION`` names it.
-        """
-
-
-PLAIN = cast("Envelope", plain)
+    fits: Callable[[Members], bool]
+    """Whether a line that has the members is one."""
+    aside: Callable[[Members], str | None] | None = None
+    """Describe a line that is not an exchange, since others say the same."""
+    session: Callable[[Members], bytes | None] | None = None
+    """Return the raw id of a line's session if no member of ``SESSION`` names it."""
 
 
-_ROOM: Room[Envelope] = Room(sys.modules[__name__])
+_ROOM: Room[Envelope] = Room(Envelope, sys.modules[__name__])
+PLAIN = _ROOM.named("plain")
 
 
 def envelopes() -> list[Envelope]:
@@ -91,9 +89,8 @@ def unwrap(line: bytes, envelope: Envelope) -> bytes:
 
 def aside(line: bytes, envelope: Envelope) -> str | None:
     """What a line is that is no exchange, in words, if its envelope knows such."""
-    ask: Callable[[Members], str | None] | None = getattr(envelope, "aside", None)
-    raw = members(line) if ask else None
-    return ask(raw) if ask and raw and _fits(envelope, raw) else None
+    raw = members(line) if envelope.aside else None
+    return envelope.aside(raw) if envelope.aside and raw and _fits(envelope, raw) else None
 
 
 def problem(line: bytes, envelope: Envelope) -> str | None:
@@ -112,16 +109,14 @@ def _fits(envelope: Envelope, line: Members) -> bool:
 def is_aside(line: Members) -> bool:
     """Whether a line is no exchange, as its envelope tells."""
     envelope = of_members(line)
-    ask: Callable[[Members], str | None] | None = getattr(envelope, "aside", None)
-    return ask is not None and ask(line) is not None
+    return envelope is not None and envelope.aside is not None and envelope.aside(line) is not None
 
 
 def session_id(line: Members) -> str | None:
     """The session that a line names, wherever its envelope does; ``None`` if it names none."""
     envelope = of_members(line) or PLAIN
-    named: Callable[[Members], bytes | None] | None = getattr(envelope, "session", None)
     raw = (
-        (named(line) if named else first_present(line, envelope.SESSION))
+        (envelope.session(line) if envelope.session else first_present(line, envelope.SESSION))
         or within(line.get("request")).get("session_id")
         or b""
     )

@@ -7,14 +7,15 @@ found by looking in this folder; none is imported before it is asked for.
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from chatsquash.core.registry import Room
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from chatsquash.core.model import Conversation, Mark, Violation
+    from chatsquash.core.model import Mark, Violation
     from chatsquash.core.options import Options
     from chatsquash.core.shape_options import Media, Unpaired
     from chatsquash.records.line import StoredRecord
@@ -65,48 +66,29 @@ class ShapeResult(NamedTuple):
     """Those of the conversation, as the record has its assistant messages; ``None``: it has no place for flags."""
 
 
-class Preset(Protocol):
-    """The names that a module has."""
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Preset:
+    """What the module of a preset declares.
+
+    Other commands read records back with ``read`` or ``native``; records with ``messages`` whose calls are in
+    ``tool_calls`` need neither.
+    """
 
     NAME: str
     SCHEMA: dict[str, Any]
     """The JSON Schema of a record."""
     COLUMNS: tuple[Column, ...]
     """In the order of the record; a record may lack one."""
-
-    @staticmethod
-    def shape(conversation: Conversation, choices: Choices = REFUSED) -> ShapeResult:
-        """The record of a conversation; nothing in the conversation is changed."""
-
-
-class Readable(Preset, Protocol):
-    """A preset whose records other commands read back, by one of these.
-
-    Records with ``messages`` whose calls stand in ``tool_calls`` need neither.
-    """
-
-    @staticmethod
-    def read(value: dict[str, Any]) -> StoredRecord | None:
-        """The record in a line without ``messages``; ``None`` for that of another preset."""
-
-    @staticmethod
-    def native(messages: list[Any]) -> StoredRecord | None:
-        """The conversation in messages whose calls and results stand in texts; ``None`` where they are not."""
-
-
-class WithTrainers(Preset, Protocol):
-    """A preset that is for certain trainers."""
-
-    TRAINERS: dict[str, tuple[str, ...]]
-    """What of ``--loss`` each of them reads."""
-
-
-class WithFiles(Preset, Protocol):
-    """A preset whose trainers want files of their own beside the dataset's."""
-
-    @staticmethod
-    def extra_files(files: list[str], splits: Mapping[str, Sequence[str]]) -> dict[str, bytes]:
-        """Files by name, for the dataset's files and those of each split, as paths below its folder."""
+    shape: Callable[..., ShapeResult]
+    """Return the record of a conversation, given it and ``Choices``; nothing in the conversation is changed."""
+    read: Callable[[dict[str, Any]], StoredRecord | None] | None = None
+    """Return the record in a line without ``messages``; ``None`` for one of another preset."""
+    native: Callable[[list[Any]], StoredRecord | None] | None = None
+    """Return the conversation in messages whose calls and results are in texts; ``None`` for any other."""
+    TRAINERS: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The trainers that the preset is for, each with what of ``--loss`` it reads."""
+    extra_files: Callable[[list[str], Mapping[str, Sequence[str]]], dict[str, bytes]] | None = None
+    """Return more files by name, for the dataset's files and those of each split, as paths below its folder."""
 
 
 def choices(options: Options) -> Choices:
@@ -124,9 +106,9 @@ def choices(options: Options) -> Choices:
 
 def unaware(options: Options) -> list[str]:
     """The trainers that do not read the flags of the records that are made for them."""
-    trainers = getattr(named(options.preset), "TRAINERS", {}) if options.flag != "none" else {}
+    trainers = named(options.preset).TRAINERS if options.flag != "none" else {}
     return [name for name, flags in trainers.items() if options.flag not in flags]
 
 
-_ROOM: Room[Preset] = Room(sys.modules[__name__], place=lambda item: item.name != DEFAULT)
-names, named, every = _ROOM.names, _ROOM.module, _ROOM.all
+_ROOM: Room[Preset] = Room(Preset, sys.modules[__name__], place=lambda item: item.name != DEFAULT)
+names, named, every = _ROOM.names, _ROOM.named, _ROOM.all

@@ -1,19 +1,15 @@
 """Take out what agents put around a conversation; ``docs/cleanup.md`` states the rules.
 
-A rule is a module of this folder, and its name is what it is counted by.  ``SET`` names the agent whose rule it is,
-which is how ``--cleanup`` asks for it, ``PLACE`` orders the rules, ``ROLES`` names the messages that a rule looks at.
-``OPENS`` has the characters of which a text begins with one, or with white space, or is empty, where the rule touches
-it, as it touches no message that has calls and no content; a rule without looks at all.
-It has one of three functions: ``tidy`` gives what becomes of a message, ``goes`` says whether a message goes before one
-of the role ``FOLLOWER``, ``drops`` whether an entry is dropped whole.
+A rule is a module of this folder; it is counted under its name, and declares a ``CleaningRule``.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache, partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -21,6 +17,30 @@ from chatsquash.core.edits import compose
 from chatsquash.core.model import AddedRun, Edits, Entry, Message, Origin, Response, SkippedLine
 from chatsquash.core.registry import Room
 from chatsquash.session.cleaning._rule_states import Follower, FollowerState, Tidy, TidyState
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class CleaningRule:
+    """What the module of a rule declares: one of the functions ``tidy``, ``goes`` and ``drops``."""
+
+    SET: str
+    """The agent whose rule it is, as in ``--cleanup``."""
+    PLACE: int
+    """The order of the rules."""
+    ROLES: tuple[str, ...] = ()
+    """The messages that the rule looks at."""
+    OPENS: str | None = None
+    """A text that the rule touches begins with one of these characters or with white space, or is empty.
+
+    Such a rule touches no message that has calls and no content.  A rule without looks at all texts.
+    """
+    FOLLOWER: str = ""
+    tidy: Callable[[Message], Message | None] | None = None
+    """Return what becomes of a message."""
+    goes: Callable[[Message], bool] | None = None
+    """Whether a message is removed before one of the role ``FOLLOWER``."""
+    drops: Callable[[list[Message], Response], bool] | None = None
+    """Whether an entry is dropped completely."""
 
 
 class Rules(NamedTuple):
@@ -39,23 +59,23 @@ class Rules(NamedTuple):
     """By role: with what texts begin that no rule touches, as ``OPENS`` tells; not of roles with a rule without it."""
 
 
-_ROOM: Room[Any] = Room(sys.modules[__name__])
+_ROOM: Room[CleaningRule] = Room(CleaningRule, sys.modules[__name__])
 
 
 @cache
 def rule_names(sets: tuple[str, ...] | None = None) -> tuple[str, ...]:
     """The names of the rules of some sets, or of all, in order."""
-    return tuple(name for name, module in _modules().items() if sets is None or module.SET in sets)
+    return tuple(name for name, rule in _all_rules().items() if sets is None or rule.SET in sets)
 
 
 @cache
 def names() -> tuple[str, ...]:
     """The names of all sets, in the order of their rules."""
-    return tuple(dict.fromkeys(module.SET for module in _modules().values()))
+    return tuple(dict.fromkeys(rule.SET for rule in _all_rules().values()))
 
 
 @cache
-def _modules() -> dict[str, Any]:
+def _all_rules() -> dict[str, CleaningRule]:
     return dict(sorted(_ROOM.all().items(), key=lambda item: (item[1].PLACE, item[0])))
 
 
@@ -66,31 +86,31 @@ def _rules(chosen: tuple[str, ...]) -> Rules:
     drops: list[tuple[str, Callable[[list[Message], Response], bool]]] = []
     over_messages: list[str] = []
     for name in rule_names(chosen):
-        module = _modules()[name]
-        if hasattr(module, "drops"):
-            drops.append((name, module.drops))
+        rule = _all_rules()[name]
+        if rule.drops:
+            drops.append((name, rule.drops))
             continue
         over_messages.append(name)
-        for role in module.ROLES:
-            if hasattr(module, "tidy"):
-                tidy.setdefault(role, []).append(Tidy(name, module.tidy))
-            else:
-                goes.setdefault(role, []).append(Follower(name, module.goes, module.FOLLOWER))
+        for role in rule.ROLES:
+            if rule.tidy:
+                tidy.setdefault(role, []).append(Tidy(name, rule.tidy))
+            if rule.goes:
+                goes.setdefault(role, []).append(Follower(name, rule.goes, rule.FOLLOWER))
     touches: dict[str, list[Callable[[Message], bool]]] = {}
-    for role, rules in tidy.items():
-        touches[role] = [partial(_changes, rule.work) for rule in rules]
+    for role, tidying in tidy.items():
+        touches[role] = [partial(_changes, each.work) for each in tidying]
     for role, followers in goes.items():
-        touches.setdefault(role, []).extend(rule.goes for rule in followers)
+        touches.setdefault(role, []).extend(each.goes for each in followers)
     return Rules(tidy, goes, drops, tuple(over_messages), touches, _clear(chosen))
 
 
 def _clear(chosen: tuple[str, ...]) -> dict[str, frozenset[str]]:
     """Of each role of whose texts the beginning tells that no rule touches them, the characters of ASCII that do."""
     cleared: dict[str, str | None] = {}
-    for module in map(_modules().__getitem__, rule_names(chosen)):
-        for role in getattr(module, "ROLES", ()):
-            known, more = cleared.get(role, ""), getattr(module, "OPENS", None)
-            cleared[role] = None if known is None or more is None else known + more
+    for rule in map(_all_rules().__getitem__, rule_names(chosen)):
+        for role in rule.ROLES:
+            known = cleared.get(role, "")
+            cleared[role] = None if known is None or rule.OPENS is None else known + rule.OPENS
     return {role: _SEEN.difference(opens) for role, opens in cleared.items() if opens is not None}
 
 

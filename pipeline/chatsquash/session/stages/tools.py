@@ -185,11 +185,11 @@ class CallTracker(Struct):
         """Go on to the next entry."""
         before, self._before = self._before, entry
         line = before.line if before else entry.line
-        if before is None or entry.kept != len(before.messages):
+        if before is None or entry.shared_prefix != len(before.messages):
             earlier, self._lines = self._lines, []
         else:
             earlier = self._lines  # which grows, so that it is that of the longest request all the same
-        for run in entry.edits[1:] if earlier is self._lines and entry.kept else entry.edits:
+        for run in entry.edits[1:] if earlier is self._lines and entry.shared_prefix else entry.edits:
             self._lines += earlier[run.start : run.stop] if isinstance(run, KeptRun) else [line] * len(run.messages)
         reply = entry.reply.message
         calls = chat.calls(reply) if reply else []

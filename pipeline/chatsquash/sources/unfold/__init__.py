@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
-from typing import Protocol
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from chatsquash.core.registry import Room
 from chatsquash.sources.arrays import Readable
@@ -18,8 +18,9 @@ HEAD = 1 << 16
 """Bytes by which a file is recognised."""
 
 
-class Unfolding(Protocol):
-    """The names of a module."""
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Unfolding:
+    """What a module of this folder declares."""
 
     NAME: str
     WHAT: str
@@ -27,20 +28,18 @@ class Unfolding(Protocol):
     SUFFIXES: tuple[str, ...]
     """Those of its files, which are read in folders where they are recognised."""
     COPIES: bool
-    """Whether lines that cannot be read may be kept: not where headers, cookies and keys may stand in a file."""
+    """Whether lines that cannot be read may be kept: not where headers, cookies and keys may be in a file."""
+    fits: Callable[[bytes], str | None]
+    """Return the evidence that a file which begins so is one, in words; never of lines of a log."""
+    lines: Callable[[Readable], Iterator[bytes]]
+    """Return the lines of a file that is read from its beginning, without line feeds.
 
-    def fits(self, head: bytes) -> str | None:
-        """The evidence that a file which begins so is one, in words; never of lines of a log."""
-
-    def lines(self, file: Readable) -> Iterator[bytes]:
-        """The lines of a file that is read from its beginning, without line feeds.
-
-        Raises ``ValueError`` for a file that is damaged or ends early: what was given before counts.
-        """
+    Raises ``ValueError`` for a file that is damaged or ends early; the lines before that count.
+    """
 
 
-_ROOM: Room[Unfolding] = Room(sys.modules[__name__])
-named = _ROOM.module
+_ROOM: Room[Unfolding] = Room(Unfolding, sys.modules[__name__])
+named = _ROOM.named
 
 
 def unfoldings() -> list[Unfolding]:
