@@ -368,9 +368,9 @@ def test_tails_that_are_kept_many_times_do_not_take_forever():
             asked(number, {"type": "compaction", "tail_start_id": "msg_000"}),
             said(number + 1, text("s"), summary=True, parentID=f"msg_{number:03}"),
         ]
-    before = time.monotonic()
+    before = time.process_time()
     found = told(session(*messages))
-    assert time.monotonic() - before < 10
+    assert time.process_time() - before < 10
     assert found[-1].origin.unread.keys() == found[1].origin.unread.keys()
 
 

@@ -41,6 +41,11 @@ def converted(*lines, **options):
     ("no messages yet", plain({"messages": []}, ANSWER), True),
     ("no answer", UNMARKED, False),
     ("an error", plain({"messages": [USER]}, {"error": "x"}), False),
+    (
+        "usage with a number beyond all",
+        b'{"request": {"messages": []}, "response": {"usage": 1e400, "choices": [{"message": {"role": "assistant"}}]}}',
+        True,
+    ),
     ("no choices", plain({"messages": [USER]}, {"choices": []}), False),
     ("chunks", plain({"messages": [USER]}, {"object": "chat.completion.chunk", **ANSWER}), False),
     ("an answer of two formats", CLASH, False),

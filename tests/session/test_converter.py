@@ -582,7 +582,7 @@ def test_any_log_becomes_the_record_that_the_oracle_gives():
     seen: Counter[str] = Counter()
 
     @given(log=strategies.described_logs())
-    @examples(300, suppress_health_check=[HealthCheck.too_slow])
+    @examples(500, suppress_health_check=[HealthCheck.too_slow])
     def holds(log):
         for options in OPTIONS:
             outcome = Converter(options).read(io.BytesIO(log.data), Log("", "stem", "stem", len(log.data)))

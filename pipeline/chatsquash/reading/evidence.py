@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, BinaryIO, Literal, NamedTuple
 
 import msgspec
-from msgspec import Raw
+from msgspec import Raw, Struct
 
 from chatsquash.core import footprint, jsonio
 from chatsquash.core.model import Json, LogHead
@@ -48,24 +48,21 @@ class Shape(NamedTuple):
         return cls(name, name, envelope, forced)
 
 
-_READ: list[Any] = [("id", Any, None), ("model", Any, None), ("usage", Any, None)]
-_others: list[Any] = [
-    (name, Raw, Raw()) for name in RESPONSE if name not in ("choices", "object", "id", "model", "usage")
-]
-_answer = jsonio.decoder(
-    msgspec.defstruct(
-        "Answer",
-        [
-            ("choices", list[replies.Choice]),
-            ("object", Literal["chat.completion"], "chat.completion"),
-            *_READ,
-            *_others,
-        ],
-        forbid_unknown_fields=True,
-        gc=False,
-    )
-)
-"""Parses of a response what is read, if it has no member that chat does not have."""
+class _RawChoice(Struct, gc=False):
+    message: dict[str, Raw]
+
+
+def _answer_decoder(choice: type[Struct], members: dict[str, Any]) -> msgspec.json.Decoder[Any]:
+    """A decoder of chat responses that accepts no member that chat does not have."""
+    types = {**dict.fromkeys(RESPONSE, Raw), **members}
+    others = [(name, kind, Raw()) for name, kind in types.items() if name not in ("choices", "object")]
+    fields: list[Any] = [("choices", list[choice]), ("object", Literal["chat.completion"], "chat.completion"), *others]  # type: ignore[valid-type]
+    return jsonio.decoder(msgspec.defstruct("Answer", fields, forbid_unknown_fields=True, gc=False))
+
+
+_answer = _answer_decoder(replies.Choice, dict.fromkeys(("id", "model", "usage"), Any))
+"""Parses of a response what is read of it."""
+_raw_answer = _answer_decoder(_RawChoice, {})
 _line = msgspec.json.Decoder(dict[str, Raw])
 
 
@@ -76,18 +73,26 @@ def is_chat(line: bytes | bytearray) -> bool:
     """
     try:
         members = raw_members(line)
-        answer: Any = _answer.decode(members.response)
+        is_read, choices = _choices(members.response)
     except REFUSED:
         return False
-    if is_claimed(members) or not answer.choices or bytes(members.request.get(TURNS, NOTHING))[:1] != b"[":
+    if is_claimed(members) or not choices or bytes(members.request.get(TURNS, NOTHING))[:1] != b"[":
         return False
-    if not bytes(members.status) and type(answer.choices[0].message.get("role")) is str:
+    if is_read and not bytes(members.status) and type(choices[0].message.get("role")) is str:
         return True
     try:
         split(line, named(PLAIN))
     except (LineError, ValueError):
         return False
     return True
+
+
+def _choices(response: Raw) -> tuple[bool, list[Any]]:
+    """Whether what is read of a response can be parsed, and its choices; raises ``REFUSED`` for what is not chat."""
+    try:
+        return True, _answer.decode(response).choices
+    except REFUSED:
+        return False, _raw_answer.decode(response).choices
 
 
 def shape_of(line: bytes) -> Shape | None:

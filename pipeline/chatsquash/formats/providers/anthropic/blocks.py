@@ -71,9 +71,9 @@ def said_in(content: Json) -> Said:
     if content is None or isinstance(content, str):
         return Said((Text(content),) if content else ())
     if isinstance(content, list) and all(isinstance(b, dict) and isinstance(b.get("type"), str) for b in content):
-        found = blocks_of(content)
-        if not content or any(type(block) is not Other for block in found):
-            return Said(found)
+        blocks = blocks_of(content)
+        if not content or any(type(block) is not Other for block in blocks):
+            return Said(blocks)
     return Said((Text(compact(content)),), json=True)
 
 
@@ -171,11 +171,11 @@ def _sourced(block: Object, kind: Medium, source: Object) -> Blocks | None:
             more = _more(block, source, ("file_id",), *named)
             return (Media(kind, file_id=file_id, name=title, provider=PROVIDER, native=more),)
         case {"type": "text", "data": str(text)} if text and kind == "file":
-            held = {**block, "source": {key: value for key, value in source.items() if key != "data"}}
-            return (Text(text, native={PROVIDER: {DOCUMENT: held}}),)
+            members = {**block, "source": {key: value for key, value in source.items() if key != "data"}}
+            return (Text(text, native={PROVIDER: {DOCUMENT: members}}),)
         case {"type": "content", "content": content} if kind == "file":
-            held = {**block, "source": {key: value for key, value in source.items() if key != "content"}}
-            return _wrapped(held, content)
+            members = {**block, "source": {key: value for key, value in source.items() if key != "content"}}
+            return _wrapped(members, content)
     return None
 
 
@@ -191,12 +191,12 @@ def _wrapped(wrapper: Object, content: Json) -> Blocks | None:
     inner = [{"type": "text", "text": content}] if isinstance(content, str) else content
     if not isinstance(inner, list) or any(not isinstance(b, dict) or b.get("type") not in _SIMPLE for b in inner):
         return None
-    found = list[Block]()
+    blocks = list[Block]()
     for each in inner:
         for block in _shown(each) or ():
             if not isinstance(block, Text | Media):
                 return None
-            held = {WITHIN: True} if found else {WRAPPED: {**wrapper, "is_text": isinstance(content, str)}}
+            marks = {WITHIN: True} if blocks else {WRAPPED: {**wrapper, "is_text": isinstance(content, str)}}
             inside = block.native.get(PROVIDER, {})
-            found.append(replace(block, native={PROVIDER: {**inside, **held}}))
-    return tuple(found) or None
+            blocks.append(replace(block, native={PROVIDER: {**inside, **marks}}))
+    return tuple(blocks) or None

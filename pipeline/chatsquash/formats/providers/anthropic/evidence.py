@@ -76,8 +76,8 @@ def _has_options(body: Object) -> bool:
 
 
 def _is_response(body: Object) -> bool:
-    told = body.get("type") == "message" and body.get("role") == "assistant"
-    return told and ("stop_reason" in body or "usage" in body)
+    is_message = body.get("type") == "message" and body.get("role") == "assistant"
+    return is_message and ("stop_reason" in body or "usage" in body)
 
 
 def _is_event(event: Object) -> bool:

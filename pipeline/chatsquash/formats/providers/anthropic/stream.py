@@ -91,17 +91,17 @@ class _Message:
 
 def assemble(events: list[Json]) -> Stream:
     """The message that events add up to; it is whole if it says why it stopped, or that it did."""
-    found = _Message()
+    message = _Message()
     for event in objects(events):
         if event.get("type") == "error" or event.get("error"):
             return Stream(event, whole=True)
-        found.add(event)
-    whole = found.stopped or isinstance(found.body.get("stop_reason"), str)
-    if not (found.body or found.blocks):
+        message.add(event)
+    whole = message.stopped or isinstance(message.body.get("stop_reason"), str)
+    if not (message.body or message.blocks):
         return Stream({}, whole)
-    started = found.body.get("content")
-    content = [*(started if isinstance(started, list) else []), *(growing.built() for growing in found.blocks)]
-    return Stream({"type": "message", "role": "assistant", **found.body, "content": content}, whole)
+    started = message.body.get("content")
+    content = [*(started if isinstance(started, list) else []), *(growing.built() for growing in message.blocks)]
+    return Stream({"type": "message", "role": "assistant", **message.body, "content": content}, whole)
 
 
 def _same(block: Object) -> tuple[str | None, ...]:

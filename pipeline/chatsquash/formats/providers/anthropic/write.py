@@ -100,19 +100,19 @@ def _only_text(blocks: tuple[Block, ...]) -> str | None:
 
 def _blocks(blocks: Iterable[Block]) -> list[Object]:
     """Blocks of Anthropic, sources as citations of the text before them."""
-    found = list[Object]()
+    items = list[Object]()
     for block in blocks:
         if type(block) is Text and not block.native:  # as most are
-            found.append({"type": "text", "text": block.text})
+            items.append({"type": "text", "text": block.text})
             continue
         own = block.native.get(PROVIDER, {})
-        if own.get(WITHIN) and found:
-            _fill(found[-1], block)
+        if own.get(WITHIN) and items:
+            _fill(items[-1], block)
         elif type(block) is Source:
-            _cite(found, block, own)
+            _cite(items, block, own)
         else:
-            found += [made] if (made := _made(block, own)) else []
-    return found
+            items += [made] if (made := _made(block, own)) else []
+    return items
 
 
 def _made(block: Block, own: Object) -> Any:  # noqa: PLR0911 - one for each block
@@ -129,8 +129,8 @@ def _made(block: Block, own: Object) -> Any:  # noqa: PLR0911 - one for each blo
         case Media():
             return _wrapped(own, _medium(block)) if WRAPPED in own else _with(_medium(block), own)
         case HostedCall() if block.provider == PROVIDER:
-            asked = arguments_object(block.arguments)
-            return {"type": "server_tool_use", "id": block.id, "name": block.name, "input": asked, **own}
+            input_value = arguments_object(block.arguments)
+            return {"type": "server_tool_use", "id": block.id, "name": block.name, "input": input_value, **own}
         case HostedResult() if block.provider == PROVIDER and (
             isinstance(block.value, dict | list) or block.name == "mcp"
         ):
@@ -148,8 +148,8 @@ def _made(block: Block, own: Object) -> Any:  # noqa: PLR0911 - one for each blo
 def _text(text: str, own: Object) -> Object:
     if WRAPPED in own:
         return _wrapped(own, {"type": "text", "text": text})
-    if isinstance(held := own.get(DOCUMENT), dict) and isinstance(held.get("source"), dict):
-        return {**held, "source": {**held["source"], "data": text}}
+    if isinstance(document := own.get(DOCUMENT), dict) and isinstance(document.get("source"), dict):
+        return {**document, "source": {**document["source"], "data": text}}
     return {"type": "text", "text": text, **own}
 
 
@@ -178,13 +178,13 @@ def _fill(wrapper: Object, block: Block) -> None:
         holder["content"].append(inner)
 
 
-def _cite(found: list[Object], source: Source, own: Object) -> None:
+def _cite(items: list[Object], source: Source, own: Object) -> None:
     """Add a citation to the text before, where it is one of Anthropic's."""
-    if own.get("type") and found and found[-1].get("type") == "text":
+    if own.get("type") and items and items[-1].get("type") == "text":
         titled = "title" if source.url else "document_title"
         cited = {"url": source.url} if source.url else {}
         cited |= {titled: source.title} if source.title else {}
-        found[-1].setdefault("citations", []).append({**cited, **own})
+        items[-1].setdefault("citations", []).append({**cited, **own})
 
 
 def _medium(media: Media) -> Object | None:

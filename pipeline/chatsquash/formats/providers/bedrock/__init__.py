@@ -42,24 +42,26 @@ def tools(value: Json) -> Tools:
     defined = objects(at(value, "tools")) if isinstance(value, dict) else objects(value)
     functions, hosted = list[Json](), list[Json]()
     for each in defined:
-        told = each.get("toolSpec")
-        if isinstance(told, dict):
-            functions.append(_function(told))
+        spec = each.get("toolSpec")
+        if isinstance(spec, dict):
+            functions.append(_function(spec))
         elif "cachePoint" not in each:
             hosted.append(each)
     return Tools(list(anthropic.tools(functions).functions), hosted)
 
 
-def _function(told: Object) -> Object:
-    schema = at(told, "inputSchema", "json")
-    left = {name: value for name, value in told.items() if name != "inputSchema"}
+def _function(spec: Object) -> Object:
+    schema = at(spec, "inputSchema", "json")
+    left = {name: value for name, value in spec.items() if name != "inputSchema"}
     return {**left, "input_schema": schema if schema is not None else {"type": "object", "properties": {}}}
 
 
 def _has_blocks(body: Object) -> bool:
     """Whether a content has blocks without a type, each with a member that tells what it is."""
-    found = [block for turn in objects(body.get("messages")) for block in objects(turn.get("content"))]
-    return bool(found) and all("type" not in block for block in found) and any(block.keys() & BLOCKS for block in found)
+    blocks = [block for turn in objects(body.get("messages")) for block in objects(turn.get("content"))]
+    return (
+        bool(blocks) and all("type" not in block for block in blocks) and any(block.keys() & BLOCKS for block in blocks)
+    )
 
 
 def _has_options(body: Object) -> bool:

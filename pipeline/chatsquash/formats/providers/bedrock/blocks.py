@@ -51,10 +51,10 @@ def _said(block: Json) -> Json:
 
 
 def _thought(thought: Object) -> Object | None:
-    told = thought.get("reasoningText")
-    if isinstance(told, dict):
-        signed = {"signature": told["signature"]} if isinstance(told.get("signature"), str) else {}
-        return {"type": "thinking", "thinking": string(told, "text"), **signed}
+    reasoning = thought.get("reasoningText")
+    if isinstance(reasoning, dict):
+        signed = {"signature": reasoning["signature"]} if isinstance(reasoning.get("signature"), str) else {}
+        return {"type": "thinking", "thinking": string(reasoning, "text"), **signed}
     sealed = thought.get("redactedContent")
     return {"type": "redacted_thinking", "data": sealed} if isinstance(sealed, str) else None
 

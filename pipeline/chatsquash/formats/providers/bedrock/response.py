@@ -25,9 +25,11 @@ def reply(body: Json) -> Response:
             problem=f"the response is an error: {why[:100]}" if why else "the response has no output.message"
         )
     content = message.get("content")
-    held = blocks(content) if isinstance(content, list) else content
-    found = anthropic.reply({"role": message.get("role"), "content": held, "stop_reason": body.get("stopReason")})
-    return replace(found, finish_reason=_FINISHED.get(found.finish_reason or "", found.finish_reason))
+    content_blocks = blocks(content) if isinstance(content, list) else content
+    response = anthropic.reply(
+        {"role": message.get("role"), "content": content_blocks, "stop_reason": body.get("stopReason")}
+    )
+    return replace(response, finish_reason=_FINISHED.get(response.finish_reason or "", response.finish_reason))
 
 
 def assemble(events: list[Json]) -> Stream:
@@ -45,8 +47,8 @@ def assemble(events: list[Json]) -> Stream:
         elif isinstance(stop := event.get("messageStop"), dict):
             is_whole = True
             body["stopReason"] = stop.get("stopReason")
-        elif isinstance(told := event.get("metadata"), dict):
-            body["usage"] = told.get("usage")
+        elif isinstance(metadata := event.get("metadata"), dict):
+            body["usage"] = metadata.get("usage")
         elif (failed := next(filter(_is_error, event), None)) is not None:
             return Stream({"error": event[failed]}, whole=True)
     content = [_finished(built[place]) for place in sorted(built)]
@@ -75,9 +77,9 @@ def _add(built: dict[int, Object], event: Object) -> None:
         case {"text": str(piece)}:
             block.setdefault("text", []).append(piece)
         case {"toolUse": {"input": str(piece)}}:
-            held = block.setdefault("toolUse", {}).setdefault("input", [])
-            if isinstance(held, list):
-                held.append(piece)
+            inputs = block.setdefault("toolUse", {}).setdefault("input", [])
+            if isinstance(inputs, list):
+                inputs.append(piece)
         case {"reasoningContent": {"text": str(piece)}}:
             block.setdefault("reasoningContent", {}).setdefault("text", []).append(piece)
         case {"reasoningContent": {"signature": str(signature)}}:
@@ -89,10 +91,10 @@ def _finished(block: Object) -> Object:
     if "toolUse" in block:
         called = block["toolUse"]
         written = "".join(called.get("input") or [])
-        given = jsonio.value(written, written) if written.strip() else {}
-        return {"toolUse": {**called, "input": given}}
+        input_value = jsonio.value(written, written) if written.strip() else {}
+        return {"toolUse": {**called, "input": input_value}}
     if "reasoningContent" in block:
-        told = block["reasoningContent"]
-        signed = {"signature": told["signature"]} if "signature" in told else {}
-        return {"reasoningContent": {"reasoningText": {"text": "".join(told.get("text", [])), **signed}}}
+        reasoning = block["reasoningContent"]
+        signed = {"signature": reasoning["signature"]} if "signature" in reasoning else {}
+        return {"reasoningContent": {"reasoningText": {"text": "".join(reasoning.get("text", [])), **signed}}}
     return {"text": "".join(block.get("text", []))}

@@ -41,19 +41,19 @@ def camel(value: Json) -> Object:
     return {_CAMEL.get(key, key): member for key, member in items if member is not None}
 
 
-def blocks_of(held: list[Json], role: str) -> Blocks:
+def blocks_of(content: list[Json], role: str) -> Blocks:
     """What parts say; only the assistant thinks and calls, and only the user answers its calls, as its client does.
 
     A result has the id that it was logged with, which may be empty.
     """
     readers = _BY_ROLE[role]
-    found: Blocks = []
-    for part in held:
+    blocks: Blocks = []
+    for part in content:
         if type(part) is dict and len(part) == 1 and type(text := part.get("text")) is str:  # as most are
-            found += (Text(text),) if text else ()
+            blocks += (Text(text),) if text else ()
         else:
-            found += _read(part, readers)
-    return found
+            blocks += _read(part, readers)
+    return blocks
 
 
 def _read(part: Json, readers: dict[str, _Reader]) -> Blocks:
@@ -65,14 +65,14 @@ def _read(part: Json, readers: dict[str, _Reader]) -> Blocks:
     if len(kinds) > 1 and known.get("text") == "":
         kinds.remove("text")
     more = {key: value for key, value in known.items() if key not in KINDS and not _is_empty(value)}
-    found: Blocks = []
+    blocks: Blocks = []
     for kind in kinds:
         made = readers[kind](known[kind], more, kind) if kind in readers else None
         if made is None:
             return [Other(PROVIDER, part)]
-        found += made
+        blocks += made
         more = {}
-    return found if kinds else [Other(PROVIDER, part)]
+    return blocks if kinds else [Other(PROVIDER, part)]
 
 
 def _is_empty(value: Json) -> bool:
@@ -83,8 +83,8 @@ def _rest(more: Object, kind: str, value: Object, *read: str) -> Native:
     """What a part has beside what is read of it, and under its kind what that has; ids and names are read if texts."""
     texts = [name for name in _TEXTS.get(kind, ()) if isinstance(value.get(name), str)]
     inner = {key: each for key, each in value.items() if key not in (*read, *texts) and not _is_empty(each)}
-    held = {**more, kind: inner} if inner else more
-    return {PROVIDER: held} if held else {}
+    members = {**more, kind: inner} if inner else more
+    return {PROVIDER: members} if members else {}
 
 
 # Each reads the value of a kind, and what else its part has; ``None``: the part is none
@@ -169,24 +169,26 @@ def _medium(value: Json, more: Object, of: str) -> Blocks | None:
 def _hosted(value: Json, more: Object, of: str) -> Blocks | None:
     """A call that Gemini ran, or what it gave."""
     known = camel(value)
-    logged, name, told = string(known, "id"), string(known, "toolType"), known.get(_HOSTED[of])
+    logged, name, hosted_value = string(known, "id"), string(known, "toolType"), known.get(_HOSTED[of])
     if of in ("executableCode", "codeExecutionResult"):
-        name, told = CODE, {key: each for key, each in known.items() if key != "id" or not logged}
+        name, hosted_value = CODE, {key: each for key, each in known.items() if key != "id" or not logged}
         known = {}
     rest = _rest(more, of, known, "toolType", _HOSTED[of])
     if not name or not isinstance(value, dict):
         return None
     if of in ("executableCode", "toolCall"):
-        return [HostedCall(logged, TOOLS.get(name, name), arguments(told), PROVIDER, rest)]
+        return [HostedCall(logged, TOOLS.get(name, name), arguments(hosted_value), PROVIDER, rest)]
     if (
         of == "toolResponse"
-        and isinstance(told, dict)
-        and len(told) == 1
-        and not isinstance(told.get("output"), dict | None)
+        and isinstance(hosted_value, dict)
+        and len(hosted_value) == 1
+        and not isinstance(hosted_value.get("output"), dict | None)
     ):
-        told = told["output"]  # as it is written where it is no object
-    failed = at(told, "outcome") in ("OUTCOME_FAILED", "OUTCOME_DEADLINE_EXCEEDED")
-    return [HostedResult(logged, TOOLS.get(name, name), told, "failed" if failed else "success", PROVIDER, rest)]
+        hosted_value = hosted_value["output"]  # as it is written where it is no object
+    failed = at(hosted_value, "outcome") in ("OUTCOME_FAILED", "OUTCOME_DEADLINE_EXCEEDED")
+    return [
+        HostedResult(logged, TOOLS.get(name, name), hosted_value, "failed" if failed else "success", PROVIDER, rest)
+    ]
 
 
 _ID, _ID_AND_NAME = ("id",), ("id", "name")

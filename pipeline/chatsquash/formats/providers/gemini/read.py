@@ -29,12 +29,12 @@ def system(value: Json) -> list[Turn]:
     if value is None:
         return []
     turn = value if isinstance(value, dict) and "parts" in value else {"parts": value}
-    held, role = opened(turn), turn.get("role")
+    content, role = opened(turn), turn.get("role")
     is_usual = role in _SYSTEM_ROLES
     form = native(FORM, {PROVIDER: {"role": role}}) if is_usual and role else Native()
     more = {**native(PROVIDER, turn, "parts", *(["role"] if is_usual else [])), **form}
     turns = list[Turn]()
-    for marked, run in groupby(held, _are_instructions):
+    for marked, run in groupby(content, _are_instructions):
         parts = [without(camel(part), "partMetadata") if marked else part for part in run]
         turns.append(Turn("system", tuple(blocks_of(parts, "system")), marked))
     first, *others = turns or [Turn("system")]
@@ -67,12 +67,12 @@ def load(turn: Json, state: State) -> LoadedTurn:
 
 def opened(turn: Object) -> list[Json]:
     """The parts of a turn; raises ``TurnError``."""
-    held = turn.get("parts")
-    if held is None and any(value is not None for key, value in turn.items() if key != "role"):
+    parts = turn.get("parts")
+    if parts is None and any(value is not None for key, value in turn.items() if key != "role"):
         raise TurnError("has no parts")
-    if not isinstance(held, list | dict | str | None):
+    if not isinstance(parts, list | dict | str | None):
         raise TurnError("has parts that are no list")
-    return as_list(held)
+    return as_list(parts)
 
 
 # The model
@@ -114,11 +114,11 @@ def _heard(parts: list[Json], state: State) -> tuple[list[Turn], State]:
     blocks = blocks_of(parts, "user")
     if not any(type(block) is Result for block in blocks):
         return [Turn("user", tuple(blocks))], state.but(by_assistant=False)
-    told = results_first(blocks, _is_result)
-    ids, state = matched([(block.id, block.name) for block in told if type(block) is Result], state)
+    ordered = results_first(blocks, _is_result)
+    ids, state = matched([(block.id, block.name) for block in ordered if type(block) is Result], state)
     answered = iter(ids)
     turns = list[Turn]()
-    for are_results, run in groupby(told, _is_result):
+    for are_results, run in groupby(ordered, _is_result):
         if are_results:
             turns.append(Turn("tool", tuple(_answering(block, next(answered)) for block in run)))
         else:
@@ -139,12 +139,12 @@ def matched(links: list[tuple[str, str]], state: State) -> tuple[list[str], Stat
 
     Those with ids are the first that find theirs, then those with names of calls, then the rest.
     """
-    found: dict[int, str] = {}
+    places: dict[int, str] = {}
     state = state.searchable()
     for rank in range(3):
         for place, (logged, name) in enumerate(links):
             is_next = logged or rank == 2 or (rank == 1 and state.waits(1, name))
-            if place not in found and is_next:
-                found[place], state = state.answer(logged, name)
+            if place not in places and is_next:
+                places[place], state = state.answer(logged, name)
     state = state.but(by_assistant=False) if state.by_assistant else state
-    return [found[place] for place in range(len(links))], state
+    return [places[place] for place in range(len(links))], state

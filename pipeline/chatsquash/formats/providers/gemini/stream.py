@@ -41,9 +41,9 @@ def _extend(candidate: Object, added: Object) -> None:
     content = added.pop("content", None)
     candidate |= added
     if isinstance(content, dict):
-        held = candidate.setdefault("content", {"parts": []})
-        held |= {key: value for key, value in content.items() if key != "parts"}
-        held["parts"] += as_list(content.get("parts"))
+        candidate_content = candidate.setdefault("content", {"parts": []})
+        candidate_content |= {key: value for key, value in content.items() if key != "parts"}
+        candidate_content["parts"] += as_list(content.get("parts"))
 
 
 def _closed(candidate: Object) -> Object:

@@ -161,9 +161,9 @@ def _part(kind: str, value: Json, own: Object) -> Object:
     if not own:
         return {kind: value}
     inner = own.get(kind)
-    held = {**value, **inner} if isinstance(value, dict) and isinstance(inner, dict) else value
+    members = {**value, **inner} if isinstance(value, dict) and isinstance(inner, dict) else value
     left_out = (kind, *CITED, *(() if _is_signature(own.get(SIGNATURE)) else (SIGNATURE,)))
-    return {kind: held, **{key: each for key, each in own.items() if key not in left_out}}
+    return {kind: members, **{key: each for key, each in own.items() if key not in left_out}}
 
 
 def _is_signature(value: Json) -> bool:
@@ -188,10 +188,10 @@ def _medium(media: Media) -> tuple[str, Object] | None:
     where = media.url or media.file_id
     if not where or where.startswith("data:"):
         return None
-    told = mime or _MIMES.get(re.split(r"[?#]", where)[0].rpartition(".")[2].lower(), "")
-    if not mime and told.startswith("image/") != (media.kind == "image"):
-        told = "image/*" if media.kind == "image" else ""
-    return "fileData", {"fileUri": where, **({"mimeType": told} if told else {})}
+    mime_type = mime or _MIMES.get(re.split(r"[?#]", where)[0].rpartition(".")[2].lower(), "")
+    if not mime and mime_type.startswith("image/") != (media.kind == "image"):
+        mime_type = "image/*" if media.kind == "image" else ""
+    return "fileData", {"fileUri": where, **({"mimeType": mime_type} if mime_type else {})}
 
 
 def _hosted(block: HostedCall | HostedResult, made_up: str) -> tuple[str, Object] | None:
@@ -199,18 +199,18 @@ def _hosted(block: HostedCall | HostedResult, made_up: str) -> tuple[str, Object
 
     ``None`` for code that is not there: no type of tool stands for that.
     """
-    held = {} if block.id == made_up else {"id": block.id}
+    members = {} if block.id == made_up else {"id": block.id}
     of = {"toolType": _TYPES.get(block.name, block.name)}
     if isinstance(block, HostedCall):
         value: Json = arguments_object(block.arguments)
         if block.name == CODE:
-            return ("executableCode", {**value, **held}) if "code" in value else None
-        return "toolCall", {**held, **of, "args": value}
+            return ("executableCode", {**value, **members}) if "code" in value else None
+        return "toolCall", {**members, **of, "args": value}
     value = block.value
     if block.name == CODE:
-        return ("codeExecutionResult", {**value, **held}) if isinstance(value, dict) else None
+        return ("codeExecutionResult", {**value, **members}) if isinstance(value, dict) else None
     value = value if isinstance(value, dict | None) else {"output": value}
-    return "toolResponse", without({**held, **of, "response": value})
+    return "toolResponse", without({**members, **of, "response": value})
 
 
 def _marked(part: Json) -> Json:
@@ -225,8 +225,8 @@ def _result(block: Result, answered: str, called: dict[str, str]) -> Object:
     """A result; its texts are one, and its media stand beside them."""
     name = block.name or called.get(block.id, "")
     inner = list(_parts([each for each in block.content if not isinstance(each, Text | Refusal)], iter(()), {}))
-    held = {"id": answered, "name": name, "response": _response(block, name), "parts": inner}
-    return {key: value for key, value in held.items() if value or key == "response"}
+    response = {"id": answered, "name": name, "response": _response(block, name), "parts": inner}
+    return {key: value for key, value in response.items() if value or key == "response"}
 
 
 def _response(block: Result, name: str) -> Object:

@@ -61,8 +61,8 @@ def _image(image: Json) -> Media | None:
     if not isinstance(image, str):
         return None
     if image.startswith("data:image/"):
-        found = parts.DATA_URL.fullmatch(image)
-        return Media("image", found[1], found[2]) if found and found[2] else Media("image", url=image)
+        match = parts.DATA_URL.fullmatch(image)
+        return Media("image", match[1], match[2]) if match and match[2] else Media("image", url=image)
     data = parts.standard(image)
     mime = parts.image_type(parts.decode_base64(data[:16]) or b"")
     return Media("image", mime, data) if mime else None
@@ -117,12 +117,12 @@ def _answered(turn: Object, state: State) -> LoadedTurn:
     answered, state = state.answer(logged, name)
     value, more = turn.get("content"), Native()
     is_json = not isinstance(value, str | None)
-    told = compact(value) if is_json else value or ""
+    description = compact(value) if is_json else value or ""
     is_usual = turn.get("tool_name", name) == name and turn.get("tool_call_id", logged) == logged
     if not (is_usual and _USUAL.issuperset(turn)):
         read = [key for key in ("tool_name", "name") if turn.get(key) == name]
         more = native(PROVIDER, turn, "role", "content", "images", KEY, *read, *(["tool_call_id"] if logged else []))
-    said, outcome = came_out((Text(told),) if told else (), is_marked=KEY in turn and is_failed(turn))
+    said, outcome = came_out((Text(description),) if description else (), is_marked=KEY in turn and is_failed(turn))
     shown = (*said, *(_images(turn) if "images" in turn else ()))
     made = Result(answered, name, shown, is_json, outcome, not logged, more)
     return LoadedTurn([Turn("tool", (made,))], state.but(by_assistant=False) if state.by_assistant else state)

@@ -22,9 +22,9 @@ _SIGNATURES = (
 
 def logged(turn: Object, odd: list[Json]) -> list[Object]:
     """The calls of a message, the legacy one, too, unless it repeats one of them; what is none goes to ``odd``."""
-    held, legacy = turn.get("tool_calls"), turn.get("function_call")
-    calls = [each for each in objects(held) if _is_call(each)]
-    strays = [each for each in held if not _is_call(each)] if isinstance(held, list) else held
+    calls_logged, legacy = turn.get("tool_calls"), turn.get("function_call")
+    calls = [each for each in objects(calls_logged) if _is_call(each)]
+    strays = [each for each in calls_logged if not _is_call(each)] if isinstance(calls_logged, list) else calls_logged
     odd += [{"tool_calls": strays}] if not is_empty(strays) else []
     if isinstance(legacy, dict):
         repeats = is_empty(legacy) or legacy in [each.get("function") for each in calls]
@@ -45,15 +45,15 @@ def read(logged: Object, number: int) -> Call:
     """A call, whose id has this number where none was logged."""
     of = logged.get("type")
     custom, function = logged.get("custom"), logged.get("function")
-    told = of == "custom", not is_empty(custom), not function
-    is_custom = isinstance(custom, dict) and sum(told) > 1
+    is_custom_call = of == "custom", not is_empty(custom), not function
+    is_custom = isinstance(custom, dict) and sum(is_custom_call) > 1
     holder, member = ("custom", "input") if is_custom else ("function", "arguments")
-    held = logged.get(holder)
-    known: Object = held if isinstance(held, dict) else {}
+    inner = logged.get(holder)
+    known: Object = inner if isinstance(inner, dict) else {}
     own, name = identifier(logged.get("id")) or "", string(known, "name") if "name" in known else None
-    given = arguments(known.get(member), "" if is_custom else "{}")
-    made = Call(own or f"call_{number}", name, given, is_custom, not own)
-    is_plain = of == holder and isinstance(held, dict) and logged.keys() <= {"id", "type", holder}
+    spelled = arguments(known.get(member), "" if is_custom else "{}")
+    made = Call(own or f"call_{number}", name, spelled, is_custom, not own)
+    is_plain = of == holder and isinstance(inner, dict) and logged.keys() <= {"id", "type", holder}
     if is_plain and own and name and known.keys() <= {"name", member}:
         return made  # as most are
     more = {**_call_rest(logged, holder, member)}
@@ -62,19 +62,19 @@ def read(logged: Object, number: int) -> Call:
 
 def _call_rest(logged: Object, holder: str, member: str) -> Native:
     """What else a call has; a signature of Google's is his."""
-    held = logged[holder] if isinstance(logged.get(holder), dict) else None
-    known = held or {}
-    signature = next((found for path in _SIGNATURES if isinstance(found := at(logged, *path), str) and found), "")
+    inner_members = logged[holder] if isinstance(logged.get(holder), dict) else None
+    known = inner_members or {}
+    signature = next((value for path in _SIGNATURES if isinstance(value := at(logged, *path), str) and value), "")
     known_types = ["type"] if logged.get("type") in _CALLS else []
-    said = [name for name in ("function", "custom") if is_empty(logged.get(name)) or (name == holder and held)]
+    said = [name for name in ("function", "custom") if is_empty(logged.get(name)) or (name == holder and inner_members)]
     named = ["id"] if identifier(logged.get("id")) else []
     read = ["index", PRIVATE, *named, *said, *known_types]
     if signature:
         read += ["thought_signature", *_only(logged, "extra_content", {"google": {"thought_signature": signature}})]
         read += _only(logged, "provider_specific_fields", {"thought_signature": signature})
     rest = native(PROVIDER, logged, *read).get(PROVIDER, {})
-    told = ["thought_signature"] if signature else []
-    inner = native(PROVIDER, known, member, *text_members(known, "name"), *told).get(PROVIDER, {})
+    members = ["thought_signature"] if signature else []
+    inner = native(PROVIDER, known, member, *text_members(known, "name"), *members).get(PROVIDER, {})
     whole = {**rest, **({holder: inner} if inner else {})}
     return {
         **({PROVIDER: whole} if whole else {}),

@@ -63,15 +63,15 @@ _LINKED: dict[str, Any] = {"image_url": "image", "video_url": "video", "document
 
 def _more(part: Object, inner: Json, *read: str) -> Native:
     """What a part and what is in it have beside what is read."""
-    held = {**part, **inner} if isinstance(inner, dict) else part
-    shared = {name: held[name] for name in SHARED if held.get(name) not in EMPTY}
-    return {**native(PROVIDER, held, "type", *SHARED, *read), **({"openai": shared} if shared else {})}
+    members = {**part, **inner} if isinstance(inner, dict) else part
+    shared = {name: members[name] for name in SHARED if members.get(name) not in EMPTY}
+    return {**native(PROVIDER, members, "type", *SHARED, *read), **({"openai": shared} if shared else {})}
 
 
 def _linked(kind: Any, url: str, more: Native) -> Media:
     """A medium by its address, which may be its data."""
-    if found := parts.DATA_URL.fullmatch(url):
-        return Media(kind, parts.usual_type(found[1]), found[2], native=more)
+    if match := parts.DATA_URL.fullmatch(url):
+        return Media(kind, parts.usual_type(match[1]), match[2], native=more)
     return Media(kind, url=url, native=more)
 
 

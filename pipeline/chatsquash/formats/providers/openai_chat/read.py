@@ -53,7 +53,7 @@ def turns_of(conversation: Conversation) -> tuple[Turn, ...]:
 
 def turns_of_messages(messages: Iterable[Message]) -> tuple[Turn, ...]:
     """The turns of messages, those of which messages were made as they were; raises ``TurnError``."""
-    found, state = list[Turn](), START
+    turns, state = list[Turn](), START
     for number, message in enumerate(messages):
         made = chat.turn(message)
         if made is None:
@@ -64,32 +64,32 @@ def turns_of_messages(messages: Iterable[Message]) -> tuple[Turn, ...]:
         elif made.role == "assistant":
             made = renumber(made, state.call)  # a reply is read without the request before it
             state = state.after_calls(made.blocks)
-        found.append(made)
-    return merged(found)
+        turns.append(made)
+    return merged(turns)
 
 
 def merged(turns: Iterable[Turn]) -> tuple[Turn, ...]:
     """Turns, those of results that follow each other as one."""
-    found = list[Turn]()
+    turns_merged = list[Turn]()
     for is_result, run in groupby(turns, lambda turn: turn.role == "tool"):
-        first, *others = held = list(run)
+        first, *others = same_role = list(run)
         if is_result and others:
-            blocks = tuple(block for turn in held for block in turn.blocks)
-            found.append(replace(first, blocks=blocks, native=_merged(turn.native for turn in held)))
+            blocks = tuple(block for turn in same_role for block in turn.blocks)
+            turns_merged.append(replace(first, blocks=blocks, native=_merged(turn.native for turn in same_role)))
         else:
-            found += held
-    return tuple(found)
+            turns_merged += same_role
+    return tuple(turns_merged)
 
 
 def _merged(natives: Iterable[Native]) -> Native:
     """The members of turns that became one; of a name that says something else later, the first is used."""
-    found, others = Native(), dict[str, list[Json]]()
+    joined, others = Native(), dict[str, list[Json]]()
     for provider, members in chain.from_iterable(map(dict.items, natives)):
-        own = found.setdefault(provider, {})
+        own = joined.setdefault(provider, {})
         differ = {name: value for name, value in members.items() if own.setdefault(name, value) != value}
         if differ and provider != FORM:
             others.setdefault(provider, []).append(differ)
-    return {**found, **({OTHERS: others} if others else {})}
+    return {**joined, **({OTHERS: others} if others else {})}
 
 
 def load(turn: Json, state: State) -> LoadedTurn:
@@ -154,18 +154,18 @@ def _usual(turn: Object) -> tuple[Block, ...] | None:
     content, thought, logged = turn.get("content"), turn.get("reasoning_content"), turn.get("tool_calls") or ()
     if not (isinstance(content, str | None) and isinstance(thought, str | None) and isinstance(logged, list | tuple)):
         return None
-    found: list[Block] = [Reasoning(thought)] if thought else []
+    blocks: list[Block] = [Reasoning(thought)] if thought else []
     if content:
-        found.append(Text(content))
+        blocks.append(Text(content))
     for call in logged:
         match call:
             case {"id": str(own), "type": "function", "function": {"name": str(name), "arguments": str(given)} as held}:
                 if not own or len(call) > 3 or len(held) > 2:
                     return None
-                found.append(Call(own, name, given))
+                blocks.append(Call(own, name, given))
             case _:
                 return None
-    return tuple(found)
+    return tuple(blocks)
 
 
 def _thoughts_and_texts(turn: Object) -> Iterator[Block]:
@@ -173,8 +173,8 @@ def _thoughts_and_texts(turn: Object) -> Iterator[Block]:
     content = turn.get("content")
     if any(turn.get(name) for name in reasoning.MEMBERS if name in turn):
         yield from _thoughts(turn)
-        kept = [part for part in content if not reasoning.is_part(part)] if isinstance(content, list) else content
-        yield from said(kept)
+        texts = [part for part in content if not reasoning.is_part(part)] if isinstance(content, list) else content
+        yield from said(texts)
     elif isinstance(content, list) and any(map(reasoning.is_part, content)):
         for part in content:
             if reasoning.is_part(part):
@@ -210,7 +210,7 @@ def _thought(block: Object) -> Reasoning:
     signer = signer if hidden or signature else ""
     known = {"type": _FORMS, "format": (named if signer and named.startswith(signer) else "unknown",)}
     form = {name: more.pop(name) for name, values in known.items() if more.get(name) in values}
-    own = {who: held for who, held in ((PROVIDER, more), (FORM, {PROVIDER: form} if form else {})) if held}
+    own = {who: members for who, members in ((PROVIDER, more), (FORM, {PROVIDER: form} if form else {})) if members}
     return Reasoning(string(block, "text"), signer, signature, hidden, string(block, "id"), own)
 
 
@@ -234,10 +234,10 @@ def _result(turn: Object, state: State) -> LoadedTurn:
     if len(turn) == 3 and logged and type(content) is str and content:  # as most are
         return LoadedTurn([Turn("tool", (Result(answered, content=(Text(content),)),))], state)
     said, outcome = _output(turn)
-    held = chat.private(turn)
-    more = {**_rest(turn), **held.get("native", {})} if len(turn) > 3 else {}
+    response = chat.private(turn)
+    more = {**_rest(turn), **response.get("native", {})} if len(turn) > 3 else {}
     made = Result(
-        answered, string(turn, "name"), said.content, said.json, held.get("outcome", outcome), not logged, more
+        answered, string(turn, "name"), said.content, said.json, response.get("outcome", outcome), not logged, more
     )
     return LoadedTurn([Turn("tool", (made,))], state)
 

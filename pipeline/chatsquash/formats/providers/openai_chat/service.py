@@ -69,8 +69,8 @@ def _is_part(part: Object) -> bool:
 def _typed(holder: Object, members: _Members) -> Object:
     """A part, a call or a definition with what stands under the name of its type."""
     of = holder["type"]
-    held = holder[of]
-    own = only(held, members[of]) if isinstance(held, dict) else held
+    value = holder[of]
+    own = only(value, members[of]) if isinstance(value, dict) else value
     return {**only(holder, ("id", "type", "prompt_cache_breakpoint")), of: own}
 
 

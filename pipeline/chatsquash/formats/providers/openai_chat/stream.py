@@ -59,9 +59,9 @@ class _Draft(Struct):
         message = _finished(self.message)
         if isinstance(message["content"], list):
             message["content"] = _merged(message["content"], _joined)
-        for key, found in (("reasoning_details", self.details), ("tool_calls", self.calls)):
-            if found:
-                message[key] = [_finished(item) for _, item in sorted(found, key=itemgetter(0))]
+        for key, members in (("reasoning_details", self.details), ("tool_calls", self.calls)):
+            if members:
+                message[key] = [_finished(item) for _, item in sorted(members, key=itemgetter(0))]
         return {"index": place, "message": message, "finish_reason": None, **self.rest}
 
 
@@ -82,15 +82,17 @@ def assemble(events: list[Json]) -> Stream:
     return Stream({**body, "choices": whole} if whole else body, ended or stopped)
 
 
-def _add_items(found: list[tuple[int, Object]], items: list[Json], is_new: Callable[[Object, Object], bool]) -> None:
+def _add_items(
+    items_by_place: list[tuple[int, Object]], items: list[Json], is_new: Callable[[Object, Object], bool]
+) -> None:
     """Each item adds to the last one of its index, or of its place, unless it starts another there."""
     for position, item in enumerate(items):
         if isinstance(item, dict):
             place = index(item, position)
-            last = next((held for key, held in reversed(found) if key == place), None)
+            last = next((held for key, held in reversed(items_by_place) if key == place), None)
             if last is None or is_new(last, item):
                 last = {}
-                found.append((place, last))
+                items_by_place.append((place, last))
             _grow(last, item, _FRAGMENTS)
 
 
@@ -109,38 +111,38 @@ def _is_new_detail(detail: Object, delta: Object) -> bool:
     return changed or bool(delta.get("data") and detail.get("data"))
 
 
-def _grow(held: Object, delta: Object, texts: tuple[str, ...]) -> None:
+def _grow(target: Object, delta: Object, texts: tuple[str, ...]) -> None:
     """Texts grow, anything else is set, and what says nothing overwrites nothing."""
     for key, value in delta.items():
         if key in ("function", "custom", "function_call", "audio") and isinstance(value, dict):
-            if not isinstance(held.get(key), dict):
-                held[key] = {}
-            _grow_inner(held[key], value)
+            if not isinstance(target.get(key), dict):
+                target[key] = {}
+            _grow_inner(target[key], value)
         elif key in texts and isinstance(value, str):
-            _append(held, key, value)
-        elif key != "index" and (value not in (None, "") or key not in held):
-            held[key] = value
+            _append(target, key, value)
+        elif key != "index" and (value not in (None, "") or key not in target):
+            target[key] = value
 
 
-def _grow_inner(held: Object, delta: Object) -> None:
+def _grow_inner(target: Object, delta: Object) -> None:
     for key, value in delta.items():
         if key in _FRAGMENTS and isinstance(value, str):
-            _append(held, key, value)
-        elif value not in (None, "") or key not in held:
-            held[key] = value
+            _append(target, key, value)
+        elif value not in (None, "") or key not in target:
+            target[key] = value
 
 
-def _append(held: Object, key: str, piece: str) -> None:
-    if isinstance(held.get(key), _Text):
-        held[key].pieces.append(piece)
+def _append(value: Object, key: str, piece: str) -> None:
+    if isinstance(value.get(key), _Text):
+        value[key].pieces.append(piece)
     else:
-        held[key] = _Text([piece])
+        value[key] = _Text([piece])
 
 
-def _finished(held: Object) -> Object:
+def _finished(item: Object) -> Object:
     """What grew, with its texts joined: its own and those one level below."""
-    inner = {key: {k: _text(v) for k, v in value.items()} for key, value in held.items() if isinstance(value, dict)}
-    return {key: _text(value) for key, value in held.items()} | inner
+    inner = {key: {k: _text(v) for k, v in value.items()} for key, value in item.items() if isinstance(value, dict)}
+    return {key: _text(value) for key, value in item.items()} | inner
 
 
 def _text(value: Any) -> Json:

@@ -63,8 +63,8 @@ def _said(turn: Turn) -> Object:
     if alone:
         made["refusal"] = refusals[0].text
     thoughts = [block for block in turn.blocks if type(block) is Reasoning]
-    if told := "\n\n".join(block.text for block in thoughts if block.text):
-        made["reasoning_content"] = told
+    if first_block := "\n\n".join(block.text for block in thoughts if block.text):
+        made["reasoning_content"] = first_block
     if noted := [_detail(block) for block in thoughts if block.native.keys() & {PROVIDER, FORM}]:
         made["thinking_blocks" if "thinking" in string(noted[0], "type") else "reasoning_details"] = noted
     if calls:
@@ -79,8 +79,8 @@ def _detail(block: Reasoning) -> Object:
     own = {"type": "", **native(block, FORM).get(PROVIDER, {}), **native(block, PROVIDER)}
     is_summary = block.encrypted or own["type"] == "reasoning.summary"
     said = "thinking" if own["type"] == "thinking" else "summary" if is_summary else "text"
-    told = {said: block.text, "signature": block.signature, "data": block.encrypted, "id": block.id}
-    return {**own, **{key: value for key, value in told.items() if value or key == "thinking"}}
+    members = {said: block.text, "signature": block.signature, "data": block.encrypted, "id": block.id}
+    return {**own, **{key: value for key, value in members.items() if value or key == "thinking"}}
 
 
 def _annotation(block: Source) -> Object:
@@ -160,9 +160,9 @@ def _medium(block: Media) -> Object | None:
 # Tools
 
 
-def named_tools(found: list[Tool]) -> list[Tool]:
+def named_tools(loaded_tools: list[Tool]) -> list[Tool]:
     """The definitions of functions and custom tools that have a name."""
-    return [tool for tool in tools(found).functions if string(definition(tool), "name")]
+    return [tool for tool in tools(loaded_tools).functions if string(definition(tool), "name")]
 
 
 def _tool(tool: Tool) -> Object:

@@ -22,14 +22,14 @@ _MEMBERS = {
 
 def tools(value: Json) -> Tools:
     """Function and custom tools, those of a namespace too; all others are the service's own."""
-    found = Tools([], [])
+    defined = Tools([], [])
     for tool in as_list(value):
         inner = at(tool, "tools") if string(tool, "type") == SPACE else None
         space = {SPACE: without(tool, "type", "tools")} if isinstance(inner, list) else {}
         for each in inner if isinstance(inner, list) else [tool]:
             made = _tool(each, space)
-            (found.hosted if made is None else found.functions).append(each if made is None else made)
-    return found
+            (defined.hosted if made is None else defined.functions).append(each if made is None else made)
+    return defined
 
 
 def _tool(tool: Json, space: Object) -> Tool | None:
@@ -53,10 +53,10 @@ def turn_tools(turn: Json) -> Tools:
     return tools(turn.get("tools") if brings else None)
 
 
-def dump(found: list[Tool]) -> list[Object]:
+def dump(loaded_tools: list[Tool]) -> list[Object]:
     """Definitions, those of a namespace within it."""
     tools = list[Object]()
-    for space, group in groupby(named_tools(found), key=lambda tool: at(private(tool), PROVIDER, SPACE)):
+    for space, group in groupby(named_tools(loaded_tools), key=lambda tool: at(private(tool), PROVIDER, SPACE)):
         flat = [_flat(tool) for tool in group]
         tools += [{"type": SPACE, **space, "tools": flat}] if isinstance(space, dict) else flat
     return tools

@@ -30,11 +30,11 @@ class _Tool(NamedTuple):
     is_required: bool = False
     """Whether that is there, though it be null."""
 
-    def fits(self, held: Json) -> bool:
+    def fits(self, value: Json) -> bool:
         """Whether arguments say what an item has to say."""
-        if not isinstance(held, dict) or any(member not in held for member in self.given):
+        if not isinstance(value, dict) or any(member not in value for member in self.given):
             return False
-        return not (self.whole and held) or isinstance(held.get("type"), str)
+        return not (self.whole and value) or isinstance(value.get("type"), str)
 
 
 _TOOLS = {
@@ -55,11 +55,11 @@ def blocks_of(item: Object) -> _Blocks:
     if not ident or not name:
         return ()
     tool = _TOOLS[name]
-    held = item.get(tool.whole, {}) if tool.whole else {key: item[key] for key in tool.given if key in item}
-    if not tool.fits(held):
+    content = item.get(tool.whole, {}) if tool.whole else {key: item[key] for key in tool.given if key in item}
+    if not tool.fits(content):
         return ()
     more = rest_of(item, "id", tool.output, *tool.given, tool.whole)
-    call = HostedCall(ident, name, compact(held), PROVIDER, {PROVIDER: more} if more else {})
+    call = HostedCall(ident, name, compact(content), PROVIDER, {PROVIDER: more} if more else {})
     return _both(call, item.get(tool.output), is_failed=item.get("status") == "failed")
 
 
@@ -95,9 +95,9 @@ def item(call: Block, results: dict[str, HostedResult]) -> Object | None:
     value, tool = parsed(call.arguments), _TOOLS.get(call.name)
     if tool is None or not tool.fits(value):
         return None
-    held: Object = {key: value[key] for key in tool.given}
+    members: Object = {key: value[key] for key in tool.given}
     if tool.whole and value:
-        held[tool.whole] = value
+        members[tool.whole] = value
     if tool.output and (result is not None or tool.is_required):
-        held[tool.output] = result.value if result is not None else None
-    return {"type": tool.type, "id": call.id, "status": "completed", **held, **own}
+        members[tool.output] = result.value if result is not None else None
+    return {"type": tool.type, "id": call.id, "status": "completed", **members, **own}

@@ -46,21 +46,23 @@ def type_of(item: Object) -> Json:
 
 def native_of(holder: Object, *read: str) -> Native:
     """What an item or a part has beside what is read of it."""
-    held = rest_of(holder, *read)
-    if _KNOWN.issuperset(held):
-        return {PROVIDER: held} if held else {}
-    known = {key: value for key, value in held.items() if key in _KNOWN}
-    return {PROVIDER: {**known, MORE: {key: value for key, value in held.items() if key not in known}}}
+    members = rest_of(holder, *read)
+    if _KNOWN.issuperset(members):
+        return {PROVIDER: members} if members else {}
+    known = {key: value for key, value in members.items() if key in _KNOWN}
+    return {PROVIDER: {**known, MORE: {key: value for key, value in members.items() if key not in known}}}
 
 
 def rest_of(holder: Object, *read: str) -> Object:
     """The members but those that are read and those that say nothing, as does that an item is complete."""
-    held = {key: value for key, value in holder.items() if key not in read and key not in _READ and value not in EMPTY}
-    if held.get("status") == "completed":
-        del held["status"]
+    members = {
+        key: value for key, value in holder.items() if key not in read and key not in _READ and value not in EMPTY
+    }
+    if members.get("status") == "completed":
+        del members["status"]
     if KEY in holder and not is_mark(holder[KEY]):
-        held[KEY] = holder[KEY]
-    return held
+        members[KEY] = holder[KEY]
+    return members
 
 
 def is_own(item: Object) -> bool:
@@ -127,12 +129,12 @@ def _placed(part: Object, of: str, place: str, usual: tuple[str, ...]) -> Media:
     is_file, value = of == "input_file", part[place]
     named = text_members(part, "filename") if is_file else []
     more = native_of(part, place, *named, *usual)
-    held: dict[str, Any]
+    members: dict[str, Any]
     if place == "file_id":
-        held = {"file_id": value, "provider": PROVIDER}
-    elif found := parts.DATA_URL.fullmatch(value):
-        held = {"mime": parts.usual_type(found[1]), "data": found[2]}
+        members = {"file_id": value, "provider": PROVIDER}
+    elif match := parts.DATA_URL.fullmatch(value):
+        members = {"mime": parts.usual_type(match[1]), "data": match[2]}
     else:
-        held = {"data" if place == "file_data" and not value.startswith("data:") else "url": value}
+        members = {"data" if place == "file_data" and not value.startswith("data:") else "url": value}
     name = part["filename"] if named else ""
-    return Media("file" if is_file else "image", name=name, native=more, **held)
+    return Media("file" if is_file else "image", name=name, native=more, **members)

@@ -152,32 +152,34 @@ def _told(item: Object, role: str) -> Turn:
 
 def assistant_turn(items: list[Object], number: int) -> Turn:
     """The turn that the assistant's items make; calls without an id get the next numbers."""
-    found = list[Block]()
+    blocks = list[Block]()
     for item in items:
         of = type_of(item)
         if of == "reasoning":
-            found += _thoughts(item)
+            blocks += _thoughts(item)
         elif of in ("function_call", "custom_tool_call"):
             made = _call(item, of, number)
             number += made.made_up
-            found.append(made)
+            blocks.append(made)
         elif contents.is_own(item):
-            found += _said(item, found[-1] if found else None)
+            blocks += _said(item, blocks[-1] if blocks else None)
         else:
-            found += hosted.blocks_of(item) or (Other(PROVIDER, {ITEM: item}),)
-    return Turn("assistant", tuple(found))
+            blocks += hosted.blocks_of(item) or (Other(PROVIDER, {ITEM: item}),)
+    return Turn("assistant", tuple(blocks))
 
 
 def _call(item: Object, of: str, number: int) -> Call:
     is_custom = of == "custom_tool_call"
     member = contents.CALLS[of]
-    given = item.get(member)
-    if not isinstance(given, str):
-        given = arguments(given, "" if is_custom else "{}")
+    input_value = item.get(member)
+    if not isinstance(input_value, str):
+        input_value = arguments(input_value, "" if is_custom else "{}")
     logged, name = string(item, "call_id"), item.get("name")
     is_plain = logged and type(name) is str and len(item) == 4  # as most are
     more = {} if is_plain else native_of(item, member, *text_members(item, "call_id", "name"))
-    return Call(logged or f"call_{number}", name if isinstance(name, str) else None, given, is_custom, not logged, more)
+    return Call(
+        logged or f"call_{number}", name if isinstance(name, str) else None, input_value, is_custom, not logged, more
+    )
 
 
 def _said(item: Object, before: Block | None) -> tuple[Block, ...]:
@@ -187,12 +189,12 @@ def _said(item: Object, before: Block | None) -> tuple[Block, ...]:
     first = next((place for place, block in enumerate(found) if type(block) is Text or type(block) is Refusal), None)
     if first is None:
         return (Other(PROVIDER, {ITEM: item}),) if found or known else ()
-    told = found[first]
+    first_block = found[first]
     if known:
-        told = replace(told, native={PROVIDER: {**known, **told.native.get(PROVIDER, {})}})
-    if type(told) is Text and (isinstance(before, Text | Refusal | Source) or _is_part(before)):
-        told = replace(told, apart=True)
-    return found if told is found[first] else (*found[:first], told, *found[first + 1 :])
+        first_block = replace(first_block, native={PROVIDER: {**known, **first_block.native.get(PROVIDER, {})}})
+    if type(first_block) is Text and (isinstance(before, Text | Refusal | Source) or _is_part(before)):
+        first_block = replace(first_block, apart=True)
+    return found if first_block is found[first] else (*found[:first], first_block, *found[first + 1 :])
 
 
 def _is_part(block: Block | None) -> bool:
@@ -202,9 +204,9 @@ def _is_part(block: Block | None) -> bool:
 
 def _of_message(item: Object) -> Object:
     """What a message has beside what it says."""
-    held = contents.rest_of(item, "content")
-    known = {name: held.pop(name) for name in OF_MESSAGE if isinstance(held.get(name), str)}
-    return {**known, MESSAGE: held} if held else known
+    content_rest = contents.rest_of(item, "content")
+    known = {name: content_rest.pop(name) for name in OF_MESSAGE if isinstance(content_rest.get(name), str)}
+    return {**known, MESSAGE: content_rest} if content_rest else known
 
 
 # Reasoning
@@ -228,17 +230,17 @@ def _thoughts(item: Object) -> Iterator[Reasoning]:
         yield Reasoning(text, signer, id=ident, native={PROVIDER: own} if own else {})
 
 
-def _texts(held: Json, of: str) -> list[str]:
+def _texts(value: Json, of: str) -> list[str]:
     """The texts of a list of parts of a type; none if anything else stands in it."""
-    if not held or type(held) is not list:
+    if not value or type(value) is not list:
         return []
-    texts = [string(part, "text") for part in held]
-    return texts if all(texts) and held == [{"type": of, "text": text} for text in texts] else []
+    texts = [string(part, "text") for part in value]
+    return texts if all(texts) and value == [{"type": of, "text": text} for text in texts] else []
 
 
-def _loose(held: Json) -> list[str]:
+def _loose(value: Json) -> list[str]:
     """The texts that are not empty in what should be a list of parts."""
-    texts = [part if isinstance(part, str) else string(part, "text") for part in as_list(held)]
+    texts = [part if isinstance(part, str) else string(part, "text") for part in as_list(value)]
     return list(filter(None, texts))
 
 

@@ -81,7 +81,7 @@ def _item(events: list[Object]) -> Object:
                 texts[place] = []
             texts.setdefault(place, []).append(text)
     whole = dict[str, list[Json]]()
-    for (delta, _), bits in sorted(texts.items(), key=lambda held: held[0][1]):
+    for (delta, _), bits in sorted(texts.items(), key=lambda entry: entry[0][1]):
         made.setdefault("type", delta.item)
         if delta.part is None:
             made[delta.member] = "".join(bits)

@@ -32,10 +32,10 @@ def dump(conversation: Conversation) -> Json:
     message that has an id has parts, refusals and sources, any other is a text.
     """
     turns, body = list(turns_of(conversation)), dict[str, Any]()
-    told = next((turn for turn in writing.prompts(turns) if _is_instructions(turn)), None)
-    if told is not None:
-        body["instructions"] = writing.text_of(told.blocks)
-    body["input"] = list(_items(turn for turn in turns if turn is not told))
+    prompt_turn = next((turn for turn in writing.prompts(turns) if _is_instructions(turn)), None)
+    if prompt_turn is not None:
+        body["instructions"] = writing.text_of(prompt_turn.blocks)
+    body["input"] = list(_items(turn for turn in turns if turn is not prompt_turn))
     if tools := definitions.dump(conversation.tools):
         body["tools"] = tools
     return body
@@ -62,12 +62,12 @@ def _items(turns: Iterable[Turn]) -> Iterator[Object]:
 
 def _own(holder: Any, *members: str) -> Object:
     """Of what only OpenAI knows these members, and those that are unknown in this format."""
-    held = writing.native(holder, PROVIDER)
-    return only(held, members) | _inner(held, items.MORE) if held else held
+    marks = writing.native(holder, PROVIDER)
+    return only(marks, members) | _inner(marks, items.MORE) if marks else marks
 
 
-def _inner(held: Object, member: str) -> Object:
-    return held[member] if isinstance(held.get(member), dict) else {}
+def _inner(members: Object, member: str) -> Object:
+    return members[member] if isinstance(members.get(member), dict) else {}
 
 
 # Others than the assistant
@@ -82,8 +82,8 @@ def _told(turn: Turn) -> Iterator[Object]:
 
 def _as_logged(block: Block) -> Object | None:
     """An item that nobody else has."""
-    held = at(block.value, ITEM) if type(block) is Other and block.provider == PROVIDER else None
-    return held if isinstance(held, dict) else None
+    item_logged = at(block.value, ITEM) if type(block) is Other and block.provider == PROVIDER else None
+    return item_logged if isinstance(item_logged, dict) else None
 
 
 def _result(block: Result, *, is_custom: bool) -> Object:
@@ -188,19 +188,19 @@ def _known(block: Block) -> Object:
 
 def _spoken(blocks: list[Block]) -> list[Json]:
     """The parts of an assistant's message, texts with their annotations."""
-    found, notes = list[Json](), list[Json]()
+    items, notes = list[Json](), list[Json]()
     for block in blocks:
         match block:
             case Text():
                 notes, own = [], _own(block, "logprobs")
-                found.append({"type": "output_text", "text": block.text, "annotations": notes, **own})
+                items.append({"type": "output_text", "text": block.text, "annotations": notes, **own})
             case Refusal():
-                found.append({"type": "refusal", "refusal": block.text, **_own(block)})
+                items.append({"type": "refusal", "refusal": block.text, **_own(block)})
             case Source() if noted := _annotation(block):
                 notes.append(noted)
             case Other():
-                found.append(block.value) if block.provider == PART else notes.append(at(block.value, ANNOTATION))
-    return found
+                items.append(block.value) if block.provider == PART else notes.append(at(block.value, ANNOTATION))
+    return items
 
 
 def _annotation(block: Source) -> Object | None:
@@ -213,7 +213,7 @@ def _annotation(block: Source) -> Object | None:
     return {"type": of, "file_id": block.id, **named, **own} if block.id and of else None
 
 
-def _think(found: list[Object], block: Reasoning, before: Block | None) -> None:
+def _think(items: list[Object], block: Reasoning, before: Block | None) -> None:
     """Add reasoning, if it is OpenAI's, which takes no other; with the id of the one before it is an item with that."""
     if block.signer != PROVIDER or not (block.id or block.encrypted):
         return
@@ -221,13 +221,13 @@ def _think(found: list[Object], block: Reasoning, before: Block | None) -> None:
     member = "content" if of == THOUGHT else "summary"
     part = {"type": of, "text": block.text}
     if type(before) is Reasoning and not own and not block.encrypted and block.text and _is_one(before, block, member):
-        found[-1][member].append(part)
+        items[-1][member].append(part)
         return
     made: Object = {"type": "reasoning", **({"id": block.id} if block.id else {}), "summary": []}
     if block.text and member not in own and "content" not in own:
         made[member] = [part]
     sealed = {"encrypted_content": block.encrypted} if block.encrypted else {}
-    found.append({**made, **sealed, **own})
+    items.append({**made, **sealed, **own})
 
 
 def _is_one(before: Reasoning, block: Reasoning, member: str) -> bool:
