@@ -137,7 +137,7 @@ def test_a_share_that_is_missed_is_told_with_the_largest_group():
 def test_shares_are_judged_where_there_are_groups_enough(split, sizes, missed, monkeypatch):
     splits = Splits(Options(split=split))
     even = iter(range(1000))  # groups go to the splits in turn, so that chance decides nothing
-    monkeypatch.setattr(splits, "_drawn", lambda _: splits.splits[next(even) % len(splits.splits)].name)
+    monkeypatch.setattr(splits, "_draw", lambda _: splits.splits[next(even) % len(splits.splits)].name)
     for number, size in enumerate(sizes):
         for at in range(size):
             splits.of(*session(f"s{number}-{at}", f"p{number}"))
@@ -147,7 +147,7 @@ def test_shares_are_judged_where_there_are_groups_enough(split, sizes, missed, m
 @pytest.mark.parametrize("records, missed", [(24, False), (25, True), (16, False), (15, True)])
 def test_a_fifth_is_the_bound(records, missed, monkeypatch):
     splits = Splits(Options(split="a=0.2,b=0.8"))
-    monkeypatch.setattr(splits, "_drawn", lambda name: "a" if int(name[1:]) < records else "b")
+    monkeypatch.setattr(splits, "_draw", lambda name: "a" if int(name[1:]) < records else "b")
     for number in range(100):
         splits.of(*session(f"s{number}", f"p{number}"))
     assert ("a" in [found.text.split("'")[1] for found in splits.missed_shares()]) == missed
