@@ -16,8 +16,9 @@ from chatsquash.conversion import engines
 from chatsquash.conversion.engines import Where, _cluster, _node
 from chatsquash.conversion.engines import ray as engine
 from chatsquash.conversion.shards import listing as listings
+from chatsquash.conversion.shards import place_in
 from chatsquash.conversion.shards.divide import divide, shards_for
-from chatsquash.conversion.shards.place import Shard, place_in
+from chatsquash.conversion.shards.place import Shard
 from chatsquash.core.errors import ChatsquashError, UsageError
 from tests.conftest import KEY, cases, log_line, write_log
 

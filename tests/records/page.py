@@ -71,7 +71,7 @@ def _presets() -> str:
     for name in presets.names():
         preset = presets.named(name)
         columns = ", ".join(map(_column, preset.COLUMNS))
-        rows.append((f"`{name}`", (preset.__doc__ or "").partition("\n")[0].rstrip(".").replace("``", "`"), columns))
+        rows.append((f"`{name}`", preset.doc.partition("\n")[0].rstrip(".").replace("``", "`"), columns))
     return _table(("preset", "what it is", "columns"), rows)
 
 

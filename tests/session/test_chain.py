@@ -302,7 +302,7 @@ def test_each_file_of_a_session_is_opened_once(here, monkeypatch):
     put({f"{number:03}": [line(None, *_turns(number), reply=f"{SAID} {number}")] for number in range(40)})
     seen: list[str] = []
     monkeypatch.setattr(
-        "chatsquash.sources.joined_files.opened", lambda path, options: seen.append(path) or open_file(path, options)
+        "chatsquash.sources.joined_files.open_file", lambda path, options: seen.append(path) or open_file(path, options)
     )
     assert convert("logs", "out", Options(sessions_by="chain")).sessions == 1
     assert len(seen) == 40
@@ -322,7 +322,7 @@ def test_compressed_files_whose_lines_alternate_are_expanded_once(here, monkeypa
         path.unlink()
     seen: list[str] = []
     monkeypatch.setattr(
-        "chatsquash.sources.joined_files.opened", lambda path, options: seen.append(path) or open_file(path, options)
+        "chatsquash.sources.joined_files.open_file", lambda path, options: seen.append(path) or open_file(path, options)
     )
     assert convert("logs", "out", Options(sessions_by="chain")).sessions == 1
     assert [Path(each).suffix for each in seen] == [".jsonl", ".jsonl"]

@@ -24,13 +24,14 @@ from chatsquash.core.model import Finding, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome, Place
 from chatsquash.core.text import printable
+from chatsquash.dataset import output_in
 from chatsquash.dataset.choice import Choice, SessionChoice, stop_for
 from chatsquash.dataset.filters import unwanted
 from chatsquash.dataset.groups import LABELS, Groups
 from chatsquash.dataset.manifest import Manifest, describe, requests
 from chatsquash.dataset.reports import TakenSession
 from chatsquash.dataset.run_reports import Reports
-from chatsquash.dataset.store import RUN, Output, output_in, place_of
+from chatsquash.dataset.store import RUN, Output, place_of
 from chatsquash.dataset.summary import Summary, summary_of
 from chatsquash.records import presets
 from chatsquash.redact.privacy import Privacy
@@ -82,10 +83,9 @@ def convert(
     >>> convert(folder, folder / "out", Options(anonymize=False)).written
     1
     """
-    started = time.monotonic()
+    started, out = time.monotonic(), place_of(output)
     options = with_key(options or Options())
-    out = place_of(output)
-    # Archives may be expanded into the output before anything is written, so it is claimed on first use.
+    # Archives may be expanded into the output, so it is claimed on first use.
     claim = cache(partial(output_in, out, force=options.force))
     try:
         discovery = find(logs, out, options, lambda: claim().expanded)

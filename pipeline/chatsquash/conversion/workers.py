@@ -54,11 +54,7 @@ def outcomes(  # noqa: PLR0913
     are split, as ``split`` has it; ``grouped`` are the sessions in the logs, if they are known; ``processes`` is the
     number of worker processes, by default as many of ``workers`` as pay off; ``joins`` selects the sessions to join.
     """
-    # The bytes of a document count once, however many of its conversations are to be converted.
-    size = logs.size if isinstance(logs, Logs) else sum(log.size for log in logs if not log.part)
-    workers = min(
-        options.workers, size // _WORTH_A_PROCESS + 1, size if options.sessions_by in ("id", "chain") else len(logs)
-    )
+    workers = _useful_workers(logs, options)
     by_id = options.sessions_by == "id"
     if options.sessions_by == "chain" and grouped is None:
         from chatsquash.session.chains import chained  # which few runs need
@@ -86,6 +82,13 @@ def outcomes(  # noqa: PLR0913
             yield log, divided
         else:
             yield from outcomes(divided, options, journals, expanded, processes=processes, joins=joins)
+
+
+def _useful_workers(logs: Sequence[Log], options: Options) -> int:
+    """As many of ``workers`` as pay off; the bytes of a document count once, whatever its number of conversations."""
+    size = logs.size if isinstance(logs, Logs) else sum(log.size for log in logs if not log.part)
+    jobs = size if options.sessions_by in ("id", "chain") else len(logs)
+    return min(options.workers, size // _WORTH_A_PROCESS + 1, jobs)
 
 
 def _divide(log: Log, options: Options, expanded: Folder | None) -> list[Log] | Outcome:

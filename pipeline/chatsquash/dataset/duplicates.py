@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable
 from typing import Protocol
 
@@ -41,26 +40,6 @@ class Equal:
             return dataset.duplicate_record(self._seen[key], self._rule)
         self._seen[key] = log
         return None
-
-
-class Names:
-    """Names by number, as bytes: texts would take twice the memory."""
-
-    def __init__(self) -> None:
-        self._bytes = bytearray()
-        self._ends = array("Q")
-
-    def append(self, name: str) -> None:
-        """Add a name."""
-        self._bytes += name.encode("utf-8", "surrogatepass")
-        self._ends.append(len(self._bytes))
-
-    def __len__(self) -> int:
-        return len(self._ends)
-
-    def __getitem__(self, number: int) -> str:
-        start = self._ends[number - 1] if number else 0
-        return self._bytes[start : self._ends[number]].decode("utf-8", "surrogatepass")
 
 
 def streamed(options: Options) -> Duplicates:

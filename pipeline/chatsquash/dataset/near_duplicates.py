@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from xxhash import xxh3_64_intdigest
 
 from chatsquash.checks import dataset
+from chatsquash.core.index import Names
 from chatsquash.core.model import Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record
-from chatsquash.dataset.duplicates import Names
 from chatsquash.records.sketch import LEAST, SIZE, common, share
 from chatsquash.session.fingerprints import of_record
 

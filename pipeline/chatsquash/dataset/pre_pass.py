@@ -10,11 +10,12 @@ from typing import BinaryIO, NamedTuple
 from msgspec.structs import replace
 
 from chatsquash.checks import dataset
+from chatsquash.core.index import Names
 from chatsquash.core.log import Log
 from chatsquash.core.model import Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Family, Likeness, Outcome, Record
-from chatsquash.dataset.duplicates import Duplicates, Names, streamed
+from chatsquash.dataset.duplicates import Duplicates, streamed
 from chatsquash.dataset.filters import Filters
 from chatsquash.dataset.near_duplicates import Nearness
 from chatsquash.records.sketch import SIZE

@@ -315,12 +315,3 @@ def place_of(output: str | PathLike[str]) -> Path | str:
         return named
     refuse_unknown(named)
     return Path(named)
-
-
-def output_in(place: Path | str, *, force: bool) -> Output:
-    """The output there; raises as ``Output``."""
-    if isinstance(place, Path):
-        return Output(place, force=force)
-    from chatsquash.dataset.remote import StoredOutput  # which a folder does not need
-
-    return StoredOutput(place, force=force)

@@ -161,7 +161,6 @@ class _ShapeReader:
     bounds: Bounds
     loader: Loader | None
     """Makes messages of the turns of other formats than plain chat."""
-    exchange: Exchange | None = None
     checked_tools: list[Tool] = field(default_factory=list)
     """The last tools that were found to be within the bounds."""
     offered: _OfferedTools = field(init=False)
@@ -199,27 +198,21 @@ class _ShapeReader:
         except ValueError as problem:
             raise LineError("bad-line", f"no JSON object: {jsonio.refusal(problem)}") from None
         self.history.remember(request)
-        self.exchange = exchange
         messages, edits, session_id, reply = request.messages, request.edits, exchange.session_id, exchange.reply
         findings: tuple[RepeatedViolation, ...] = (RepeatedViolation("hosted-tools"),) if offered.hosted else ()
         findings += (RepeatedViolation("cut-by-logger", (cut,)),) if (cut := exchange.cut) else ()
         if loader and loaded:
-            messages, edits, tools = (
-                loaded.turns.messages,
-                loaded.turns.edits,
-                bodies.merge_tools(tools, loaded.brought),
-            )
+            messages, edits = loaded.turns.messages, loaded.turns.edits
+            tools = bodies.merge_tools(tools, loaded.brought)
             findings += loader.remember(loaded, exchange)
             self.history.known.learn_system(exchange)
         if when is None or when.naive or session_id is None or offered.wrong or reply.wrong:
             findings = (*findings, *_lacking(when, session_id, offered.wrong, reply.wrong))
-        at = when.at if when else None
-        is_loaded = loaded is not None
         return Entry(
-            *(line.number, at, session_id, messages, edits, tools, reply),
+            *(line.number, when.at if when else None, session_id, messages, edits, tools, reply),
             size=line.size,
             findings=findings,
-            loaded=is_loaded,
+            loaded=loaded is not None,
             limit=exchange.first(LIMITS),
         )
 

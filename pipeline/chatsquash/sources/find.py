@@ -23,7 +23,7 @@ from chatsquash.core.text import escape
 from chatsquash.core.urls import is_remote, refuse_unknown
 from chatsquash.sources.compression import HEAD, KINDS, ExpandedFile, recognise, stem, uncompressed
 from chatsquash.sources.copies import Copies, second_copy
-from chatsquash.sources.globs import Root, expand, fits, matches
+from chatsquash.sources.globs import Root, expand, fits, is_folder, matches
 from chatsquash.sources.identity import read_at, status_of
 from chatsquash.sources.logs import Logs
 from chatsquash.sources.names import (
@@ -171,7 +171,7 @@ class _Search(Struct):
         above = len(root.below.parts)
         while todo:
             path, name, item = todo.pop()
-            if not _is_folder(item):
+            if not is_folder(item):
                 if not root.rest or fits(tuple(name.split("/"))[above:], root.rest):
                     self._file(path, name, root.asked, linked=item.is_symlink())
             elif item.is_symlink() and not self.options.follow_links:
@@ -348,10 +348,3 @@ class _Search(Struct):
         self.discovered.others[EARLIER_OUTPUT] += real not in self.outputs
         self.outputs.add(real)
         return True
-
-
-def _is_folder(item: os.DirEntry[str]) -> bool:
-    try:
-        return item.is_dir()
-    except OSError:  # a link that leads to itself
-        return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import os
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from operator import attrgetter
@@ -65,3 +66,11 @@ def fits(parts: tuple[str, ...], pattern: Glob) -> bool:
     if head == "**":
         return any(fits(parts[at:], rest) for at in range(len(parts) + 1))
     return bool(parts) and fnmatchcase(parts[0], head) and fits(parts[1:], rest)
+
+
+def is_folder(item: os.DirEntry[str]) -> bool:
+    """Whether an entry of a folder is a folder itself, or a link to one."""
+    try:
+        return item.is_dir()
+    except OSError:  # a link that leads to itself
+        return False

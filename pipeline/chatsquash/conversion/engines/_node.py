@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import TypedDict
 
 from chatsquash.conversion.shards import listing as listings
+from chatsquash.conversion.shards import place_in
 from chatsquash.conversion.shards.convert import convert_shard
 from chatsquash.conversion.shards.listing import Listing
-from chatsquash.conversion.shards.place import Place, Shard, place_in
+from chatsquash.conversion.shards.place import Place, Shard
 from chatsquash.core.errors import ChatsquashError
 from chatsquash.core.options import Options
 from chatsquash.core.platform import collect_less

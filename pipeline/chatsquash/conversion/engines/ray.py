@@ -14,9 +14,10 @@ from chatsquash.conversion.engines import EngineReport, Where, _cluster, _node
 from chatsquash.conversion.engines._node import Run, ShardDone
 from chatsquash.conversion.progress import Watch
 from chatsquash.conversion.shards import listing as listings
+from chatsquash.conversion.shards import place_in
 from chatsquash.conversion.shards.divide import DivisionReport, divide_by_size
 from chatsquash.conversion.shards.merge import merge
-from chatsquash.conversion.shards.place import Shard, place_in
+from chatsquash.conversion.shards.place import Shard
 from chatsquash.core import errors
 from chatsquash.core.errors import ChatsquashError, UsageError
 from chatsquash.core.options import Options

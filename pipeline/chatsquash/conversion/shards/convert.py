@@ -16,10 +16,11 @@ from chatsquash.conversion.inputs import forget_documents
 from chatsquash.conversion.progress import Observer
 from chatsquash.conversion.shards import listing as listings
 from chatsquash.conversion.shards import marker as markers
+from chatsquash.conversion.shards import place_in
 from chatsquash.conversion.shards.listing import Job, Listing
 from chatsquash.conversion.shards.marker import Marker
 from chatsquash.conversion.shards.parts import PartWriter
-from chatsquash.conversion.shards.place import Place, Shard, place_in
+from chatsquash.conversion.shards.place import Place, Shard
 from chatsquash.conversion.workers import outcomes
 from chatsquash.core.errors import ChatsquashError, UsageError
 from chatsquash.core.log import Log

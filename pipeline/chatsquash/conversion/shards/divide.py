@@ -14,16 +14,18 @@ from xxhash import xxh3_128_hexdigest
 from chatsquash.conversion.convert import old_result
 from chatsquash.conversion.inputs import find
 from chatsquash.conversion.shards import listing as listings
+from chatsquash.conversion.shards import place_in
 from chatsquash.conversion.shards.listing import Listing
-from chatsquash.conversion.shards.place import INPUTS, MOST, ORDER, Place, Shard, command_argument, place_in
+from chatsquash.conversion.shards.place import INPUTS, MOST, ORDER, Place, Shard, command_argument
 from chatsquash.core.errors import UsageError
 from chatsquash.core.index import Sets
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
 from chatsquash.core.text import escape, pluralize
 from chatsquash.core.urls import is_remote
+from chatsquash.dataset import output_in
 from chatsquash.dataset.option_rules import refuse_wrong
-from chatsquash.dataset.store import output_in, place_of
+from chatsquash.dataset.store import place_of
 from chatsquash.redact.privacy import Privacy
 from chatsquash.redact.pseudonyms import fingerprint
 from chatsquash.session.chains import chained

@@ -17,18 +17,20 @@ from chatsquash.conversion.convert import Conversion, old_result
 from chatsquash.conversion.progress import Observer
 from chatsquash.conversion.shards import listing as listings
 from chatsquash.conversion.shards import marker as markers
+from chatsquash.conversion.shards import place_in
 from chatsquash.conversion.shards.listing import Listing
 from chatsquash.conversion.shards.marker import Marker
 from chatsquash.conversion.shards.parts import DAMAGED, PartReader, RejectedPlace
-from chatsquash.conversion.shards.place import ORDER, Place, Shard, command_argument, place_in
+from chatsquash.conversion.shards.place import ORDER, Place, Shard, command_argument
 from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import LinePlace, Outcome
 from chatsquash.core.text import pluralize
+from chatsquash.dataset import output_in
 from chatsquash.dataset.manifest import RecordsMade, describe
-from chatsquash.dataset.store import Output, output_in
+from chatsquash.dataset.store import Output
 from chatsquash.dataset.summary import Summary, summary_of
 from chatsquash.redact.pseudonyms import fingerprint
 from chatsquash.sources.logs import Logs

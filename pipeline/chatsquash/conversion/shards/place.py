@@ -233,12 +233,3 @@ def stage(work: Folder, name: str, pieces: Iterable[bytes]) -> str:
             digest.update(piece)
             file.write(piece)
     return digest.hexdigest()
-
-
-def place_in(out: Path | str) -> Place:
-    """Where the shards of an output meet: of a folder, or of the URL of one in a store."""
-    if isinstance(out, Path):
-        return FolderPlace(out)
-    from chatsquash.conversion.shards.remote import StorePlace  # which a folder does not need
-
-    return StorePlace(out)

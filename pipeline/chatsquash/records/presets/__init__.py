@@ -75,6 +75,8 @@ class Preset:
     """
 
     NAME: str
+    doc: str
+    """The docstring of the module, whose first line describes the preset."""
     SCHEMA: dict[str, Any]
     """The JSON Schema of a record."""
     COLUMNS: tuple[Column, ...]
