@@ -382,7 +382,7 @@ def test_the_sample_logs_show_every_format_and_every_envelope():
     for path in samples().values():
         with open_file(path) as file:
             shapes += [] if document_content(file) else [look(file)[0]]
-    assert {shape.format for shape in shapes} == set(formats())
+    assert {shape.request for shape in shapes} == set(formats())
     assert {shape.envelope.NAME for shape in shapes} == {envelope.NAME for envelope in envelopes()}
 
 
