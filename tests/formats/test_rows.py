@@ -9,7 +9,7 @@ from msgspec import structs
 
 from chatsquash.core.times import stamp
 from chatsquash.formats import bodies, documents, formats, named, view
-from chatsquash.formats.providers.openai_chat.read import merged, turns_of, turns_of_messages
+from chatsquash.formats.providers.openai_chat.read import merge_results, turns_of, turns_of_messages
 from chatsquash.translate import conversations
 from tests.formats.table import NAMES, bare, built, conversation, each, is_marked, outcome, rows, spelled
 
@@ -31,7 +31,7 @@ def shows(turns):
     """Turns and their messages."""
     messages = view.messages(turns)
     assert is_marked(messages)
-    assert built(turns_of_messages(messages)) == built(merged(turns)), "messages hold their turns"
+    assert built(turns_of_messages(messages)) == built(merge_results(turns)), "messages hold their turns"
     return {"messages": bare(messages), "turns": built(turns)}
 
 
@@ -49,7 +49,7 @@ def test_turns(name, given, expected):
         assert whole == {"refused": f"{named(name).TURNS}[{len(given) - 1}] {expected['refused']}"}
     else:
         assert spelled(shows(found)) == spelled(expected)
-        assert built(turns_of(whole)) == built(merged(found))
+        assert built(turns_of(whole)) == built(merge_results(found))
         assert whole.tools == outcome(bodies.tools_of_turns, named(name), given)
 
 
@@ -159,7 +159,7 @@ def test_a_format_holds_what_was_read_of_it(name, kind):
     for row in rows(kind, name):
         if "refused" not in row.expected:
             held = map(conversation, [row.expected] if kind == "turns" else row.expected)
-            whole = [structs.replace(each, turns=merged(turns_of(each))) for each in held if turns_of(each)]
+            whole = [structs.replace(each, turns=merge_results(turns_of(each))) for each in held if turns_of(each)]
             assert [path for each in whole for path in conversations.losses(each, name)] == row.lost, row.sentence
 
 

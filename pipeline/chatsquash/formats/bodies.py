@@ -14,7 +14,7 @@ from chatsquash.core.blocks import Turn
 from chatsquash.core.model import Conversation, Json, Message, Tool
 from chatsquash.formats import view
 from chatsquash.formats.base import Format, LoadedTurn, TurnError
-from chatsquash.formats.providers.openai_chat.read import merged, turns_of
+from chatsquash.formats.providers.openai_chat.read import merge_results, turns_of
 from chatsquash.formats.values import at
 
 
@@ -36,7 +36,7 @@ def read(form: Format, body: Json) -> Conversation:
     prompt = _first_member(form.SYSTEM, members)
     system = form.system(prompt) if prompt is not None else []
     said, state = load_each(form.load, turns, form.START, form.TURNS)
-    return Conversation([], tools, turns=merged([*system, *said, *form.close(state)]))
+    return Conversation([], tools, turns=merge_results([*system, *said, *form.close(state)]))
 
 
 def load_each(load: Callable[[Json, Any], LoadedTurn], turns: list[Json], state: Any, place: str) -> LoadedTurn:

@@ -13,7 +13,7 @@ from chatsquash.core import jsonio
 from chatsquash.core.blocks import Block, Call, Native, Outcome, Result, Turn
 from chatsquash.core.chat import PRIVATE, Private
 from chatsquash.core.model import Json, Tool
-from chatsquash.formats.unanswered_calls import Link, Many, grown, many
+from chatsquash.formats.unanswered_calls import Link, Many, append_run, many
 from chatsquash.formats.values import Object, compact, string, without
 
 T = TypeVar("T")
@@ -101,7 +101,7 @@ class State(Struct, frozen=True, gc=False):
         if not self.by_assistant:
             before = ()
         elif isinstance(self.open, Many) or len(self.open) > _FEW:
-            before = grown(before, tuple(self.open))
+            before = append_run(before, tuple(self.open))
         else:
             opened = self.open + opened
         return State(self.call + made_up, self.orphan, opened, by_assistant, before)

@@ -41,11 +41,11 @@ def load(name: str, objects: list[Json], lines: list[int] | None = None, meta: J
     """The conversations in a file; raises as ``DocumentFormat.conversations``."""
     read = named(name).conversations
     arguments: dict[str, Any] = {"lines": lines, "meta": meta}
-    return read(objects, **{key: arguments[key] for key in _taken(read)})
+    return read(objects, **{key: arguments[key] for key in _wanted_arguments(read)})
 
 
 @cache
-def _taken(read: Callable[..., list[Conversation]]) -> tuple[str, ...]:
+def _wanted_arguments(read: Callable[..., list[Conversation]]) -> tuple[str, ...]:
     """What of that which lies around its objects a reader wants to know."""
     return tuple(key for key in ("lines", "meta") if key in signature(read).parameters)
 

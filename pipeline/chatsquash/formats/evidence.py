@@ -15,7 +15,7 @@ from chatsquash.core.model import Branch, Conversation, Json, Message, Origin, O
 from chatsquash.core.times import Moment
 from chatsquash.formats import bodies, view
 from chatsquash.formats.base import Format, TurnError
-from chatsquash.formats.providers.openai_chat.read import merged
+from chatsquash.formats.providers.openai_chat.read import merge_results
 from chatsquash.formats.values import Object, at
 
 _NO_TIMES = (0, times.FIRST)
@@ -125,7 +125,7 @@ def conversation(
         loaded.messages.extend(messages)
         loaded.evidence.extend([evidence] * len(messages))
     return Conversation(
-        loaded.messages, [], branch, origin=origin(loaded, **members), turns=merged(turns), native=native
+        loaded.messages, [], branch, origin=origin(loaded, **members), turns=merge_results(turns), native=native
     )
 
 

@@ -82,7 +82,7 @@ def only(holder: Object, names: Iterable[str]) -> Object:
     return {name: holder[name] for name in names if name in holder}
 
 
-def known(holder: Json, members: dict[str, tuple[str, ...]]) -> Json:
+def known_members(holder: Json, members: dict[str, tuple[str, ...]]) -> Json:
     """An object with its type and the members that this has; as it is where the type is not known."""
     own = members.get(string(holder, "type"))
     return holder if own is None else only(holder, ("type", *own))

@@ -86,7 +86,7 @@ def many(calls: tuple[Link, ...]) -> Many:
     return Many(_Index(calls, order, places, spans), (1 << len(order)) - 1)
 
 
-def grown(runs: tuple[tuple[T, ...], ...], last: tuple[T, ...]) -> tuple[tuple[T, ...], ...]:
+def append_run(runs: tuple[tuple[T, ...], ...], last: tuple[T, ...]) -> tuple[tuple[T, ...], ...]:
     """Runs and one behind them; those that are no longer become one with it, so that there are never many."""
     while runs and len(runs[-1]) <= len(last):
         runs, last = runs[:-1], runs[-1] + last

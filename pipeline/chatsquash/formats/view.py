@@ -92,11 +92,11 @@ def _said(turn: Turn) -> Message:
 def call(block: Call) -> Object:
     """A call, its arguments as they were written."""
     if block.custom:
-        return {"id": block.id, "type": "custom", "custom": _called(block, "input")}
-    return {"id": block.id, "type": "function", "function": _called(block, "arguments")}
+        return {"id": block.id, "type": "custom", "custom": _call_members(block, "input")}
+    return {"id": block.id, "type": "function", "function": _call_members(block, "arguments")}
 
 
-def _called(block: Call, member: str) -> Object:
+def _call_members(block: Call, member: str) -> Object:
     if block.name is None:
         return {member: block.arguments}
     return {"name": block.name, member: block.arguments}

@@ -16,7 +16,7 @@ from chatsquash.redact import encodings, patterns
 from chatsquash.redact.encodings import BREAKS, UnescapedText
 from chatsquash.redact.forms import apart, everywhere, texts
 from chatsquash.redact.hits import Finder, Hit
-from chatsquash.redact.patterns import Bare, Filling, Needles, printed
+from chatsquash.redact.patterns import Bare, Filling, Needles, printable_text
 from chatsquash.redact.placeholders import SHORTEST
 
 __all__ = ["Lists", "ValueList", "digest", "hash_list", "values"]
@@ -213,7 +213,7 @@ class _ValueFinder:
     """Finds values that are known."""
 
     def __init__(self, kinds: Mapping[str, tuple[str, str]]) -> None:
-        self._told = {printed(value): (value, *each) for value, each in kinds.items() if value}
+        self._told = {printable_text(value): (value, *each) for value, each in kinds.items() if value}
         self._plain = Needles(self._told)
         self._cores: dict[str, list[_Core]] = {}
         for value in self._told:
@@ -226,7 +226,7 @@ class _ValueFinder:
         return everywhere(text, self._search)
 
     def _search(self, reading: UnescapedText) -> Iterator[Hit]:
-        text = printed(reading.text)
+        text = printable_text(reading.text)
         for start, end in self._plain.places(text):
             yield from self._hit(reading, text, (start, end), text[start:end])
         bare = Bare(text, _FILLING)
@@ -255,7 +255,7 @@ class _ValueFinder:
 def _cores(value: str) -> Iterator[_Core]:
     seen = set()
     for reading in encodings.readings(value):
-        text = printed(reading.text)
+        text = printable_text(reading.text)
         bare = _FILLING.out_of(text)
         if not bare or text in seen:
             continue

@@ -14,7 +14,7 @@ from chatsquash.redact.addresses import FILE_ENDINGS
 from chatsquash.redact.encodings import UnescapedText
 from chatsquash.redact.forms import apart, everywhere, unescaped
 from chatsquash.redact.hits import Finder, Hit
-from chatsquash.redact.patterns import Bare, Filling, Needles, printed
+from chatsquash.redact.patterns import Bare, Filling, Needles, printable_text
 
 _OPTION = "--redact names"
 _BETWEEN_WORDS = re.compile(r"[ \t_.+'\u2019-]{1,3}")
@@ -61,7 +61,7 @@ def _parse_names(data: bytes) -> Iterator[_ListedName]:
         if not any(map(str.isalnum, "".join(words))):
             raise UsageError(f"{_OPTION}, line {number}: a name has a letter or a digit")
         count += 1
-        yield _ListedName(printed("".join(words)), frozenset(accumulate(map(len, words))))
+        yield _ListedName(printable_text("".join(words)), frozenset(accumulate(map(len, words))))
     if not count:
         raise UsageError(f"{_OPTION}: the file lists no name")
 
@@ -81,7 +81,7 @@ class _Names:
 
     def _search(self, reading: UnescapedText) -> Iterator[Hit]:
         folded = _fold(UnescapedText(reading.text))
-        bare = Bare(printed(folded.text), _FILLING)
+        bare = Bare(printable_text(folded.text), _FILLING)
         for first, last in self._needles.all_places(bare.text):
             start, end = bare.span(first, last)
             name = bare.text[first:last]

@@ -48,7 +48,7 @@ def spans(regex: str, text: str) -> list[tuple[int, int]]:
     """Where a pattern fits, in order, empty matches aside."""
     import polars as pl
 
-    plain = printed(text)
+    plain = printable_text(text)
     opened, closed = _unused(plain)
     marked = pl.Series(plain.split(_BETWEEN)).str.replace_all(f"({regex})", f"{opened}${{1}}{closed}")
     first, *others = _BETWEEN.join(marked).split(opened)
@@ -65,7 +65,7 @@ def is_all(regex: str, value: str) -> bool:
     """Whether a pattern fits a value from its first character to its last."""
     import polars as pl
 
-    return bool(pl.Series([printed(value)]).str.contains(_whole(regex))[0])
+    return bool(pl.Series([printable_text(value)]).str.contains(_whole(regex))[0])
 
 
 def _whole(regex: str) -> str:
@@ -93,7 +93,7 @@ class Needles:
     """Values that texts are searched for."""
 
     def __init__(self, values: Iterable[str]) -> None:
-        self._values = sorted({printed(value) for value in values if value})
+        self._values = sorted({printable_text(value) for value in values if value})
         self._known = frozenset(self._values)
         self._lengths = sorted({len(value) for value in self._values})
 
@@ -101,7 +101,7 @@ class Needles:
         """Where values stand, in order; of those that begin at one place the longest; they may meet each other."""
         if not self._values:
             return []
-        text = printed(text)
+        text = printable_text(text)
         likely = self._likely(text)
         if len(likely) <= _FEW:
             places = [*islice((place for value in likely for place in _each(value, text)), _MANY)]
@@ -113,7 +113,7 @@ class Needles:
         """Where values stand, in order, shorter ones first."""
         if not self._values:
             return []
-        text = printed(text)
+        text = printable_text(text)
         likely = self._likely(text)
         if len(likely) <= _FEW:
             return sorted(place for value in likely for place in _each(value, text))
@@ -145,7 +145,7 @@ class Needles:
         return (at + length for length in lengths if text[at : at + length] in self._known)
 
 
-def printed(text: str) -> str:
+def printable_text(text: str) -> str:
     """A text without lone surrogates, which no UTF-8 has; every character keeps its place."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 

@@ -170,7 +170,7 @@ class Converter:
             format=_format(read, left_out),
             relatives=[*covered.relatives, *(session.elsewhere.relatives if session.elsewhere else ())],
         )
-        tokens, response_ids = _sampled(read, session, log)
+        tokens, response_ids = _sampled_tokens(read, session, log)
         replies = SessionReplies(covered.of_records(records), covered.rows, tokens, response_ids, meeting(session))
         output = self._output(read, session, file, log, result)
         privacy = SessionPrivacy(addresses=sum([each.addresses for each in records]))
@@ -338,7 +338,9 @@ def _format(read: Reading, left_out: Violation | None) -> str | None:
     return (read.seen.format if read.seen else None) if is_known else PLAIN
 
 
-def _sampled(read: Reading, session: Session, log: Log) -> tuple[Tokens, list[tuple[int, int | None, int | None]]]:
+def _sampled_tokens(
+    read: Reading, session: Session, log: Log
+) -> tuple[Tokens, list[tuple[int, int | None, int | None]]]:
     """How many tokens the replies of a session took, and what an agent's file says of each response."""
     if read.document and read.document.conversations:
         from chatsquash.session.agents import sampled_ids, tokens  # which logs do not need

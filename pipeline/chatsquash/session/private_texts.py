@@ -165,7 +165,7 @@ def _may_be_kept(path: str, options: Options) -> bool:
     with open_file(path, options) as file:
         if isinstance(file, UnfoldedFile) and not file.unfolding.COPIES:
             return False
-        head = file.folded(unfold.HEAD) if isinstance(file, UnfoldedFile) else file.read(unfold.HEAD)
+        head = file.raw_head(unfold.HEAD) if isinstance(file, UnfoldedFile) else file.read(unfold.HEAD)
         return not unfold.may_be_capture(path, head)
 
 

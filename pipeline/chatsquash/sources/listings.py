@@ -75,7 +75,7 @@ class Listing(Struct):
             raise UsageError(f"{place.shown}: {_NO_KEY}; folders cannot be listed there: write a text file of URLs")
         folder, pattern = _divide(place.key)
         count = 0
-        for each in self._sorted(store, folder):
+        for each in self._entries_below(store, folder):
             name = each.key[len(folder) :].lstrip("/")
             if not pattern or _fits(tuple(name.split("/")), pattern):
                 count += 1
@@ -99,7 +99,7 @@ class Listing(Struct):
                 raise UsageError(f"{place.shown}:{number}: {named.shown} {_NO_KEY}")
             yield _entry(named, there, named.shown.partition("://")[2])
 
-    def _sorted(self, store: Store, folder: str) -> Iterator[StoredObject]:
+    def _entries_below(self, store: Store, folder: str) -> Iterator[StoredObject]:
         """What lies below a folder, without the outputs of earlier runs."""
         keys, numbers = bytearray(), array("q")
         ours: set[str] = set()

@@ -64,7 +64,7 @@ class UnfoldedFile(ExpandedFile):
         while self.raw_bytes(_PIECE):
             pass
 
-    def folded(self, size: int) -> bytes:
+    def raw_head(self, size: int) -> bytes:
         """What the export itself begins with."""
         self._restart()
         return self._inner.read(size) or b""

@@ -40,7 +40,7 @@ class _Alternative(Struct, Generic[T]):
     is_continued: bool
 
 
-def _chosen(group: Collection[_Alternative[T]]) -> _Alternative[T] | None:
+def _continued(group: Collection[_Alternative[T]]) -> _Alternative[T] | None:
     """The reply that was continued last; ``None`` if there is no other one."""
     continued = [each for each in group if each.is_continued]
     return max(continued, key=lambda each: each.ends) if continued and len(group) > 1 else None
@@ -108,7 +108,7 @@ def _sampled_again(replies: list[Reply], every: list[Reply]) -> Iterator[_ReplyP
         group = groups.setdefault((reply.asked, reply.parent.number if reply.parent else -1), [])
         group.append(_Alternative(reply, reply.said, (ends[reply.number],), reply.children > 0))
     for group in groups.values():
-        if chosen := _chosen(group):
+        if chosen := _continued(group):
             for kind, other in _rejected(group, chosen, chosen.reply.number):
                 yield _ReplyPair(kind, chosen.reply, other)
 
@@ -215,7 +215,7 @@ class _Alternatives:
         """The other replies to what a reply answers, if that is the one that was continued last."""
         path = self._paths[place.number]
         group = self._groups.get(path[at], {}).values()
-        chosen = _chosen(group)
+        chosen = _continued(group)
         return _rejected(group, chosen, time) if chosen and chosen.said == path[at + 1] else iter(())
 
 

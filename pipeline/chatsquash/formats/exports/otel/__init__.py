@@ -122,7 +122,7 @@ def _conversations(holder: Holder) -> Iterator[Conversation]:
     """One conversation for each choice of the model; the choices are its messages, all of them the assistant's."""
     request = [turn for name in (SYSTEM, INPUT) for turn in _turns(holder, name)]
     answers = _turns(holder, OUTPUT)
-    tools: list[Tool] = list(openai_chat.tools(holder.parsed(TOOLS)).functions)
+    tools: list[Tool] = list(openai_chat.tools(holder.json_value(TOOLS)).functions)
     are_choices = answers and all(turn["role"] == "assistant" for _, turn in answers)
     choices = [[answer] for answer in answers] if are_choices else [answers]
     evidence, of_reply = holder.evidence(), holder.of_reply()
@@ -134,7 +134,7 @@ def _conversations(holder: Holder) -> Iterator[Conversation]:
 
 def _turns(holder: Holder, name: str) -> list[tuple[str, Object]]:
     """The messages of an attribute; system instructions are parts of one."""
-    value = holder.parsed(name)
+    value = holder.json_value(name)
     where = f"{holder.place}, {name}"
     if value is None or value in ("", []):
         return []

@@ -74,7 +74,7 @@ class Holder(NamedTuple):
         """What it says of the reply of the model."""
         model, answer = self.known(*_MODELS), self.known("gen_ai.response.id")
         tokens = [count(self.known(name)) for name in _USED]
-        given = as_list(self.parsed("gen_ai.response.finish_reasons"))
+        given = as_list(self.json_value("gen_ai.response.finish_reasons"))
         reasons = [reason for reason in given if isinstance(reason, str)]
         ended = "length" if any(reason in _LENGTH for reason in reasons) else next(iter(reasons), None)
         described = (
@@ -85,7 +85,7 @@ class Holder(NamedTuple):
         )
         return Evidence(self.line, self.time(_ENDED) or self.time(_STARTED), True, *described)  # type: ignore[arg-type]
 
-    def parsed(self, name: str) -> Json:
+    def json_value(self, name: str) -> Json:
         """An attribute, which may be JSON as text."""
         value = self.attributes.get(name)
         if not isinstance(value, str):

@@ -62,7 +62,7 @@ def block_of(block: Json, call_number: int | None = None) -> Blocks:
                 return (_hosted_call(block),)
             case str(of) if of.endswith(_RESULT) and isinstance(block.get("tool_use_id"), str):
                 return (_hosted_result(block, of),)
-    shown = _shown(block)
+    shown = _media_block(block)
     return (Other(PROVIDER, block),) if shown is None else shown
 
 
@@ -87,13 +87,13 @@ def _thought(block: Object) -> Reasoning | None:
             more = native(PROVIDER, block, "type", "thinking", "signature") if len(block) > 2 + bool(signature) else {}
             return Reasoning(text, PROVIDER if signature else "", signature, native=more)
         case {"type": "redacted_thinking", "data": str(data)}:
-            if plain := _unpacked(data):
+            if plain := _unpack_reasoning(data):
                 return Reasoning(plain, native={PROVIDER: {"data": data}})
             return Reasoning(encrypted=data, signer=PROVIDER, native=native(PROVIDER, block, "type", "data"))
     return None
 
 
-def _unpacked(data: str) -> str:
+def _unpack_reasoning(data: str) -> str:
     """The plain reasoning that OpenRouter packed; empty if it is none."""
     if not data.startswith(_PACKED):
         return ""
@@ -129,7 +129,7 @@ def _hosted_result(block: Object, of: str) -> HostedResult:
 # Texts and media
 
 
-def _shown(block: Json) -> Blocks | None:
+def _media_block(block: Json) -> Blocks | None:
     """Texts, images, documents and search results; ``None`` for what is none."""
     match block:
         case str(text):
@@ -142,7 +142,7 @@ def _shown(block: Json) -> Blocks | None:
         case {"type": "image" | "document" as kind, "source": dict(source)}:
             return _sourced(block, "image" if kind == "image" else "file", source)
         case {"type": "search_result", "content": content}:
-            return _wrapped({key: value for key, value in block.items() if key != "content"}, content)
+            return _wrapper_parts({key: value for key, value in block.items() if key != "content"}, content)
     return None
 
 
@@ -175,7 +175,7 @@ def _sourced(block: Object, kind: Medium, source: Object) -> Blocks | None:
             return (Text(text, native={PROVIDER: {DOCUMENT: members}}),)
         case {"type": "content", "content": content} if kind == "file":
             members = {**block, "source": {key: value for key, value in source.items() if key != "content"}}
-            return _wrapped(members, content)
+            return _wrapper_parts(members, content)
     return None
 
 
@@ -186,14 +186,14 @@ def _more(block: Object, source: Object, read: tuple[str, ...], *named: str) -> 
     return {PROVIDER: {**more.get(PROVIDER, {}), "source": rest}} if rest else more
 
 
-def _wrapped(wrapper: Object, content: Json) -> Blocks | None:
+def _wrapper_parts(wrapper: Object, content: Json) -> Blocks | None:
     """The texts and images in a block; the first knows what the block is, the others that they stand in it."""
     inner = [{"type": "text", "text": content}] if isinstance(content, str) else content
     if not isinstance(inner, list) or any(not isinstance(b, dict) or b.get("type") not in _SIMPLE for b in inner):
         return None
     blocks = list[Block]()
     for each in inner:
-        for block in _shown(each) or ():
+        for block in _media_block(each) or ():
             if not isinstance(block, Text | Media):
                 return None
             marks = {WITHIN: True} if blocks else {WRAPPED: {**wrapper, "is_text": isinstance(content, str)}}

@@ -42,13 +42,13 @@ def _usual(turn: Object) -> Message | None:
         return None
     if role == "assistant":
         return _said(content)
-    return _sent(content[0]) if role == "user" and len(content) == 1 and type(content[0]) is dict else None
+    return _user_message(content[0]) if role == "user" and len(content) == 1 and type(content[0]) is dict else None
 
 
-def _sent(block: Object) -> Message | None:
+def _user_message(block: Object) -> Message | None:
     """The message of the only block of a user's turn."""
     if block.get("type") == "tool_result":
-        return _answered(block)
+        return _result_message(block)
     text = _text(block)
     return {"role": "user", "content": text} if text else None
 
@@ -59,7 +59,7 @@ def _text(block: Object) -> str | None:
     return text if len(block) == 2 and block.get("type") == "text" and type(text) is str else None
 
 
-def _answered(block: Object) -> Message | None:
+def _result_message(block: Object) -> Message | None:
     """The message of a result that is a text, and did not fail."""
     own, content = block.get("tool_use_id"), block.get("content")
     if len(block) > 3 and not (len(block) == 4 and block.get("is_error") is False):

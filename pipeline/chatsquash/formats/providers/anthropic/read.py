@@ -93,10 +93,10 @@ def _is_result(block: Json) -> bool:
 def _answers(content: list[Json], state: State) -> LoadedTurn:
     """Results and what stands behind or between them; what stands before them follows the first of them."""
     if all(map(_is_result, content)):  # as most are
-        ids, state = _answered(content, state)
+        ids, state = _answered_ids(content, state)
         return LoadedTurn([Turn("tool", tuple(map(_result, content, ids)))], state)
     ordered = results_first(content, _is_result)
-    ids, state = _answered([block for block in ordered if _is_result(block)], state)
+    ids, state = _answered_ids([block for block in ordered if _is_result(block)], state)
     turns = list[Turn]()
     for are_results, group in groupby(ordered, key=_is_result):
         if are_results:
@@ -106,7 +106,7 @@ def _answers(content: list[Json], state: State) -> LoadedTurn:
     return LoadedTurn(turns, state)
 
 
-def _answered(results: list[Object], state: State) -> tuple[Iterator[str], State]:
+def _answered_ids(results: list[Object], state: State) -> tuple[Iterator[str], State]:
     """The ids that results answer; those without one answer calls that none of the others does."""
     logged = [string(block, "tool_use_id") for block in results]
     state = state.without(set(logged)) if state.open else state

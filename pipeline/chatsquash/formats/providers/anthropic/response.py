@@ -37,16 +37,18 @@ def _failure(body: Object) -> Response | None:
     if body.get("role") not in (None, "assistant"):
         return Response(problem="the response is not the assistant's")
     if content is None:
-        return Response(None, 0, _stopped(body, calls=False), "the response has no content")
-    return None if content else Response(None, 1, _stopped(body, calls=False), "the response has an empty content")
+        return Response(None, 0, _finish_reason(body, calls=False), "the response has no content")
+    return (
+        None if content else Response(None, 1, _finish_reason(body, calls=False), "the response has an empty content")
+    )
 
 
 def _answer(body: Object, content: Json) -> Response:
     message = view.message(said(content, START).turns[0])
-    return Response(message, 1, _stopped(body, calls=chat.has_calls(message)))
+    return Response(message, 1, _finish_reason(body, calls=chat.has_calls(message)))
 
 
-def _stopped(body: Object, *, calls: bool) -> str | None:
+def _finish_reason(body: Object, *, calls: bool) -> str | None:
     logged = body.get("stop_reason")
     if not isinstance(logged, str):
         return None

@@ -7,7 +7,7 @@ import re
 from chatsquash.core.blocks import HostedCall, HostedResult
 from chatsquash.core.model import Json
 from chatsquash.formats.providers.anthropic.blocks import PROVIDER
-from chatsquash.formats.service import Letters, Service, known
+from chatsquash.formats.service import Letters, Service, known_members
 from chatsquash.formats.values import objects
 from chatsquash.formats.writing import native
 
@@ -51,18 +51,18 @@ def _strict(body: Json) -> Json:
     """Turns that say something, with the members that the service has."""
     made = dict(body)
     if isinstance(body.get("system"), list):
-        made["system"] = _known(body["system"])
+        made["system"] = _known_members(body["system"])
     made["messages"] = [
-        {"role": turn["role"], "content": _known(turn["content"])}
+        {"role": turn["role"], "content": _known_members(turn["content"])}
         for turn in objects(body["messages"])
         if turn["content"]
     ]
     if made["messages"] and made["messages"][-1]["role"] == "assistant":
-        made["messages"][-1]["content"] = _stripped(made["messages"][-1]["content"])
+        made["messages"][-1]["content"] = _strip_last(made["messages"][-1]["content"])
     return made
 
 
-def _stripped(content: Json) -> Json:
+def _strip_last(content: Json) -> Json:
     """A last answer, which must not end in white space."""
     if isinstance(content, str):
         return content.rstrip()
@@ -71,16 +71,16 @@ def _stripped(content: Json) -> Json:
     return content
 
 
-def _known(content: Json) -> Json:
+def _known_members(content: Json) -> Json:
     """Blocks with the members that the service has, those in results, too."""
     if not isinstance(content, list):
         return content
-    made = [known(block, _MEMBERS) for block in objects(content)]
+    made = [known_members(block, _MEMBERS) for block in objects(content)]
     for block in made:
         if block["type"] == "tool_result" and "content" in block:
-            block["content"] = _known(block["content"])
+            block["content"] = _known_members(block["content"])
         if isinstance(block.get("source"), dict):
-            block["source"] = known(block["source"], _SOURCES)
+            block["source"] = known_members(block["source"], _SOURCES)
     return made
 
 

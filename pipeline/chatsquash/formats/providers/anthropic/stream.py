@@ -34,12 +34,12 @@ class _Growing:
             case {"type": str(kind)} if isinstance(piece := delta.get(_GROWS.get(kind, "")), str):
                 self.pieces.setdefault(_GROWS[kind], []).append(piece)
 
-    def built(self) -> Object:
+    def build(self) -> Object:
         joined = {member: "".join(pieces) for member, pieces in self.pieces.items()}
         raw = joined.pop("partial_json", "")
         block = {**self.block, **{key: string(self.block, key) + text for key, text in joined.items()}}
         if raw.strip():
-            block["input"] = _parsed(raw)
+            block["input"] = _parse_input(raw)
         elif block.get("input") == "":
             block["input"] = {}
         return block
@@ -100,7 +100,7 @@ def assemble(events: list[Json]) -> Stream:
     if not (message.body or message.blocks):
         return Stream({}, whole)
     started = message.body.get("content")
-    content = [*(started if isinstance(started, list) else []), *(growing.built() for growing in message.blocks)]
+    content = [*(started if isinstance(started, list) else []), *(growing.build() for growing in message.blocks)]
     return Stream({"type": "message", "role": "assistant", **message.body, "content": content}, whole)
 
 
@@ -108,7 +108,7 @@ def _same(block: Object) -> tuple[str | None, ...]:
     return tuple(value if isinstance(value := block.get(key), str) else None for key in ("type", "id"))
 
 
-def _parsed(raw: str) -> Json:
+def _parse_input(raw: str) -> Json:
     """The input that pieces of JSON add up to; as it came if that is none, or a string, which would say the same."""
     try:
         value = jsonio.loads(raw)

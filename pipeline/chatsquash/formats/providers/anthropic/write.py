@@ -111,11 +111,11 @@ def _blocks(blocks: Iterable[Block]) -> list[Object]:
         elif type(block) is Source:
             _cite(items, block, own)
         else:
-            items += [made] if (made := _made(block, own)) else []
+            items += [made] if (made := _as_block(block, own)) else []
     return items
 
 
-def _made(block: Block, own: Object) -> Any:  # noqa: PLR0911 - one for each block
+def _as_block(block: Block, own: Object) -> Any:  # noqa: PLR0911 - one for each block
     """A block of Anthropic; ``None`` for what it has no place for."""
     match block:
         case Text() | Refusal():
@@ -127,7 +127,7 @@ def _made(block: Block, own: Object) -> Any:  # noqa: PLR0911 - one for each blo
         case Result():
             return _result(block, own)
         case Media():
-            return _wrapped(own, _medium(block)) if WRAPPED in own else _with(_medium(block), own)
+            return _wrapper(own, _medium(block)) if WRAPPED in own else _with(_medium(block), own)
         case HostedCall() if block.provider == PROVIDER:
             input_value = arguments_object(block.arguments)
             return {"type": "server_tool_use", "id": block.id, "name": block.name, "input": input_value, **own}
@@ -147,7 +147,7 @@ def _made(block: Block, own: Object) -> Any:  # noqa: PLR0911 - one for each blo
 
 def _text(text: str, own: Object) -> Object:
     if WRAPPED in own:
-        return _wrapped(own, {"type": "text", "text": text})
+        return _wrapper(own, {"type": "text", "text": text})
     if isinstance(document := own.get(DOCUMENT), dict) and isinstance(document.get("source"), dict):
         return {**document, "source": {**document["source"], "data": text}}
     return {"type": "text", "text": text, **own}
@@ -161,7 +161,7 @@ def _with(made: Object | None, own: Object) -> Object | None:
     return {**made, **own, "source": source}
 
 
-def _wrapped(own: Object, inner: Object | None) -> Object:
+def _wrapper(own: Object, inner: Object | None) -> Object:
     """The document of blocks, or the search result, that begins with a block."""
     wrapper = {key: value for key, value in own[WRAPPED].items() if key != "is_text"}
     content: Json = inner["text"] if inner and own[WRAPPED].get("is_text") else [inner] if inner else []

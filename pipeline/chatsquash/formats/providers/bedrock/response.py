@@ -51,7 +51,7 @@ def assemble(events: list[Json]) -> Stream:
             body["usage"] = metadata.get("usage")
         elif (failed := next(filter(_is_error, event), None)) is not None:
             return Stream({"error": event[failed]}, whole=True)
-    content = [_finished(built[place]) for place in sorted(built)]
+    content = [_finish_block(built[place]) for place in sorted(built)]
     return Stream({"output": {"message": {"role": role, "content": content}}, **body}, is_whole)
 
 
@@ -86,7 +86,7 @@ def _add(built: dict[int, Object], event: Object) -> None:
             block.setdefault("reasoningContent", {})["signature"] = signature
 
 
-def _finished(block: Object) -> Object:
+def _finish_block(block: Object) -> Object:
     """A block of which all pieces are there."""
     if "toolUse" in block:
         called = block["toolUse"]

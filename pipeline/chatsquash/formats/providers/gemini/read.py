@@ -29,7 +29,7 @@ def system(value: Json) -> list[Turn]:
     if value is None:
         return []
     turn = value if isinstance(value, dict) and "parts" in value else {"parts": value}
-    content, role = opened(turn), turn.get("role")
+    content, role = open_turn(turn), turn.get("role")
     is_usual = role in _SYSTEM_ROLES
     form = native(FORM, {PROVIDER: {"role": role}}) if is_usual and role else Native()
     more = {**native(PROVIDER, turn, "parts", *(["role"] if is_usual else [])), **form}
@@ -49,7 +49,7 @@ def load(turn: Json, state: State) -> LoadedTurn:
     """A model's turn is one; another one is a turn for each run of results, and one for each run of other parts."""
     if not isinstance(turn, dict):
         raise TurnError("is no object")
-    parts = opened(turn)
+    parts = open_turn(turn)
     role = "" if turn.get("role") is None else turn["role"]
     if role == "model" or (not role and any("functionCall" in camel(part) for part in parts)):
         turns = [said(parts, state.call)]
@@ -59,13 +59,13 @@ def load(turn: Json, state: State) -> LoadedTurn:
     elif (prompt := _was_system(parts)) or role == "system":
         turns, state = [Turn("system", tuple(blocks_of(prompt or parts, "system")))], state.but(by_assistant=False)
     else:
-        turns, state = _heard(parts, state)
+        turns, state = _results_first(parts, state)
     if len(turn) > 2 and (more := native(PROVIDER, turn, "role", "parts")):
         turns[0] = replace(turns[0], native=more)
     return LoadedTurn(turns, state)
 
 
-def opened(turn: Object) -> list[Json]:
+def open_turn(turn: Object) -> list[Json]:
     """The parts of a turn; raises ``TurnError``."""
     parts = turn.get("parts")
     if parts is None and any(value is not None for key, value in turn.items() if key != "role"):
@@ -109,13 +109,13 @@ def _was_system(parts: list[Json]) -> list[Json]:
     return list(known)
 
 
-def _heard(parts: list[Json], state: State) -> tuple[list[Turn], State]:
+def _results_first(parts: list[Json], state: State) -> tuple[list[Turn], State]:
     """Results and what stands beside them, with what stands before the first one behind those that follow it."""
     blocks = blocks_of(parts, "user")
     if not any(type(block) is Result for block in blocks):
         return [Turn("user", tuple(blocks))], state.but(by_assistant=False)
     ordered = results_first(blocks, _is_result)
-    ids, state = matched([(block.id, block.name) for block in ordered if type(block) is Result], state)
+    ids, state = match_calls([(block.id, block.name) for block in ordered if type(block) is Result], state)
     answered = iter(ids)
     turns = list[Turn]()
     for are_results, run in groupby(ordered, _is_result):
@@ -134,7 +134,7 @@ def _answering(block: Block, answered: str) -> Block:
     return replace(block, id=answered) if type(block) is Result and block.id != answered else block
 
 
-def matched(links: list[tuple[str, str]], state: State) -> tuple[list[str], State]:
+def match_calls(links: list[tuple[str, str]], state: State) -> tuple[list[str], State]:
     """The ids of the calls that results answer, of which there are ids and names, and the state behind them.
 
     Those with ids are the first that find theirs, then those with names of calls, then the rest.

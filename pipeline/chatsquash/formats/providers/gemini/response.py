@@ -10,7 +10,7 @@ from chatsquash.formats import view
 from chatsquash.formats.base import TurnError, missing_reply, wrong
 from chatsquash.formats.calls import native
 from chatsquash.formats.providers.gemini.blocks import PROVIDER, camel
-from chatsquash.formats.providers.gemini.read import START, opened, said
+from chatsquash.formats.providers.gemini.read import START, open_turn, said
 from chatsquash.formats.providers.gemini.stream import assemble
 from chatsquash.formats.values import Object, kind, objects, string
 
@@ -51,7 +51,7 @@ def _answer(candidate: Object, count: int) -> Response:
         return wrong("response.candidates[0].content", kind(candidate["content"]), count)
     content = candidate["content"]
     try:
-        turn = said(opened(content), START.call)
+        turn = said(open_turn(content), START.call)
     except TurnError as problem:
         return Response(None, count, reason, f"the first candidate's content {problem}")
     more = native(PROVIDER, content, "role", "parts").get(PROVIDER, {})

@@ -31,7 +31,7 @@ def assemble(events: list[Json]) -> Stream:
             place = index(added, at)
             _extend(candidates.setdefault(place, {}), added)
     if candidates:
-        body["candidates"] = [_closed(candidates[place]) for place in sorted(candidates)]
+        body["candidates"] = [_close(candidates[place]) for place in sorted(candidates)]
         return Stream(body, all("finishReason" in candidate for candidate in candidates.values()))
     return Stream(body, "blockReason" in camel(body.get("promptFeedback")))
 
@@ -46,16 +46,16 @@ def _extend(candidate: Object, added: Object) -> None:
         candidate_content["parts"] += as_list(content.get("parts"))
 
 
-def _closed(candidate: Object) -> Object:
+def _close(candidate: Object) -> Object:
     content = candidate.get("content")
-    return {**candidate, "content": {**content, "parts": _folded(content["parts"])}} if content else candidate
+    return {**candidate, "content": {**content, "parts": _fold_parts(content["parts"])}} if content else candidate
 
 
 class _Texts(list[str]):
     """The pieces of a text that may go on."""
 
 
-def _folded(parts: list[Json]) -> list[Json]:
+def _fold_parts(parts: list[Json]) -> list[Json]:
     """Neighbouring texts of one kind as one, and each call whose arguments came bit by bit as one."""
     folded: list[Json] = []
     for part in parts:
@@ -104,7 +104,7 @@ def _argued(call: Object, value: Object) -> Object:
     args = dict(call.get("args", {})) | (value["args"] if isinstance(value.get("args"), dict) else {})
     lost = list(call.get("partialArgs", []))
     for bit in bits:
-        more = _placed(dict(args), camel(bit))
+        more = _place_bit(dict(args), camel(bit))
         args = args if more is None else more
         lost += [bit] if more is None else []
     rest = {key: member for key, member in {**call, **value}.items() if key not in ("willContinue", "partialArgs")}
@@ -112,7 +112,7 @@ def _argued(call: Object, value: Object) -> Object:
     return {**rest, "args": args, **goes_on, **({"partialArgs": lost} if lost else {})}
 
 
-def _placed(args: Object, bit: Object) -> Object | None:
+def _place_bit(args: Object, bit: Object) -> Object | None:
     """Arguments with a bit where its path says, if there can be one; strings at one place follow each other."""
     path = string(bit, "jsonPath")
     steps = list(_STEP.finditer(path))
@@ -126,7 +126,7 @@ def _placed(args: Object, bit: Object) -> Object | None:
         if not _fits(holder, key):
             return None
         here = holder.get(key) if isinstance(holder, dict) else holder[key]
-        holder[key] = _grown(here, value) if following is None else _opened_at(here, following)
+        holder[key] = _concatenate(here, value) if following is None else _opened_at(here, following)
         holder = holder[key]
     return args
 
@@ -139,7 +139,7 @@ def _fits(holder: Json, key: int | str) -> bool:
     return isinstance(holder, dict) and isinstance(key, str)
 
 
-def _grown(here: Json, value: Json) -> Json:
+def _concatenate(here: Json, value: Json) -> Json:
     return here + value if isinstance(here, str) and isinstance(value, str) else value
 
 

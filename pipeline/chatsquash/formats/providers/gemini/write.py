@@ -38,7 +38,7 @@ from chatsquash.formats.calls import (
     takes_text,
 )
 from chatsquash.formats.providers.gemini.blocks import CODE, PROVIDER, SIGNATURE, TOOLS, WAS_SYSTEM, output
-from chatsquash.formats.providers.gemini.read import HOSTED, START, matched
+from chatsquash.formats.providers.gemini.read import HOSTED, START, match_calls
 from chatsquash.formats.providers.gemini.response import CITED
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.formats.values import Object, string, without
@@ -95,16 +95,16 @@ class _Writer:
         first, before = group[0], self.state
         is_model = first.role == "assistant"
         blocks = [block for turn in group for block in turn.blocks if type(block) is not (Result if is_model else Call)]
-        ids = self._called(blocks) if is_model else self._answered(blocks)
+        ids = self._call_ids(blocks) if is_model else self._result_ids(blocks)
         made = list(_parts(blocks, iter(ids), self.names))
         if not made and (first.blocks or not is_model):
             self.state = before
             return None
-        made = [_marked(part) for part in made] if first.role in PROMPTS else made or [{"text": ""}]
+        made = [_mark(part) for part in made] if first.role in PROMPTS else made or [{"text": ""}]
         own = {key: value for key, value in native(first, PROVIDER).items() if key not in CITED}
         return {"role": "model" if is_model else "user", "parts": made, **own}
 
-    def _called(self, blocks: list[Block]) -> list[str]:
+    def _call_ids(self, blocks: list[Block]) -> list[str]:
         """The ids of calls, empty for those that are left out."""
         number, calls = self.state.call, list[Call]()
         for block in blocks:
@@ -115,13 +115,13 @@ class _Writer:
         self.state = self.state.after_calls(calls, by_assistant=True)
         return ["" if call.made_up else call.id for call in calls]
 
-    def _answered(self, blocks: list[Block]) -> list[str]:
+    def _result_ids(self, blocks: list[Block]) -> list[str]:
         """The ids of results, none for those that were made up, if the calls are found without them."""
         results = [block for block in blocks if type(block) is Result]
         wanted = [block.id for block in results]
         called = [block.name or self.names.get(block.id, "") for block in results]
         for ids in (["" if block.made_up else block.id for block in results], wanted):
-            found, state = matched(list(zip(ids, called, strict=True)), self.state)
+            found, state = match_calls(list(zip(ids, called, strict=True)), self.state)
             if found == wanted:
                 break
         self.state = state
@@ -213,7 +213,7 @@ def _hosted(block: HostedCall | HostedResult, made_up: str) -> tuple[str, Object
     return "toolResponse", without({**members, **of, "response": value})
 
 
-def _marked(part: Json) -> Json:
+def _mark(part: Json) -> Json:
     """What the system says among the contents, where it has no role."""
     if not isinstance(part, dict):
         return part

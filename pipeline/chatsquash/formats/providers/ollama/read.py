@@ -40,7 +40,7 @@ def load(turn: Json, state: State) -> LoadedTurn:
         made, state = said(turn, state)
         return LoadedTurn([made], state)
     if role == "tool":
-        return _answered(turn, state)
+        return _result(turn, state)
     blocks = (Text(content),) if content else ()
     if len(turn) == 2:  # its role and its content, as most are
         made = Turn(role, blocks)
@@ -111,7 +111,7 @@ def _call(logged: Json, number: int) -> Block:
 # Results
 
 
-def _answered(turn: Object, state: State) -> LoadedTurn:
+def _result(turn: Object, state: State) -> LoadedTurn:
     """A result, by its id, else by its tool's name, else by its position among the calls that wait."""
     logged, name = string(turn, "tool_call_id"), string(turn, "tool_name") or string(turn, "name")
     answered, state = state.answer(logged, name)

@@ -20,7 +20,7 @@ _SIGNATURES = (
 )
 
 
-def logged(turn: Object, odd: list[Json]) -> list[Object]:
+def logged_calls(turn: Object, odd: list[Json]) -> list[Object]:
     """The calls of a message, the legacy one, too, unless it repeats one of them; what is none goes to ``odd``."""
     calls_logged, legacy = turn.get("tool_calls"), turn.get("function_call")
     calls = [each for each in objects(calls_logged) if _is_call(each)]

@@ -47,10 +47,10 @@ _SAYING: dict[Any, Any] = {"text": Text, "refusal": Refusal}
 def _medium(part: Object, of: Json, value: Json) -> Media | None:
     match of, value:
         case ("image_url" | "video_url") as of, {"url": str(url)} if url:
-            return _linked(_LINKED[of], url, _more(part, value, of, "url"))
+            return _medium_of_url(_LINKED[of], url, _more(part, value, of, "url"))
         case ("image_url" | "video_url" | "document_url") as of, str(url) if url:
             name = string(part, "document_name")
-            return replace(_linked(_LINKED[of], url, _more(part, value, of, "document_name")), name=name)
+            return replace(_medium_of_url(_LINKED[of], url, _more(part, value, of, "document_name")), name=name)
         case "input_audio" as of, {"data": str(data), "format": str(form)} if data:
             return Media("audio", SOUNDS.get(form, f"audio/{form}"), data, native=_more(part, None, of))
         case "file", dict(file):
@@ -68,7 +68,7 @@ def _more(part: Object, inner: Json, *read: str) -> Native:
     return {**native(PROVIDER, members, "type", *SHARED, *read), **({"openai": shared} if shared else {})}
 
 
-def _linked(kind: Any, url: str, more: Native) -> Media:
+def _medium_of_url(kind: Any, url: str, more: Native) -> Media:
     """A medium by its address, which may be its data."""
     if match := parts.DATA_URL.fullmatch(url):
         return Media(kind, parts.usual_type(match[1]), match[2], native=more)
@@ -85,5 +85,5 @@ def _file(part: Object, file: Object) -> Media | None:
     if place == "file_data" and ":" not in value:
         return Media("file", data=value, name=name, native=more)
     if place:
-        return replace(_linked("file", value, more), name=name)
+        return replace(_medium_of_url("file", value, more), name=name)
     return None

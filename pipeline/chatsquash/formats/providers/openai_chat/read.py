@@ -65,23 +65,23 @@ def turns_of_messages(messages: Iterable[Message]) -> tuple[Turn, ...]:
             made = renumber(made, state.call)  # a reply is read without the request before it
             state = state.after_calls(made.blocks)
         turns.append(made)
-    return merged(turns)
+    return merge_results(turns)
 
 
-def merged(turns: Iterable[Turn]) -> tuple[Turn, ...]:
+def merge_results(turns: Iterable[Turn]) -> tuple[Turn, ...]:
     """Turns, those of results that follow each other as one."""
     turns_merged = list[Turn]()
     for is_result, run in groupby(turns, lambda turn: turn.role == "tool"):
         first, *others = same_role = list(run)
         if is_result and others:
             blocks = tuple(block for turn in same_role for block in turn.blocks)
-            turns_merged.append(replace(first, blocks=blocks, native=_merged(turn.native for turn in same_role)))
+            turns_merged.append(replace(first, blocks=blocks, native=_merge_members(turn.native for turn in same_role)))
         else:
             turns_merged += same_role
     return tuple(turns_merged)
 
 
-def _merged(natives: Iterable[Native]) -> Native:
+def _merge_members(natives: Iterable[Native]) -> Native:
     """The members of turns that became one; of a name that says something else later, the first is used."""
     joined, others = Native(), dict[str, list[Json]]()
     for provider, members in chain.from_iterable(map(dict.items, natives)):
@@ -133,7 +133,7 @@ def _assistant(turn: Object, state: State) -> LoadedTurn:
     sources = list(_sources(annotations)) if isinstance(annotations, list) else []
     blocks += sources
     odd, number = list[Json](), state.call
-    for each in calls.logged(turn, odd):
+    for each in calls.logged_calls(turn, odd):
         made = calls.read(each, number)
         number += made.made_up
         blocks.append(made)

@@ -37,7 +37,7 @@ _CALLS: _Members = {"function": ("name", "arguments"), "custom": ("name", "input
 def _strict(body: Json) -> Json:
     """Messages and tools with the members and the parts that the service has."""
     messages = [made for message in body["messages"] if _says_something(made := _message(message))]
-    tools = {"tools": [_typed(tool, _TOOLS) for tool in body["tools"]]} if "tools" in body else {}
+    tools = {"tools": [_typed_part(tool, _TOOLS) for tool in body["tools"]]} if "tools" in body else {}
     return {"messages": messages, **tools}
 
 
@@ -48,10 +48,10 @@ def _says_something(message: Object) -> bool:
 def _message(message: Object) -> Object:
     made = only(message, _MEMBERS[message["role"]])
     if isinstance(made.get("content"), list):
-        made["content"] = [_typed(part, _PARTS) for part in made["content"] if _is_part(part)]
+        made["content"] = [_typed_part(part, _PARTS) for part in made["content"] if _is_part(part)]
     if "tool_calls" in made:
         made["tool_calls"] = [
-            _typed({**call, "type": "custom" if "custom" in call else "function"}, _CALLS)
+            _typed_part({**call, "type": "custom" if "custom" in call else "function"}, _CALLS)
             for call in objects(made["tool_calls"])
         ]
     if "audio" in made:
@@ -66,7 +66,7 @@ def _is_part(part: Object) -> bool:
     return of in _PARTS and isinstance(part.get(of), dict if _PARTS[of] else str)
 
 
-def _typed(holder: Object, members: _Members) -> Object:
+def _typed_part(holder: Object, members: _Members) -> Object:
     """A part, a call or a definition with what stands under the name of its type."""
     of = holder["type"]
     value = holder[of]

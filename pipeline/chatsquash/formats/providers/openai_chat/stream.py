@@ -56,12 +56,12 @@ class _Draft(Struct):
 
     def choice(self, place: int) -> Object:
         """The choice as it would have come whole."""
-        message = _finished(self.message)
+        message = _join_texts(self.message)
         if isinstance(message["content"], list):
-            message["content"] = _merged(message["content"], _joined)
+            message["content"] = _join_neighbours(message["content"], _join_pair)
         for key, members in (("reasoning_details", self.details), ("tool_calls", self.calls)):
             if members:
-                message[key] = [_finished(item) for _, item in sorted(members, key=itemgetter(0))]
+                message[key] = [_join_texts(item) for _, item in sorted(members, key=itemgetter(0))]
         return {"index": place, "message": message, "finish_reason": None, **self.rest}
 
 
@@ -139,7 +139,7 @@ def _append(value: Object, key: str, piece: str) -> None:
         value[key] = _Text([piece])
 
 
-def _finished(item: Object) -> Object:
+def _join_texts(item: Object) -> Object:
     """What grew, with its texts joined: its own and those one level below."""
     inner = {key: {k: _text(v) for k, v in value.items()} for key, value in item.items() if isinstance(value, dict)}
     return {key: _text(value) for key, value in item.items()} | inner
@@ -157,7 +157,7 @@ def _parts(content: Any) -> list[Json]:
     return text if isinstance(text, list) else []
 
 
-def _merged(pieces: list[Json], join: Callable[[Object, Object], Object | None]) -> list[Json]:
+def _join_neighbours(pieces: list[Json], join: Callable[[Object, Object], Object | None]) -> list[Json]:
     """Parts with those neighbours joined that can be."""
     merged: list[Json] = []
     for part in pieces:
@@ -167,10 +167,10 @@ def _merged(pieces: list[Json], join: Callable[[Object, Object], Object | None])
     return merged
 
 
-def _joined(last: Object, part: Object) -> Object | None:
+def _join_pair(last: Object, part: Object) -> Object | None:
     """Two texts, or two parts that think with the texts in them, as one; ``None`` for anything else."""
     if last.get("type") == part.get("type") == "thinking" and _have(last, part, "thinking", list):
-        return {**last, "thinking": _merged([*last["thinking"], *part["thinking"]], _joined_text)}
+        return {**last, "thinking": _join_neighbours([*last["thinking"], *part["thinking"]], _joined_text)}
     return _joined_text(last, part)
 
 

@@ -121,11 +121,11 @@ def _medium(part: Json) -> Media | None:
             return Media("audio", parts.usual_type(f"audio/{form}"), data, native=more)
         case {"type": "input_image" | "input_file" as of}:
             place = next((member for member in _PLACES[of] if string(part, member)), "")
-            return _placed(part, of, place, usual) if place else None
+            return _media_at(part, of, place, usual) if place else None
     return None
 
 
-def _placed(part: Object, of: str, place: str, usual: tuple[str, ...]) -> Media:
+def _media_at(part: Object, of: str, place: str, usual: tuple[str, ...]) -> Media:
     is_file, value = of == "input_file", part[place]
     named = text_members(part, "filename") if is_file else []
     more = native_of(part, place, *named, *usual)

@@ -25,7 +25,7 @@ from chatsquash.formats.providers.openai_responses.items import (
     native_of,
     type_of,
 )
-from chatsquash.formats.unanswered_calls import grown
+from chatsquash.formats.unanswered_calls import append_run
 from chatsquash.formats.values import Object, as_list, at, compact, kind, string, text_members
 from chatsquash.formats.writing import KEY, came_out, is_failed
 
@@ -91,9 +91,9 @@ def load(turn: Json, state: State) -> LoadedTurn:
     whose = _whose(item)
     if whose == "assistant":
         return LoadedTurn([], _goes_on(state, Item(item)))
-    closed, calls = _closed(state)
+    closed, calls = _close(state)
     if whose != "tool":
-        return LoadedTurn([*closed, _told(item, whose)], State((), calls))
+        return LoadedTurn([*closed, _input_turn(item, whose)], State((), calls))
     answered, calls = _answer(item, calls)
     return LoadedTurn([*closed, answered], State((), calls))
 
@@ -102,15 +102,15 @@ def _goes_on(state: State, item: Item) -> State:
     """The state behind one item more of the assistant's; a run that is full is copied no more."""
     if len(state.open) < _RUN:
         return State((*state.open, item), state.calls, state.before)
-    return State((item,), state.calls, grown(state.before, state.open))
+    return State((item,), state.calls, append_run(state.before, state.open))
 
 
 def close(state: State) -> list[Turn]:
     """The assistant's items behind the last item of somebody else are a turn, too."""
-    return _closed(state)[0]
+    return _close(state)[0]
 
 
-def _closed(state: State) -> tuple[list[Turn], Calls]:
+def _close(state: State) -> tuple[list[Turn], Calls]:
     if not state.open:
         return [], state.calls
     items = chain(chain.from_iterable(state.before), state.open) if state.before else state.open
@@ -138,7 +138,7 @@ def _whose(item: Json) -> str:
     return str(role)
 
 
-def _told(item: Object, role: str) -> Turn:
+def _input_turn(item: Object, role: str) -> Turn:
     """A message of anybody but the assistant, or an item of another type in its place."""
     if type_of(item) != "message":
         return Turn(role, (Other(PROVIDER, {ITEM: item}),))

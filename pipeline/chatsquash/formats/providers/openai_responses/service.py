@@ -6,7 +6,7 @@ import re
 
 from chatsquash.core.model import Json
 from chatsquash.formats.providers.openai_responses.items import PROVIDER, type_of
-from chatsquash.formats.service import Letters, Service, known, only
+from chatsquash.formats.service import Letters, Service, known_members, only
 from chatsquash.formats.values import Object, string
 
 _CALL = ("id", "call_id", "name", "namespace", "caller", "status")
@@ -54,12 +54,12 @@ def _item(item: Object) -> Object:
         made.pop("id", None)
     for member in ("content", "output"):
         if isinstance(made.get(member), list):
-            made[member] = [known(part, _PARTS) for part in made[member]]
+            made[member] = [known_members(part, _PARTS) for part in made[member]]
     return made
 
 
 def _tools(tools: Json) -> Json:
-    made = [known(tool, _TOOLS) for tool in tools]
+    made = [known_members(tool, _TOOLS) for tool in tools]
     return [{**tool, "tools": _tools(tool["tools"])} if "tools" in tool else tool for tool in made]
 
 

@@ -57,7 +57,7 @@ def _items(turns: Iterable[Turn]) -> Iterator[Object]:
             results = (block for block in turn.blocks if type(block) is Result)
             yield from (_result(block, is_custom=custom.get(block.id, False)) for block in results)
         elif turn.role in items.ROLES:
-            yield from _told(turn)
+            yield from _input_items(turn)
 
 
 def _own(holder: Any, *members: str) -> Object:
@@ -73,7 +73,7 @@ def _inner(members: Object, member: str) -> Object:
 # Others than the assistant
 
 
-def _told(turn: Turn) -> Iterator[Object]:
+def _input_items(turn: Turn) -> Iterator[Object]:
     """A message with what it says, and items that stood in the place of one."""
     yield from (item for block in turn.blocks if (item := _as_logged(block)))
     if said := list(_parts(turn.blocks, detail=items.USUAL_DETAIL)):
@@ -152,7 +152,7 @@ def _said(turn: Turn) -> list[Object]:
             message.append(block)
         elif type(block) is Reasoning:
             _think(found, block, before)
-        elif item := _called(block) or hosted.item(block, results) or _as_logged(block):
+        elif item := _call_item(block) or hosted.item(block, results) or _as_logged(block):
             found.append(item)
         before = block
     return found + _message(message) if message else found
@@ -166,27 +166,27 @@ def _goes_on(block: Block, message: list[Block]) -> bool:
         case Other():
             return block.provider == PART or (block.provider == PROVIDER and at(block.value, ANNOTATION) is not None)
         case Text() | Refusal():
-            fits = type(block) is type(message[0]) or "id" in _known(message[0])
-            return fits and not getattr(block, "apart", False) and not _known(block)
+            fits = type(block) is type(message[0]) or "id" in _native_members(message[0])
+            return fits and not getattr(block, "apart", False) and not _native_members(block)
     return False
 
 
 def _message(blocks: list[Block]) -> list[Object]:
     """A message: with its parts if it has an id, else in its easy form, which is a text."""
-    known = _known(blocks[0])
+    known = _native_members(blocks[0])
     if "id" in known:
-        said = {"type": "message", "role": "assistant", "status": "completed", "content": _spoken(blocks)}
+        said = {"type": "message", "role": "assistant", "status": "completed", "content": _assistant_parts(blocks)}
         return [{**said, **known}]
     return [{"role": "assistant", "content": writing.text_of(blocks, by_assistant=True), **known}]
 
 
-def _known(block: Block) -> Object:
+def _native_members(block: Block) -> Object:
     """What the first text of a message knows of that."""
     own = writing.native(block, PROVIDER)
     return {name: own[name] for name in read.OF_MESSAGE if string(own, name)} | _inner(own, read.MESSAGE)
 
 
-def _spoken(blocks: list[Block]) -> list[Json]:
+def _assistant_parts(blocks: list[Block]) -> list[Json]:
     """The parts of an assistant's message, texts with their annotations."""
     items, notes = list[Json](), list[Json]()
     for block in blocks:
@@ -241,7 +241,7 @@ def _kind(block: Reasoning) -> str:
     return THOUGHT if writing.native(block, PROVIDER).get("type") == THOUGHT else "summary_text"
 
 
-def _called(block: Block) -> Object | None:
+def _call_item(block: Block) -> Object | None:
     """A call with its arguments as they stand."""
     if type(block) is not Call:
         return None
