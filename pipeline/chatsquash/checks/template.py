@@ -1,6 +1,6 @@
 """What can be wrong with the text that a chat template makes of a record.
 
-The rules only tell what a trial saw; ``chatsquash.templates.trial`` renders the record and looks.
+The rules only report what a trial saw; ``chatsquash.templates.worker`` renders the record and inspects the text.
 """
 
 from __future__ import annotations

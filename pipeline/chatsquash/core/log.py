@@ -47,7 +47,7 @@ class Join(Struct, frozen=True):
     agents: tuple[Log, ...] = ()
     """The conversations in agents' files that are of a gateway's session."""
     elsewhere: tuple[int, ...] = ()
-    """The keys of replies in these that another session of a gateway has, as in ``run.join.keys``."""
+    """The keys of replies in these that another session of a gateway has, as in ``session.join.files``."""
     gateway: str = ""
     """Of an agent's conversation the log, as reports show it, of the session that it is of."""
 

@@ -207,7 +207,7 @@ class DocumentFormat(AnyFormat):
     siblings: Callable[[str], str | None] = nowhere
     """Return a glob for the files of the sub-agents of a session, one of which has this path."""
     KEPT: tuple[str, ...] = ()
-    """Globs of where an agent keeps such files, as ``inspect.discovered`` reads them."""
+    """Globs of where an agent keeps such files, as ``sources.agent_files`` reads them."""
     IN_PROJECTS: tuple[str, ...] = ()
     """The files, below the folder of a project, in which an agent keeps sessions."""
     every: Callable[[list[Json]], list[Conversation]] | None = None

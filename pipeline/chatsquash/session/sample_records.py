@@ -28,7 +28,7 @@ from chatsquash.trees.replies import LogPath, Reply
 from chatsquash.trees.trees import Trees
 
 SampledSession = tuple[list[Record], Violation | None, list[Noted], SessionCoverage]
-"""As ``run.session`` has it."""
+"""As in ``session.converter``."""
 
 
 class _Selection(Struct, frozen=True):

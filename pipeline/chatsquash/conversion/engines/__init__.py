@@ -59,7 +59,7 @@ class Engine(Protocol):
     """Whether a key of pseudonyms is made where none is named."""
 
     def convert(self, logs: Sequence[str], output: str, options: Options, where: Where, watch: "Watch") -> EngineReport:
-        """Convert session logs; raises as ``run.convert``."""
+        """Convert session logs; raises as ``chatsquash.convert``."""
 
 
 _room: Room[ModuleType] = Room(ModuleType, sys.modules[__name__])
