@@ -22,8 +22,8 @@ from tests.modifiers import combinations
 from tests.session.streams import entry, stream
 
 COMBINATIONS = combinations(unpaired=("cut", "close"))
-ROUNDS = 2
-"""Conversations that are tried with each combination."""
+ROUNDS = [2, pytest.param(4, marks=pytest.mark.long)]
+"""Conversations that are tried with each combination; more in the long tests."""
 
 
 VALIDATORS = {name: jsonschema_rs.validator_for(presets.named(name).SCHEMA) for name in presets.names()}
@@ -74,13 +74,14 @@ def effective(name: str, options: dict[str, Any]) -> dict[str, Any]:
     return {each: value for each, value in options.items() if each not in idle}
 
 
+@pytest.mark.parametrize("rounds", ROUNDS)
 @pytest.mark.parametrize("name", presets.names())
-def test_a_mark_says_where_its_reply_stands_whatever_is_done_to_it(name):
+def test_a_mark_says_where_its_reply_stands_whatever_is_done_to_it(name, rounds):
     rng = Random(name)
     held = 0
     for combination in COMBINATIONS:
         options = effective(name, combination)
-        for _ in range(ROUNDS):
+        for _ in range(rounds):
             record, numbered = finished(talked(rng), preset=name, **options)
             if record is None:
                 continue

@@ -19,8 +19,8 @@ from tests.simulator.play import Played, play
 from tests.simulator.truth import Reply
 
 COMBINATIONS = combinations(tool_ids=("keep", "short9"))
-STRIDE = 23
-"""Of the combinations one in so many is tried, another one first for each preset; 23 divides no period."""
+STRIDES = [23, pytest.param(11, marks=pytest.mark.long)]
+"""Of the combinations one in so many is tried, another one first for each preset; neither divides a period."""
 
 
 @cache
@@ -45,11 +45,12 @@ def names(value: Any) -> list[str]:
     return [call["function"]["name"] for call in value.get("tool_calls", ())]
 
 
+@pytest.mark.parametrize("stride", STRIDES)
 @pytest.mark.parametrize("name", presets.names())
-def test_the_message_of_a_reply_holds_it(name):
+def test_the_message_of_a_reply_holds_it(name, stride):
     tried = 0
     for number, (combination, played) in enumerate(product(COMBINATIONS, plays(2))):
-        if number % STRIDE != presets.names().index(name):
+        if number % stride != presets.names().index(name):
             continue
         idle = {pair.idle for pair in matching_pairs(Options(preset=name, **combination))}
         options = {each: value for each, value in combination.items() if each not in idle}
