@@ -54,11 +54,11 @@ def split(
             if parts := document_parts(log, file, options):
                 return parts
             if not isinstance(file, ExpandedFile) and getattr(file, "is_direct", True):
-                opened_file = as_found(file, log)
-                parts = parts_of(log, opened_file, options)
+                unchanged = as_found(file, log)
+                parts = parts_of(log, unchanged, options)
                 # Of a log in a store, each session would ask for all of it.
                 is_copied = len(parts) > 1 and is_remote(log.path) and log.size <= options.max_expanded
-                return _of_copy(log, opened_file, expanded, parts_of, options) if is_copied and expanded else parts
+                return _of_copy(log, unchanged, expanded, parts_of, options) if is_copied and expanded else parts
             if expanded is None:
                 parts = parts_of(log, file, options)
             else:
