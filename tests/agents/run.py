@@ -229,7 +229,7 @@ def compare(log: Path, truth: list[Json], options: tuple[str, ...]) -> list[str]
 def text_of(message: Json) -> str:
     calls = [call["function"]["arguments"] if isinstance(call["function"]["arguments"], str) else json.dumps(call["function"]["arguments"]) for call in message.get("tool_calls") or ()]
     content = message.get("content")
-    return "\n".join([content if isinstance(content, str) else json.dumps(content or ""), *calls])
+    return "\n".join([message.get("reasoning_content") or "", content if isinstance(content, str) else json.dumps(content or ""), *calls])
 
 
 def _wrong(one: Json, hits: list[tuple[Any, tuple[str, ...]]]) -> list[str]:
