@@ -80,7 +80,7 @@ class Claude(Agent):
     def call(do: str, mark: str, of: str, tools: list[str]) -> tuple[str, Json]:
         if do == "agent":
             name = "Agent" if "Agent" in tools else "Task"
-            return name, {"description": "Look around", "prompt": f"Please look at the files and report, {of}.", "subagent_type": "general-purpose"}
+            return name, {"description": "Look around", "prompt": f"Please look at the files and report, {of} for {mark}.", "subagent_type": "general-purpose"}
         end = "; exit 1" if do == "fail" else ""
         return "Bash", {"command": f"echo {mark}{end}", "description": f"Print {mark}"}
 
@@ -106,7 +106,7 @@ class Codex(Agent):
     @staticmethod
     def call(do: str, mark: str, of: str, tools: list[str]) -> tuple[str, Json]:
         if do == "agent":
-            return "spawn_agent", {"message": f"Please look at the files and report, {of}."}, "multi_agent_v1"
+            return "spawn_agent", {"message": f"Please look at the files and report, {of} for {mark}."}, "multi_agent_v1"
         command = f"echo {mark}" + ("; exit 1" if do == "fail" else "")
         if "exec_command" in tools:
             return "exec_command", {"cmd": command}
@@ -136,7 +136,7 @@ class Gemini(Agent):
     @staticmethod
     def call(do: str, mark: str, of: str, tools: list[str]) -> tuple[str, Json]:
         if do == "agent" and "invoke_agent" in tools:
-            return "invoke_agent", {"agent_name": "generalist", "prompt": f"Please look at the files and report, {of}."}
+            return "invoke_agent", {"agent_name": "generalist", "prompt": f"Please look at the files and report, {of} for {mark}."}
         return "run_shell_command", {"command": f"echo {mark}" + ("; exit 1" if do == "fail" else ""), "description": f"Print {mark}"}
 
 
@@ -164,7 +164,7 @@ class OpenCode(Agent):
     @staticmethod
     def call(do: str, mark: str, of: str, tools: list[str]) -> tuple[str, Json]:
         if do == "agent":
-            return "task", {"description": "Look around", "prompt": f"Please look at the files and report, {of}.", "subagent_type": "general"}
+            return "task", {"description": "Look around", "prompt": f"Please look at the files and report, {of} for {mark}.", "subagent_type": "general"}
         return "bash", {"command": f"echo {mark}" + ("; exit 1" if do == "fail" else ""), "description": f"Print {mark}"}
 
 
@@ -229,7 +229,7 @@ def compare(log: Path, truth: list[Json], options: tuple[str, ...]) -> list[str]
 def text_of(message: Json) -> str:
     calls = [call["function"]["arguments"] if isinstance(call["function"]["arguments"], str) else json.dumps(call["function"]["arguments"]) for call in message.get("tool_calls") or ()]
     content = message.get("content")
-    return "\n".join([message.get("reasoning_content") or "", content if isinstance(content, str) else json.dumps(content or ""), *calls])
+    return "\n".join([content if isinstance(content, str) else json.dumps(content or ""), *calls])
 
 
 def _wrong(one: Json, hits: list[tuple[Any, tuple[str, ...]]]) -> list[str]:
