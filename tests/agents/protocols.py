@@ -173,7 +173,7 @@ class Messages:
 
 def _spoken(block: Json) -> Any:
     kind = block.get("type")
-    return block.get({"text": "text", "thinking": "thinking", "tool_use": "input"}.get(kind or "", "text"))
+    return block.get({"text": "text", "tool_use": "input"}.get(kind or "", ""))
 
 
 def _block_events(index: int, block: Json) -> Iterator[str]:
@@ -270,7 +270,7 @@ class Gemini:
         for content in body["contents"]:
             parts = content["parts"]
             results = [part for part in parts if "functionResponse" in part]
-            others = [part for part in parts if "functionResponse" not in part]
+            others = [part for part in parts if "functionResponse" not in part and not part.get("thought")]
             turns += [Turn("tool", joined(part["functionResponse"].get("response"))) for part in results]
             if others:
                 role = "assistant" if content.get("role") == "model" else "user"

@@ -51,6 +51,18 @@ def marks(turns: list[Turn]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
+def _side(mark: str, turns: list[Turn]) -> str:
+    """What a model replies to a request of the client's own: a short title, or a summary that lists the prompts."""
+    last = turns[-1].text
+    if "title" in last[-600:] or any("title" in turn.text for turn in turns if turn.role == "system" and len(turn.text) < 3000):
+        return f'{{"title": "Work {mark}"}}'
+    prompts = [line.strip() for turn in turns if turn.role == "user" for line in turn.text.splitlines()]
+    quoted = dict.fromkeys(line for line in prompts if len(line) < 200 and re.search(r"[us]x\w{3}x\d{3}", line))
+    done = [turn.text.strip()[:80] for turn in turns if turn.role == "assistant" and turn.text.strip()][-2:]
+    text = "\n".join((f"State of the work ({mark}).", "What the user asked for, in their words:", *quoted, "What was done last:", *done))
+    return f"<analysis>The history has {len(turns)} messages.</analysis>\n<summary>\n{text}\n</summary>"
+
+
 class ModelServer:
     """Use as a context; ``url`` is where agents are sent to."""
 
@@ -157,11 +169,7 @@ class ModelServer:
         mark = f"qx{self.name}x{number:03}"
         tokens = 190_000 if step.do == "compact" else 1000 + 10 * len(turns)
         if kind == "side":
-            listed = [turn.text.strip() for turn in turns if turn.role == "user"]
-            quoted = [text for text in listed if len(text) < 300 and MARK.search(text)]
-            text = f"Summary {mark}. The user asked for the following, in their words:\n" + "\n".join(quoted)
-            more = " The work so far was to run commands, to read what they print, and to report it in a sentence or two."
-            return Scripted(text=text + more, tokens=tokens)
+            return Scripted(text=_side(mark, turns), tokens=tokens)
         calls: tuple[Call, ...] = ()
         if step.do in ("call", "parallel", "fail", "agent"):
             count = 2 if step.do == "parallel" else 1
