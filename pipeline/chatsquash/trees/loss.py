@@ -23,6 +23,8 @@ REWRITTEN = "rewritten"
 """The client put another wording in the place of a logged reply."""
 TRUNCATED_REPLY = "truncated"
 """The reply reached its limit, met a filter or broke off."""
+MALFORMED = "malformed-call"
+"""A call of the reply has arguments that are not a JSON object."""
 ERROR = "error-text"
 """The reply is an error that the client or a proxy logged as one."""
 RESTORED = "context-restored"
@@ -67,7 +69,7 @@ class Judge(Struct, frozen=True):
         others: dict[int, str] = {}
         for reply, standing in placement.standing.items():
             at = placement.assistants[standing.ordinal]
-            whys[standing.ordinal] = TRUNCATED_REPLY if at in cut else ERROR if is_error(messages[at]) else ""
+            whys[standing.ordinal] = TRUNCATED_REPLY if at in cut else _flaw(messages[at])
             others[standing.ordinal] = ELSEWHERE if reply not in own else REWRITTEN if standing.is_rewritten else ""
         marks = self._with_failed(placement, whys)
         return [mark._replace(why=mark.why or others.get(number, "")) for number, mark in enumerate(marks)]
@@ -92,9 +94,14 @@ class Judge(Struct, frozen=True):
         """Why a reply is not trained on, wherever it stands."""
         if reply.is_limited or reply.is_retried or reply.broke_off(says_ends=says_ends):
             return TRUNCATED_REPLY
-        if is_error(reply.message):
-            return ERROR
-        return RESTORED if self.restores and reply.lacks else ""
+        return _flaw(reply.message) or (RESTORED if self.restores and reply.lacks else "")
+
+
+def _flaw(message: Message) -> str:
+    """Why a message is not trained on, whatever else is known of the reply; empty if it may be."""
+    if any(map(chat.is_malformed, chat.calls(message))):
+        return MALFORMED
+    return ERROR if is_error(message) else ""
 
 
 _LONGEST_ERROR = 2000
