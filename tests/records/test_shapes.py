@@ -200,8 +200,16 @@ TEXT = [
 ]  # fmt: skip
 
 CUSTOM_TOOL = {"type": "custom", "custom": {"name": "grep", "description": "d", "format": {"type": "text"}}}
-CUSTOM_FUNCTION = tool(parameters={"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]})
-PATCHED = talk(A, assistant("", {"id": SHORT, "type": "custom", "custom": {"name": "grep", "input": "{a}"}}), result("done", SHORT), B, tools=[CUSTOM_TOOL])
+CUSTOM_FUNCTION = tool(
+    parameters={"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
+)
+PATCHED = talk(
+    A,
+    assistant("", {"id": SHORT, "type": "custom", "custom": {"name": "grep", "input": "{a}"}}),
+    result("done", SHORT),
+    B,
+    tools=[CUSTOM_TOOL],
+)
 """A call as OpenAI's SDK types it (``ChatCompletionMessageCustomToolCall``), and its definition."""
 NOTED = "custom tools become functions with the argument input 1"
 TEXT_CALL = json.dumps({"name": "grep", "arguments": {"input": "{a}"}})

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from chatsquash.core.model import ConversationKind, Json
 from chatsquash.core.times import Moment
 from chatsquash.formats.base import TurnError
-from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, moment
 from chatsquash.formats.calls import custom_input
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, moment
 from chatsquash.formats.values import Object, at, compact, count, kind, objects, string, texts
 
 _REPEATING = ("user_message", "agent_message", "agent_reasoning", "agent_reasoning_raw_content")

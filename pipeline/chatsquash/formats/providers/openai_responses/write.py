@@ -88,7 +88,7 @@ def _as_logged(block: Block) -> Object | None:
 
 
 def _result(block: Result, of: str) -> Object:
-    """A result of this type; a custom call's has no name of its tool.  One that failed says so, since no member does."""
+    """A result of this type; that of a custom call has no name.  One that failed says so, since no member does."""
     is_custom, is_client = of == items.RESULTS[1], of not in items.RESULTS
     own = _own(block, *_OF_CALLS)
     content, marked = list(block.content), {} if is_client and own.get("status") else writing.mark(block)
