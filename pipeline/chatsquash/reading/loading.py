@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -47,6 +48,8 @@ class Loader:
     form: Format
     answers: dict[str, Answer]
     """The turns up to each response of the log that a later request may refer to, by its id."""
+    is_mixed: bool = False
+    """Whether turns are messages of plain chat, of which those with content of other formats are rewritten."""
     before: LoadedRequest | None = None
 
     def load(self, exchange: Exchange, request: Request) -> LoadedRequest:
@@ -67,7 +70,8 @@ class Loader:
         brought = bodies.tools_of_turns(
             form, (turn for run in edits if isinstance(run, AddedRun) for turn in run.messages)
         )
-        return LoadedRequest(follow(form, before.turns, whole, edits, system[1]), whole, system, bool(base), brought)
+        turns = follow(form, before.turns, whole, edits, system[1], rewritten if self.is_mixed else blocks_of)
+        return LoadedRequest(turns, whole, system, bool(base), brought)
 
     def remember(self, loaded: LoadedRequest, exchange: Exchange) -> tuple[RepeatedViolation, ...]:
         """A request that is an entry: the next one goes on from it; gives what was found."""
@@ -105,25 +109,52 @@ class Turns(Struct, frozen=True):
     edits: Edits = ()
     """How they come out of the previous request's."""
 
+    @property
+    def are_verbatim(self) -> bool:
+        """Whether the messages are those that were logged, in a log of plain chat."""
+        return self.stops[0] == 0 and self.states[-1] is False
+
+
+TurnReader = Callable[[Format, Json, Any], tuple[list[Message], Any]]
+"""Loads a turn, given the state before it, as messages and the state behind it; raises ``TurnError``."""
+
+
+def blocks_of(form: Format, turn: Json, state: Any) -> tuple[list[Message], Any]:
+    """A turn as its format reads it."""
+    loaded = form.load(turn, state)
+    return view.messages(loaded.turns), loaded.state
+
+
+def rewritten(form: Format, turn: Json, state: Any) -> tuple[list[Message], Any]:  # noqa: ARG001 - the interface's
+    """A message of plain chat as it was logged, or rewritten; the state is whether any message so far was."""
+    from chatsquash.formats.providers.openai_chat import rewriting  # which plain chat does not need
+
+    messages = rewriting.messages(turn)
+    is_same = len(messages) == 1 and messages[0] is turn
+    return messages, state is True or not is_same
+
 
 def nothing(form: Format) -> Turns:
     """What stands before the first request."""
     return Turns([form.START], [0])
 
 
-def follow(form: Format, before: Turns, turns: list[Any], edits: Edits, system: Json) -> Turns:
+def follow(  # noqa: PLR0913, PLR0917 - what a request is made of
+    form: Format, before: Turns, turns: list[Any], edits: Edits, system: Json, read: TurnReader = blocks_of
+) -> Turns:
     """Load what a request adds to the one before; raises ``LineError`` for what is no turn of the format.
 
     ``edits`` are those of the turns.
     """
     same = system is before.system
     head = before.messages[: before.stops[0]] if same else _system(form, system)
-    loading = _Loading(form, before, [form.START], [len(head)], list(head), [])
+    start = False if read is rewritten else form.START
+    loading = _Loading(form, before, read, [start], [len(head)], list(head), [])
     loading.add(KeptRun(0, len(head)) if same else head)
     at = 0
     for run in edits:
         at = loading.run(run, turns, at)
-    still_open = view.messages(form.close(loading.states[-1]))
+    still_open = [] if read is rewritten else view.messages(form.close(loading.states[-1]))
     loading.messages += still_open
     loading.add(still_open)
     return Turns(loading.states, loading.stops, system, loading.messages, tuple(loading.edits))
@@ -132,6 +163,7 @@ def follow(form: Format, before: Turns, turns: list[Any], edits: Edits, system: 
 class _Loading(Struct):
     form: Format
     before: Turns
+    read: TurnReader
     states: list[Any]
     stops: list[int]
     messages: list[Message]
@@ -159,11 +191,11 @@ class _Loading(Struct):
         first = len(self.messages)
         for number in range(at, stop):
             try:
-                loaded = self.form.load(turns[number], self.states[-1])
+                messages, state = self.read(self.form, turns[number], self.states[-1])
             except TurnError as problem:
                 raise LineError("bad-entry", f"request.{self.form.TURNS}[{number}] {problem}") from None
-            self.messages += view.messages(loaded.turns)
-            self.states.append(loaded.state)
+            self.messages += messages
+            self.states.append(state)
             self.stops.append(len(self.messages))
         self.add(self.messages[first:])
         return stop

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import islice
 
 from msgspec import Struct, field
@@ -181,6 +181,7 @@ class Trees(Struct):
         else:
             reply.before, self._beginning = self._beginning, reply
         self.replies.append(reply)
+        reply.asked_before = self._by_asked.get(reply.asked)
         self._by_asked[reply.asked] = reply
         self._by_chain[reply.chain] = reply
         reply.said_before = self._by_said.get(reply.said)
@@ -214,19 +215,23 @@ class Trees(Struct):
     def copied_reasoning(self, number: int) -> str:
         """The reasoning of the logged replies that a message is the same as; empty where they do not agree."""
         replies = islice(follow_links(self._by_said.get(number), "said_before"), _CANDIDATES)
-        texts = {reasoning.text(reply.message) for reply in replies}
+        texts = {reasoning.thought(reply.message) for reply in replies}
         return texts.pop() if len(texts) == 1 else ""
 
     # The same request again
 
     def _sibling(self, reply: Reply) -> Reply | None:
         """The last reply to the same request, or to one that differs by a reminder only."""
-        sibling = self._by_asked.get(reply.asked)
-        if sibling and sibling.parent is reply.parent and is_similar_prompt(sibling.system, reply.system):
-            return sibling
+        for each in self._answers(reply.asked):
+            if each.parent is reply.parent and is_similar_prompt(each.system, reply.system):
+                return each
         last = reply.parent.last_child if reply.parent else self._beginning
         others = islice(follow_links(last, "before"), _CANDIDATES)
         return next((each for each in others if is_resent(each, reply, loosely=self.rewords)), None)
+
+    def _answers(self, asked: int) -> Iterator[Reply]:
+        """The last replies to requests that are the same by this, the last one first."""
+        return islice(follow_links(self._by_asked.get(asked), "asked_before"), _CANDIDATES)
 
     def _is_again(self, earlier: Reply, reply: Reply) -> bool:
         """Whether a reply is that of an earlier line once more, which stands for both then."""
@@ -274,8 +279,8 @@ class Trees(Struct):
         ours, theirs = segments(said_in(self.requests, begin, place)), segments(of_path(path))
         if len(ours) != len(theirs):
             return False
-        changed = [(one, other) for one, other in zip(ours, theirs, strict=True) if one.numbers != other.numbers]
-        if any(one.others != other.others for one, other in changed):
+        changed = [(one, other) for one, other in zip(ours, theirs, strict=True) if not one.is_same(other)]
+        if not all(one.has_same_others(other) for one, other in changed):
             return False
         is_rewritten = (
             all(one.is_rewritten(other, loosely=self.rewords) for one, other in changed)
@@ -295,8 +300,8 @@ class Trees(Struct):
         """The reply to what stands before a place, where another wording of it stands there."""
         requests = self.requests
         before = requests.chains[place - 1] if place else 0
-        reply = self._by_asked.get(before)
-        return reply if reply and is_reworded(reply.message, requests.messages[place]) else None
+        message = requests.messages[place]
+        return next((each for each in self._answers(before) if is_reworded(each.message, message)), None)
 
     def _window(self, place: int) -> None:
         """Where messages were left out before a place: the reply there whose path holds all of them, in order."""
