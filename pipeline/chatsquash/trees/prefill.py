@@ -27,6 +27,11 @@ def is_beginning(message: Message, reply: Message) -> bool:
     )
 
 
+def is_kept_beginning(message: Message, reply: Message) -> bool:
+    """The same for a message that others follow: it says something."""
+    return bool((chat.text(message) or "").strip() or chat.calls(message)) and is_beginning(message, reply)
+
+
 def continued(prefill: Message, reply: Message) -> Message:
     """Return the message that consists of a prefill and the reply that continues it."""
     if chat.turn(prefill) or chat.turn(reply):

@@ -11,7 +11,7 @@ from chatsquash.core import chat, reasoning
 from chatsquash.core.model import Edits, Entry, KeptRun
 from chatsquash.trees.canonical import is_long, is_similar_prompt
 from chatsquash.trees.links import Link, Links
-from chatsquash.trees.prefill import continued, is_beginning, is_prefill
+from chatsquash.trees.prefill import continued, is_beginning, is_kept_beginning, is_prefill
 from chatsquash.trees.replies import (
     Again,
     How,
@@ -95,6 +95,7 @@ class Trees(Struct):
 
         ``edits`` are those from the last request that was added, where they are not the entry's.
         """
+        self._says_ends = self._says_ends or (entry.reply.finish_reason is not None and not entry.reply.cut)
         kept = self._follow(entry, edits)
         if entry.reply.message is None:
             return None
@@ -103,7 +104,6 @@ class Trees(Struct):
         last = met[-1] if met else None
         behind = last.place + 1 if last else 0
         reply = self._reply(entry, last, limit, response)
-        self._says_ends = self._says_ends or reply.is_ended
         self._continue(reply, begun)
         reply.lacks = self._lacks_something(last, kept)
         sibling = self._sibling(reply)
@@ -346,7 +346,11 @@ class Trees(Struct):
         requests = self.requests
         before = requests.chains[place - 1] if place else 0
         message = requests.messages[place]
-        return next((each for each in self._answers(before) if is_reworded(each.message, message)), None)
+        for each in self._answers(before):
+            is_truncated = each.is_truncated(says_ends=self._says_ends)
+            if is_reworded(each.message, message) or (is_truncated and is_kept_beginning(message, each.message)):
+                return each
+        return None
 
     def _window(self, place: int) -> None:
         """Where messages were left out before a place: the reply there whose path holds all of them, in order."""
