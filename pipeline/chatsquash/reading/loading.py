@@ -80,14 +80,18 @@ class Loader:
         is_missing = refers not in (NOTHING, b"null") and _key(refers) not in self.answers
         answer = exchange.reply.body
         if isinstance(answer, dict) and isinstance(answer.get("id"), str):
-            said = answer.get("output")
-            self.answers[answer["id"]] = Answer(loaded.whole, said if isinstance(said, list) else [])
+            added = self.form.added or _nothing_added
+            self.answers[answer["id"]] = Answer(loaded.whole, added(answer))
         return (RepeatedViolation("missing-history"),) if is_missing else ()
 
     def adopt(self, messages: list[Message]) -> None:
         """Go on with these messages in the place of the equal ones that were loaded last."""
         if self.before:
             self.before = self.before._replace(turns=replace(self.before.turns, messages=messages))
+
+
+def _nothing_added(answer: Any) -> list[Json]:  # noqa: ARG001 - the format's
+    return []
 
 
 def _key(reference: bytes) -> str:
