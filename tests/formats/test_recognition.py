@@ -145,7 +145,9 @@ def test_a_stream(event, name, rank):
 def test_what_is_no_chat_is_none(request_, response):
     found = recognise(request_, response, None)
     assert (found.name, found.rank) == (None, NO_RANK), found.why
-    assert found.why.endswith("; known are gemini, gemini_interactions, openai_responses, anthropic, bedrock, ollama, openai_chat")
+    assert found.why.endswith(
+        "; known are gemini, gemini_interactions, openai_responses, anthropic, bedrock, ollama, openai_chat"
+    )
 
 
 def test_nothing_known_says_what_was_seen():

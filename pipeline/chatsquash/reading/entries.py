@@ -36,7 +36,8 @@ from chatsquash.reading.repeated_members import NO_TOOLS, TOOLS, KnownTools, Rep
 from chatsquash.sources.lines import Line
 
 if TYPE_CHECKING:
-    from chatsquash.reading.loading import Answer, Loader
+    from chatsquash.reading.answers import Answers
+    from chatsquash.reading.loading import Loader
 
 _SHORT = 8
 """Bytes; shorter lines are looked at first, since a log may have millions that are blank."""
@@ -60,7 +61,7 @@ class EntryReader:
         self, shape: Shape, known: dict[str, KnownTools], bounds: Bounds = BOUNDS, effort: Effort | None = None
     ) -> None:
         self._shape, self._effort, self._known, self._bounds = shape, effort or Effort(), known, bounds
-        self._answers: dict[str, Answer] = {}
+        self._answers: Answers | None = None
         self._stream = self._home = self._new(shape)
         self._before: list[Message] = []
 
@@ -124,8 +125,10 @@ class EntryReader:
         return _ShapeReader(shape, history, self._bounds, loader)
 
     def _loader(self, form: Format, shape: Shape) -> Loader:
-        from chatsquash.reading.loading import Loader  # which plain chat does not need
+        from chatsquash.reading.answers import Answers  # which plain chat does not need
+        from chatsquash.reading.loading import Loader
 
+        self._answers = self._answers or Answers()
         return Loader(form, self._answers, shape.is_mixed)
 
     def _read(self, line: Line) -> Entry:
@@ -146,6 +149,8 @@ class EntryReader:
             return self._stream.read(line)
         self._stream = self._new(other)
         entry = self._stream.read(line)
+        if (other.response, other.envelope) == (self._shape.response, self._shape.envelope):
+            return entry  # gateways that translate responses log requests of any client
         mixed = RepeatedViolation("mixed-formats", (self._shape.request, other.request))
         return replace(entry, findings=(*entry.findings, mixed))
 
@@ -221,7 +226,7 @@ class _ShapeReader:
         if loader and loaded:
             messages, edits = loaded.turns.messages, loaded.turns.edits
             tools = bodies.merge_tools(tools, loaded.brought)
-            findings += loader.remember(loaded, exchange)
+            findings += loader.remember(loaded, exchange, request.messages)
             self.history.known.learn_system(exchange)
         if when is None or when.naive or session_id is None or offered.wrong or reply.wrong:
             findings = (*findings, *_lacking(when, session_id, offered.wrong, reply.wrong))

@@ -14,6 +14,7 @@ from chatsquash.core.edits import difference
 from chatsquash.core.model import AddedRun, Edits, Json, KeptRun, Message, RepeatedViolation, Tool
 from chatsquash.formats import bodies, view
 from chatsquash.formats.base import Format, TurnError
+from chatsquash.reading.answers import Answer, Answers
 from chatsquash.reading.deltas import Request
 from chatsquash.reading.exchange import Exchange, LineError
 from chatsquash.reading.members import NOTHING
@@ -28,17 +29,10 @@ class LoadedRequest(NamedTuple):
     """The request's turns, with those that it only refers to."""
     system: tuple[bytes, Json]
     """The system member, raw and parsed."""
-    referred: bool = False
-    """Whether it refers to turns that do not stand in its line."""
     brought: list[Tool] = []  # noqa: RUF012 - never changed
     """The tools that its new turns bring."""
-
-
-class Answer(NamedTuple):
-    """What a later request may refer to by a response's id."""
-
-    asked: list[Any]
-    said: list[Any]
+    base: Answer | None = None
+    """The response that it continues by reference."""
 
 
 @dataclass(slots=True)
@@ -46,11 +40,13 @@ class Loader:
     """Loads neighbouring requests of one format."""
 
     form: Format
-    answers: dict[str, Answer]
-    """The turns up to each response of the log that a later request may refer to, by its id."""
+    answers: Answers
+    """The responses of the log that later requests may refer to."""
     is_mixed: bool = False
     """Whether turns are messages of plain chat, of which those with content of other formats are rewritten."""
     before: LoadedRequest | None = None
+    last: Answer | None = None
+    """The response to it, if later requests can refer to that."""
 
     def load(self, exchange: Exchange, request: Request) -> LoadedRequest:
         """A request as it adds to the one before; raises ``LineError`` for what is no turn of the format."""
@@ -60,43 +56,35 @@ class Loader:
         system = (
             before.system if raw in (SYSTEM, before.system[0]) else (raw, jsonio.loads(raw) if raw != NOTHING else None)
         )
-        whole, edits = request.messages, request.edits
-        refers = exchange.first(form.REFERS)
-        base = self.answers.get(_key(refers)) if refers else None
+        whole, edits, begun = request.messages, request.edits, before
+        base = self.answers.referred(exchange, form, whole) if exchange.first(form.REFERS) else None
         if base:
-            whole = [*base.asked, *base.said, *whole]
-        if base or before.referred:  # the reader's edits are those of what stood in the lines
+            begun, whole = base.loaded or before, [*base.turns, *whole]
+        if base and base.loaded:
+            edits = (KeptRun(0, len(begun.whole)), AddedRun(tuple(whole[len(begun.whole) :])))
+        elif base or before.base:  # the reader's edits are those of what stood in the lines
             edits = difference(before.whole, whole)
         brought = bodies.tools_of_turns(
             form, (turn for run in edits if isinstance(run, AddedRun) for turn in run.messages)
         )
-        turns = follow(form, before.turns, whole, edits, system[1], rewritten if self.is_mixed else blocks_of)
-        return LoadedRequest(turns, whole, system, bool(base), brought)
+        turns = follow(form, begun.turns, whole, edits, system[1], rewritten if self.is_mixed else blocks_of)
+        if begun is not before:
+            turns = replace(turns, edits=difference(before.turns.messages, turns.messages))
+        return LoadedRequest(turns, whole, system, brought, base)
 
-    def remember(self, loaded: LoadedRequest, exchange: Exchange) -> tuple[RepeatedViolation, ...]:
+    def remember(self, loaded: LoadedRequest, exchange: Exchange, asked: list[Any]) -> tuple[RepeatedViolation, ...]:
         """A request that is an entry: the next one goes on from it; gives what was found."""
         self.before = loaded
-        refers = exchange.first(self.form.REFERS)
-        is_missing = refers not in (NOTHING, b"null") and _key(refers) not in self.answers
-        answer = exchange.reply.body
-        if isinstance(answer, dict) and isinstance(answer.get("id"), str):
-            added = self.form.added or _nothing_added
-            self.answers[answer["id"]] = Answer(loaded.whole, added(answer))
+        is_missing = self.answers.lacks(exchange, self.form)
+        self.last = self.answers.add(exchange, self.form, asked, loaded)
         return (RepeatedViolation("missing-history"),) if is_missing else ()
 
     def adopt(self, messages: list[Message]) -> None:
         """Go on with these messages in the place of the equal ones that were loaded last."""
         if self.before:
             self.before = self.before._replace(turns=replace(self.before.turns, messages=messages))
-
-
-def _nothing_added(answer: Any) -> list[Json]:  # noqa: ARG001 - the format's
-    return []
-
-
-def _key(reference: bytes) -> str:
-    value = jsonio.loads(reference) if reference[:1] == b'"' else ""
-    return str(value)
+            if self.last and self.last.loaded:
+                self.last.loaded = self.before
 
 
 class Turns(Struct, frozen=True):

@@ -8,8 +8,8 @@ from typing import Literal
 from msgspec import Struct, field
 
 from chatsquash.core import chat
-from chatsquash.core.model import AddedRun, Edits, KeptRun, Message, Tool
-from chatsquash.trees.canonical import NOTHING, Canon, result_number
+from chatsquash.core.model import AddedRun, Edits, Entry, KeptRun, Message, Tool
+from chatsquash.trees.canonical import NOTHING, Canon, is_similar_prompt, result_number
 from chatsquash.trees.paths import LoggedReply, Path
 
 How = Literal["appended", "rewritten", "cut"]
@@ -238,6 +238,40 @@ class Requests(Struct):
         number = self.canon.number(reply)
         spoken = self.spoken[-1] if self.spoken else 0
         return number, hash((self.chain, number)), hash((spoken, number))
+
+
+def logged_reply(entry: Entry, requests: Requests, parent: Reply | None, behind: int) -> Reply:
+    """Make the reply of an entry to the request that was followed last, without a number, a limit and a response id.
+
+    ``behind``: the place of the first message after ``parent``.
+    """
+    message = entry.reply.message
+    assert message is not None
+    system, (said, chain, spoken) = system_prompt(requests.messages), requests.behind(message)
+    places = [at for at in range(behind, len(requests.numbers)) if requests.numbers[at] != NOTHING]
+    return Reply(
+        number=0,
+        line=entry.line,
+        at=entry.at,
+        message=message,
+        asked=requests.chain,
+        said=said,
+        chain=chain,
+        spoken=spoken,
+        parent=parent,
+        how="appended",
+        tree=parent.tree if parent else 0,
+        added=[requests.numbers[at] for at in places],
+        behind=[requests.messages[at] for at in places],
+        system=system,
+        tools=entry.tools,
+        limit=None,
+        is_ended=entry.reply.finish_reason is not None and not entry.reply.cut,
+        is_cut=entry.reply.cut,
+        is_limited=entry.reply.finish_reason in chat.TRUNCATED,
+        response="",
+        is_other_prompt=parent is not None and not is_similar_prompt(parent.system, system),
+    )
 
 
 def answered_place(message: Message, reply: Message) -> int:

@@ -8,10 +8,20 @@ from itertools import islice
 from msgspec import Struct, field
 
 from chatsquash.core import chat, reasoning
-from chatsquash.core.model import Edits, Entry, KeptRun, Message
-from chatsquash.trees.canonical import NOTHING, is_long, is_similar_prompt
+from chatsquash.core.model import Edits, Entry, KeptRun
+from chatsquash.trees.canonical import is_long, is_similar_prompt
 from chatsquash.trees.links import Link, Links
-from chatsquash.trees.replies import Again, How, LogPath, Reply, Requests, answered_place, follow_links, system_prompt
+from chatsquash.trees.replies import (
+    Again,
+    How,
+    LogPath,
+    Reply,
+    Requests,
+    answered_place,
+    follow_links,
+    logged_reply,
+    system_prompt,
+)
 from chatsquash.trees.restore import has_emptied
 from chatsquash.trees.rewrites import (
     SpokenMessage,
@@ -106,34 +116,12 @@ class Trees(Struct):
 
     def _reply(self, entry: Entry, last: RecognisedReply | None, limit: int | None, response: str) -> Reply:
         """The reply to the present request, which goes on from the last one that it holds."""
-        requests, message = self.requests, entry.reply.message
-        assert message is not None
-        parent, system = last.reply if last else None, system_prompt(requests.messages)
-        said, chain, spoken = requests.behind(message)
-        added, behind = self._added_messages(last.place + 1 if last else 0)
-        return Reply(
-            number=len(self.replies),
-            line=entry.line,
-            at=entry.at,
-            message=message,
-            asked=requests.chain,
-            said=said,
-            chain=chain,
-            spoken=spoken,
-            parent=parent,
-            how=last.how if last else "appended",
-            tree=parent.tree if parent else len(self.links),
-            added=added,
-            behind=behind,
-            system=system,
-            tools=entry.tools,
-            limit=limit,
-            is_ended=entry.reply.finish_reason is not None and not entry.reply.cut,
-            is_cut=entry.reply.cut,
-            is_limited=entry.reply.finish_reason in chat.TRUNCATED,
-            response=response,
-            is_other_prompt=parent is not None and not is_similar_prompt(parent.system, system),
-        )
+        parent = last.reply if last else None
+        reply = logged_reply(entry, self.requests, parent, last.place + 1 if last else 0)
+        reply.number, reply.limit, reply.response = len(self.replies), limit, response
+        reply.tree = parent.tree if parent else len(self.links)
+        reply.how = last.how if last else "appended"
+        return reply
 
     def _held_before(self, reply: Reply) -> Reply | None:
         """The reply to a request that was logged before this reply and holds it."""
@@ -177,8 +165,7 @@ class Trees(Struct):
     def _link(self, reply: Reply, behind: int) -> None:
         """Note where a tree that begins comes from, or what a request says of the calls that began others."""
         if reply.tree == len(self.links):
-            first = not self.links  # which nothing can be held to
-            link = Link() if first else self._lookup.begin(reply, self.replies, self._copied_replies())
+            link = self.find_origin(reply, self._copied_replies())
             if link.same:
                 reply.tree = link.same.tree
                 reply.is_other_prompt = not is_similar_prompt(link.same.system, reply.system)
@@ -202,12 +189,6 @@ class Trees(Struct):
         reply.spoken_before = self._by_spoken.get(reply.spoken)
         self._by_spoken[reply.spoken] = reply
 
-    def _added_messages(self, behind: int) -> tuple[list[int], list[Message]]:
-        """The numbers of the request's messages from a place on, and these messages."""
-        requests = self.requests
-        places = [at for at in range(behind, len(requests.numbers)) if requests.numbers[at] != NOTHING]
-        return [requests.numbers[at] for at in places], [requests.messages[at] for at in places]
-
     def _copied_replies(self) -> list[Reply]:
         """The replies of other trees that the request holds."""
         candidates = (self._by_said.get(self.requests.numbers[place]) for place in self.requests.assistants)
@@ -220,6 +201,10 @@ class Trees(Struct):
             place = answered_place(message, messages[behind - 1]) if message["role"] == "tool" else 0
             if place:
                 self._lookup.hear(parent, place, chat.text(message) or "")
+
+    def find_origin(self, first: Reply, copied: list[Reply]) -> Link:
+        """Where a tree comes from that begins with a reply, which is not added yet."""
+        return self._lookup.begin(first, self.replies, copied) if self.replies else Link()
 
     # For what is made of the trees
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from chatsquash.core.blocks import Turn
 from chatsquash.core.model import Json
 from chatsquash.formats.base import LoadedTurn, Tools
+from chatsquash.formats.calls import State as Calls
 from chatsquash.formats.providers import gemini
 from chatsquash.formats.providers.gemini_interactions import steps
 from chatsquash.formats.providers.openai_responses.read import Item
@@ -25,7 +26,7 @@ class State(NamedTuple):
     """Whose steps are open."""
     open: tuple[Item, ...] = ()
     """The nearest steps that are not a turn yet."""
-    calls: gemini.read.State = gemini.START
+    calls: Calls = gemini.START
     """What the turns before them leave."""
     before: tuple[tuple[Item, ...], ...] = ()
     """The open steps before those, by runs."""
@@ -59,7 +60,7 @@ def close(state: State) -> list[Turn]:
     return _close(state)[0]
 
 
-def _close(state: State) -> tuple[list[Turn], gemini.read.State]:
+def _close(state: State) -> tuple[list[Turn], Calls]:
     if not state.open:
         return [], state.calls
     parts = [part for step in chain(*state.before, state.open) for part in steps.parts(step.value)]

@@ -40,8 +40,8 @@ def _answer(body: Object) -> Response:
     try:
         parts = [part for step in added(body) if steps.side(step) == "model" for part in steps.parts(step)]
         turn = said(parts, gemini.START.call)
-    except TurnError as problem:
-        return Response(problem=f"a step of the response {problem}")
+    except TurnError as error:
+        return Response(problem=f"a step of the response {error}")
     if all(type(block) is Reasoning and not block.text for block in turn.blocks):
         problem = f"the interaction is {status}" if status in _STOPPED else "the response has no steps of the model"
         return Response(problem=problem)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 from chatsquash.core.model import Json
@@ -42,22 +43,13 @@ def parts(step: Json) -> list[Any]:
     """The parts of a turn of Gemini that say what a step or a content says."""
     if isinstance(step, str):
         return [{"text": step}]
-    match step["type"]:
-        case "thought":
-            return [_thought(step)]
-        case "function_call":
-            called = {name: step[name] for name in ("id", "name") if name in step}
-            return [{"functionCall": {**called, "args": step.get("arguments")}}]
-        case "function_result":
-            return [_result(step)]
-        case "user_input" | "model_output":
-            content = step.get("content")
-            return [{"text": content}] if isinstance(content, str) else [_part(each) for each in as_list(content)]
-        case of if of in CONTENTS:
-            return [_part(step)]
-        case of if of in HOSTED:
-            return [_hosted(step, of)]
-    return [step]
+    of = step["type"]
+    if of in ("user_input", "model_output"):
+        content = step.get("content")
+        return [{"text": content}] if isinstance(content, str) else [_part(each) for each in as_list(content)]
+    if of in CONTENTS:
+        return [_part(step)]
+    return [_hosted(step, of) if of in HOSTED else _PARTS.get(of, dict)(step)]
 
 
 def _part(content: Json) -> Json:
@@ -91,6 +83,14 @@ def _result(step: Object) -> Object:
     failed = step.get("is_error") is True and isinstance(given, str)
     response = {"error" if failed else "output": given} if given is not None else {}
     return {"functionResponse": {**called, "response": response, **({"parts": shown} if shown else {})}}
+
+
+def _call(step: Object) -> Object:
+    called = {name: step[name] for name in ("id", "name") if name in step}
+    return {"functionCall": {**called, "args": step.get("arguments")}}
+
+
+_PARTS: dict[str, Callable[[Object], Object]] = {"thought": _thought, CALL: _call, "function_result": _result}
 
 
 def _hosted(step: Object, of: str) -> Object:

@@ -19,7 +19,7 @@ def assemble(events: list[Json]) -> Stream:
     whole = False
     for event in objects(events):
         of = string(event, "event_type")
-        if of == "error":
+        if of == "error" or (event.get("error") and not of):
             return Stream({"error": event.get("error") or True}, True)
         if isinstance(event.get("interaction"), dict):
             body |= {name: value for name, value in event["interaction"].items() if value is not None}
@@ -47,7 +47,7 @@ class _Step:
         """Add an event."""
         if isinstance(event.get("step"), dict):
             self.step |= event["step"]
-        delta = event.get("delta")
+        delta: Any = event.get("delta")
         match delta:
             case {"type": "text", "text": str(text)}:
                 self.step.setdefault("type", "model_output")

@@ -42,7 +42,9 @@ def _is_foreign_part(part: Json) -> bool:
     of = part.get("type")
     if type(of) is not str:
         return False
-    return of in TYPES or (of in _MEDIA and not isinstance(part.get(of), dict))
+    if of in _MEDIA:
+        return not isinstance(part.get(of), dict)
+    return of in TYPES or (of == "thinking" and "signature" in part) or (of == "reasoning" and "reasoning" in part)
 
 
 def _is_foreign_call(call: Json) -> bool:
