@@ -89,7 +89,10 @@ HF = [
     Row("hf", "no assistant", talk(A), "no-assistant-turn"),
     Row("hf", "no message", talk(), "no-assistant-turn"),
     Row("hf", "arguments that are no JSON", talk(A, assistant("", call(arguments='{"q": '))), "arguments-unparsable", "arguments of 'grep' are no JSON"),
-    Row("hf", "arguments that are empty", talk(A, assistant("", call(arguments=""))), "arguments-unparsable"),
+    *(Row("hf", "empty arguments are none", talk(A, assistant("", call(arguments=empty))), [A, assistant("", called({}))], "missing arguments become {} 1") for empty in ("", " \n")),
+    Row("hf", "the record ends before a last call that is truncated", talk(A, B, A, assistant("t", call(arguments='{"q": '))), [A, B], "records that end before a call with malformed arguments 1"),
+    Row("hf", "before each of several, too", talk(A, B, A, assistant("", call("x1", arguments="{")), assistant("", call("x2", arguments="[]"))), [A, B], "messages from a call with malformed arguments on 2"),
+    Row("hf", "it ends before a malformed call within a conversation", talk(A, B, A, assistant("", call("x1"), call("x2", arguments='{"q": ')), result("r", "x1"), result("r", "x2"), B), [A, B], "messages from a call with malformed arguments on 4"),
     Row("hf", "arguments with a number that is none", talk(A, assistant("", call(arguments='{"q": NaN}'))), "arguments-unparsable"),
     Row("hf", "arguments that are a list", talk(A, assistant("", call(arguments="[1]"))), "arguments-unparsable", "a list, not a JSON object"),
     Row("hf", "arguments that are logged as a list", talk(A, assistant("", call(arguments=[1]))), "arguments-unparsable"),
@@ -123,6 +126,9 @@ OPENAI = [
     Row("openai", "objects become text", talk(A, assistant("t", call(arguments={"q": 1}))), [A, assistant("t", called('{"q":1}'))], "arguments become JSON text 1"),
     Row("openai", "missing ones are none", talk(A, assistant("t", call(arguments=None))), [A, assistant("t", called("{}"))]),
     Row("openai", "arguments that are no JSON are text, too", talk(A, assistant("t", call(arguments="{"))), [A, assistant("t", called("{"))]),
+    Row("openai", "empty arguments are none", talk(A, assistant("t", call(arguments=""))), [A, assistant("t", called("{}"))], "missing arguments become {} 1"),
+    Row("openai", "the record ends before a last call that is truncated", talk(A, B, A, assistant("t", call(arguments="{"))), [A, B]),
+    Row("openai", "within a conversation it keeps malformed arguments", talk(A, assistant("t", call(arguments="{")), result(), B), [A, assistant("t", called("{")), result(), B]),
     Row("openai", "no content beside calls alone", talk(A, assistant(None, call())), [A, {"role": "assistant", "tool_calls": [called("{}")]}]),
     Row("openai", "reasoning goes", talk(A, assistant("b", reasoning="hm")), [A, B], "reasoning 1"),
     Row("openai", "members of definitions that it does not know go", talk(A, B, tools=[tool(strict=True, cache_control={})]), {"messages": [A, B], "tools": [{"type": "function", "function": tool(strict=True)}]}, "member cache_control of tool definitions 1"),
@@ -135,6 +141,9 @@ OPENAI = [
 ]  # fmt: skip
 
 MISTRAL = [
+    Row("mistral", "empty arguments are none", talk(A, assistant("", call(SHORT, arguments=""))), [A, assistant("", called("{}", SHORT))]),
+    Row("mistral", "the record ends before a last call that is truncated", talk(A, B, A, assistant("", call(SHORT, arguments="{"))), [A, B]),
+    Row("mistral", "within a conversation it keeps malformed arguments", talk(A, assistant("", call(SHORT, arguments="{")), result("r", SHORT), B), [A, assistant("", called("{", SHORT)), answered("r", SHORT), B]),
     Row("mistral", "ids are short, and text beside calls goes", talk(*CALLED[:1], assistant("t", call(SHORT)), result("r", SHORT), B), {"messages": [A, assistant("", called("{}", SHORT)), answered("r", SHORT), B], "tools": WRAPPED}, "text beside calls 1"),
     Row("mistral", "text before calls goes, too", talk(A, B, assistant("", call(SHORT)), result("r", SHORT), B), [A, assistant("", called("{}", SHORT)), answered("r", SHORT), B], "text beside calls 1"),
     Row("mistral", "texts of the assistant in a row become one", talk(A, B, B), [A, assistant("b\n\nb")], "in a row become one 1"),
@@ -165,6 +174,9 @@ SHAREGPT = [
     Row("sharegpt", "the user speaks right behind a result", talk(*CALLED[:3], A, B), "shape-not-held", "the user speaks right behind a result, which the preset cannot hold: --bridge-results join makes"),
     Row("sharegpt", "the assistant is first", talk(B, A, B), "shape-not-held", "a turn of gpt is first"),
     Row("sharegpt", "a mark in the reasoning before a call", talk(A, assistant("", call(), reasoning="<tool_call>")), "shape-not-held"),
+    Row("sharegpt", "empty arguments are none", talk(A, assistant("", call(arguments=""))), turns("human: a", 'function_call: {"name": "grep", "arguments": {}}')),
+    Row("sharegpt", "the record ends before a last call that is truncated", talk(A, B, A, assistant("t", call(arguments="{"))), turns("human: a", "gpt: b")),
+    Row("sharegpt", "within a conversation malformed arguments are a string", talk(A, assistant("", call(arguments='{"q": ')), result(), B), turns("human: a", 'function_call: {"name": "grep", "arguments": "{\\"q\\": "}', "observation: done", "gpt: b"), "arguments that are not a JSON object remain text 1"),
     Row("sharegpt", "arguments that are no JSON", talk(A, assistant("", call(arguments="{"))), "arguments-unparsable"),
     Row("sharegpt", "lone surrogates", talk(user("\udfff"), B), "lone-surrogate"),
 ]  # fmt: skip
@@ -180,10 +192,36 @@ TEXT = [
     Row("text", "floats that lost digits are said", talk(A, assistant("", call(arguments='{"q": 0.12345678901234567891}')), tools=[]), [A, assistant('<tool_call>\n{"name": "grep", "arguments": {"q": 0.12345678901234568}}\n</tool_call>')], "1 number lost digits"),
     Row("text", "arguments nested too deeply", talk(A, assistant("", call(arguments={"q": DEEP})), tools=[]), "shape-not-held", "nested too deeply"),
     Row("text", "the user speaks right behind a result", talk(A, assistant("t", call()), result(), A, B, tools=[]), [A, assistant('t\n<tool_call>\n{"name": "grep", "arguments": {}}\n</tool_call>'), user("<tool_response>\ndone\n</tool_response>"), A, B], "right behind a result: ms-swift deletes such a record, torchtune stops"),
+    Row("text", "empty arguments are none", talk(A, assistant("", call(arguments="")), tools=[]), [A, assistant('<tool_call>\n{"name": "grep", "arguments": {}}\n</tool_call>')]),
+    Row("text", "the record ends before a last call that is truncated", talk(A, B, A, assistant("t", call(arguments="{")), tools=[]), [A, B]),
+    Row("text", "within a conversation malformed arguments are a string", talk(A, assistant("", call(arguments='{"q": ')), result(), B, tools=[]), [A, assistant('<tool_call>\n{"name": "grep", "arguments": "{\\"q\\": "}\n</tool_call>'), user("<tool_response>\ndone\n</tool_response>"), B]),
+    Row("text", "arguments that are not JSON in the only reply", talk(A, assistant("", call(arguments="{"))), "arguments-unparsable"),
     Row("text", "no assistant", talk(A), "no-assistant-turn"),
 ]  # fmt: skip
 
-ROWS = [*HF, *OPENAI, *MISTRAL, *SHAREGPT, *TEXT]
+CUSTOM_TOOL = {"type": "custom", "custom": {"name": "grep", "description": "d", "format": {"type": "text"}}}
+CUSTOM_FUNCTION = tool(
+    parameters={"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
+)
+PATCHED = talk(
+    A,
+    assistant("", {"id": SHORT, "type": "custom", "custom": {"name": "grep", "input": "{a}"}}),
+    result("done", SHORT),
+    B,
+    tools=[CUSTOM_TOOL],
+)
+"""A call as OpenAI's SDK types it (``ChatCompletionMessageCustomToolCall``), and its definition."""
+NOTED = "custom tools become functions with the argument input 1"
+TEXT_CALL = json.dumps({"name": "grep", "arguments": {"input": "{a}"}})
+CUSTOM = [
+    Row("hf", "a custom tool takes one argument", PATCHED, {"messages": [A, assistant("", called({"input": "{a}"}, SHORT)), answered("done", SHORT), B], "tools": [{"type": "function", "function": CUSTOM_FUNCTION}]}, NOTED),
+    Row("openai", "a custom tool takes one argument", PATCHED, [A, {"role": "assistant", "tool_calls": [called('{"input":"{a}"}', SHORT)]}, result("done", SHORT), B], NOTED),
+    Row("mistral", "a custom tool takes one argument", PATCHED, [A, assistant("", called('{"input":"{a}"}', SHORT)), answered("done", SHORT), B], NOTED),
+    Row("sharegpt", "a custom tool takes one argument", PATCHED, {"conversations": turns("human: a", f"function_call: {TEXT_CALL}", "observation: done", "gpt: b"), "system": "", "tools": json.dumps([CUSTOM_FUNCTION])}, NOTED),
+    Row("text", "a custom tool takes one argument", talk(*PATCHED.messages, tools=[]), [A, assistant(f"<tool_call>\n{TEXT_CALL}\n</tool_call>"), user("<tool_response>\ndone\n</tool_response>"), B]),
+]  # fmt: skip
+
+ROWS = [*HF, *OPENAI, *MISTRAL, *SHAREGPT, *TEXT, *CUSTOM]
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[f"{row.preset}: {row.sentence}" for row in ROWS])

@@ -122,6 +122,15 @@ def failing(text: str) -> list[Any]:
     return log.lines
 
 
+def malformed(arguments: str = '{"path": "a.p') -> list[Any]:
+    """A call has other arguments than a JSON object, and the conversation continues."""
+    log = Log(tools=[READ])
+    asked = (AGENT, user("Mend the failing test."))
+    one = log.add(*asked, says=calling("read_file", arguments))
+    log.add(*asked, one, result("Error: no path"), says="Which test?")
+    return log.lines
+
+
 def corrected(
     first: str = "Error: no such file", second: str = "def add(): ...", other: str = "read_file"
 ) -> list[Any]:
@@ -204,6 +213,8 @@ ROWS = [
     Row("also by a preset", interrupted(), {"preset": "sharegpt"}, ["0 1"], [{"": 1, "not-logged": 1}]),
     Row("all parts of a divided reply are trained on", divided(), {"split_text_and_calls": True}, ["1 1 1"], [{"": 3}]),
     Row("all parts of one that is not are not", divided("length"), {"split_text_and_calls": True}, ["0 0 1"], [{"": 1, "truncated": 2}]),
+    Row("a call with malformed arguments is not", malformed(), {"preset": "openai"}, ["0 1"], [{"": 1, "malformed-call": 1}]),
+    Row("empty arguments are not malformed", malformed(""), {"preset": "hf"}, ["1 1"], [{"": 2}]),
     *(Row(f"an error is not: {text}", failing(text), {}, ["0 1"], [{"": 1, "error-text": 1}]) for text in ERRORS),
     *(Row(f"this is none: {text}", failing(text), {}, ["1 1"], [{"": 2}]) for text in NO_ERRORS),
 ]  # fmt: skip

@@ -376,3 +376,163 @@ def short_tail_of_summary() -> list[Any]:
     noted = user(f"{begin[1]['content']}\n\nNote: it is noon.")
     log.add(AGENT, noted, *begin[2:], user("Make a release of it."), says="Which number is it to have?")
     return log.lines
+
+
+def results_in_another_order() -> list[Any]:
+    """A later request has the results of parallel calls in another order."""
+    log = Log(tools=[READ])
+    both = assistant(None, tool_calls=[*map(_call, ("a.py", "b.py"))])
+    asked = (AGENT, user("Compare a.py and b.py."))
+    log.add(*asked, says=both)
+    one, two = result("def a(): ...", "call_a.py"), result("def b(): ...", "call_b.py")
+    three = log.add(*asked, both, two, one, says="They differ in line 1.")
+    log.add(*asked, both, one, two, three, user("Which is older?"), says="a.py is.")
+    return log.lines
+
+
+def _call(path: str) -> dict[str, Any]:
+    (call,) = calling("read_file", f'{{"path": "{path}"}}', f"call_{path}")["tool_calls"]
+    return call
+
+
+def results_sent_twice() -> list[Any]:
+    """A resumed client sends each result twice."""
+    log = Log(tools=[READ])
+    asked = (AGENT, user("Mend the failing test."))
+    one = log.add(*asked, says=calling("read_file", '{"path": "a.py"}'))
+    said = result("def add(): ...")
+    two = log.add(*asked, one, said, says="It is mended.")
+    log.add(*asked, one, said, said, two, user("Go on."), says="There is no more to do.")
+    return log.lines
+
+
+def arguments_written_anew() -> list[Any]:
+    """A proxy parses arguments and writes them in its own way: order, spaces, escapes and numbers change."""
+    log = Log(tools=[READ])
+    asked = (AGENT, user("Read the beginning of caf\u00e9.py."))
+    log.add(
+        *asked,
+        says=calling("read_file", '{"path": "caf\\u00e9.py", "limit": 10, "from": 1e1, "id": 1234567890123456789}'),
+    )
+    anew = '{"id":1234567890123456800,"from":10,"limit":10.0,"path":"caf\u00e9.py"}'
+    two = log.add(*asked, calling("read_file", anew), result("def add(): ..."), says="It is a function.")
+    log.add(*asked, calling("read_file", anew), result("def add(): ..."), two, user("Go on."), says="It has one line.")
+    return log.lines
+
+
+def thoughts_in_the_text() -> list[Any]:
+    """An open model thinks in its text; the client takes that out when it sends replies back."""
+    log = Log()
+    asked = [AGENT, user("Which test fails?")]
+    for thought, word in (
+        ("<think>\nSums.\n</think>\n\n", "The test of sums."),
+        ("Strings?\n</think>\n\n", "It adds strings."),  # the prompt opened the block
+        ("<think></think>", "It is mended."),
+    ):
+        log.add(*asked, says=thought + word)
+        asked += [assistant(word), user("Go on.")]
+    return log.lines
+
+
+def first_reply_made_anew() -> list[Any]:
+    """A title was asked for before the first reply was asked for once more."""
+    log = Log(tools=[READ])
+    asked = (AGENT, user("Which test fails?"))
+    log.add(*asked, says="The test of sums.")
+    log.add(TITLE, user("Which test fails?"), says="A failing test", tools=None)
+    two = log.add(*asked, says="It is the one in test_sum.py.")
+    log.add(*asked, two, user("Mend it."), says="It is mended.")
+    return log.lines
+
+
+HARBOUR = "The harbour is north of the town, and"
+SHIPS = " ships leave from it for the islands."
+
+
+def continued_by_prefill() -> list[Any]:
+    """A reply reached its limit; the client sends it as the last message, and later both as one."""
+    log = Log()
+    asked = (AGENT, user("Describe the harbour."))
+    log.add(*asked, says=HARBOUR, finish="length")
+    log.add(*asked, assistant(HARBOUR), says=SHIPS)
+    log.add(*asked, assistant(HARBOUR + SHIPS), user("Shorter."), says="A port.")
+    return log.lines
+
+
+def continued_twice() -> list[Any]:
+    """What continues a reply is truncated, too, and the session ends with what continues that."""
+    log = Log()
+    asked = (AGENT, user("Describe the harbour."))
+    log.add(*asked, says=HARBOUR, finish="length")
+    log.add(*asked, assistant(HARBOUR), says=" ships leave", finish=None)
+    log.add(*asked, assistant(f"{HARBOUR} ships leave"), says=" from it for the islands.")
+    return log.lines
+
+
+def continued_from_a_part() -> list[Any]:
+    """The client keeps the complete words of a truncated reply only, and joins both with a space of its own."""
+    log = Log()
+    asked = (AGENT, user("Describe the harbour."))
+    log.add(*asked, says=f"{HARBOUR} shi", finish="length")
+    log.add(*asked, assistant(HARBOUR), says=SHIPS.strip())
+    log.add(*asked, assistant(HARBOUR + SHIPS), user("Shorter."), says="A port.")
+    return log.lines
+
+
+def continued_apart() -> list[Any]:
+    """The client keeps a truncated reply and what continues it as two messages."""
+    log = Log()
+    asked = (AGENT, user("Describe the harbour."))
+    log.add(*asked, says=HARBOUR, finish="length")
+    log.add(*asked, assistant(HARBOUR), says=SHIPS)
+    log.add(*asked, assistant(HARBOUR), assistant(SHIPS), user("Shorter."), says="A port.")
+    return log.lines
+
+
+def prefilled_by_the_client() -> list[Any]:
+    """The client begins each reply, and sends it back as one message."""
+    log = Log()
+    asked = (AGENT, user("Name a fruit as JSON."))
+    log.add(*asked, assistant('{"fruit":'), says='"apple"}')
+    log.add(*asked, assistant('{"fruit":"apple"}'), user("Another."), says='{"fruit":"pear"}')
+    return log.lines
+
+
+def replies_in_a_row() -> list[Any]:
+    """Replies follow each other without a user between; none was truncated."""
+    log = Log()
+    one = log.add(AGENT, user("Count to three."), says="One.")
+    two = log.add(AGENT, user("Count to three."), one, says="Two.")
+    log.add(AGENT, user("Count to three."), one, two, says="Three.")
+    return log.lines
+
+
+def part_of_a_truncated_reply_kept() -> list[Any]:
+    """Of a reply that was interrupted in its second call, the client keeps the first."""
+    log = Log(tools=[READ])
+    asked = (AGENT, user("Compare a.py and b.py."))
+    log.add(*asked, says=assistant(None, tool_calls=[_call("a.py"), _call("b.p")]), finish=None)
+    kept = (assistant(None, tool_calls=[_call("a.py")]), result("def a(): ...", "call_a.py"))
+    two = log.add(*asked, *kept, says="I have read a.py.")
+    log.add(*asked, *kept, two, user("Go on."), says="b.py is missing.")
+    return log.lines
+
+
+def left_out_between() -> list[Any]:
+    """The client leaves out messages, empties a result, and writes ids anew: it may be that of either of two calls."""
+    log = Log(tools=[READ])
+    said: list[Message] = [AGENT, user("Watch the file until it has no error.")]
+    said.append(log.add(*said, says="I shall read it each time you say so."))
+    for number in range(2):
+        said.append(user("now"))
+        said.append(log.add(*said, says=calling("read_file", '{"path": "a.py"}', f"call_{number}")))
+        said.append(result(f"error {number}: " + "a line of the file\n" * 9, f"call_{number}"))
+        said.append(log.add(*said, says=f"It still has an error, the one of number {number}."))
+    said.append(user("Is it always the same one?"))
+    last = log.add(*said, says="No, the second one is in another line of the file.")
+    call = calling("read_file", '{"path": "a.py"}', "x")
+    kept = [AGENT, user("now"), call, result("[cleared]", "x"), user("Is it always the same one?"), last]
+    for prompt in ("Which came first?", "Which is worse?", "Who wrote it?", "Is there a test?"):
+        kept.append(user(prompt))
+        kept.append(log.add(*kept, says=f"To the question {prompt} I have no answer yet."))
+    return log.lines

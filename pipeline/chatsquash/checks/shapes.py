@@ -19,9 +19,10 @@ def no_assistant_turn() -> Fact:
 
 @rule("error")
 def arguments_unparsable(name: str, seen: str, at: int) -> Fact:
-    """Reported when a preset wants arguments as an object and they are none.
+    """Reported when a preset requires arguments as an object, and they are not one.
 
-    It leaves the record out, and does not guess the call.
+    The record ends before the call. If there is no earlier reply, the record is excluded; the call is never guessed.
+    `sharegpt` and `text` write the arguments as a JSON string if the conversation continues.
     """
     return Fact(f"arguments of {quoted(name)} are {seen}, not a JSON object: --preset openai keeps them as text", at)
 

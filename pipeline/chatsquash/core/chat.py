@@ -190,6 +190,18 @@ def call_name(call: dict[str, Any]) -> str | None:
     return name if isinstance(name, str) and name else None
 
 
+def are_missing(arguments: Json) -> bool:
+    """Whether the arguments of a call are missing, or an empty text, as some servers send it for no arguments."""
+    return arguments is None or (isinstance(arguments, str) and not arguments.strip())
+
+
+def is_malformed(call: Json) -> bool:
+    """Whether the arguments of a call are a text that is neither empty nor a JSON object."""
+    function = call.get("function") if isinstance(call, dict) else None
+    arguments = function.get("arguments") if isinstance(function, dict) else None
+    return isinstance(arguments, str) and not are_missing(arguments) and not isinstance(jsonio.value(arguments), dict)
+
+
 def has_calls(message: Message) -> bool:
     """Whether an assistant calls a tool, natively or in the legacy form."""
     return message.get("role") == "assistant" and bool(message.get("tool_calls") or message.get("function_call"))

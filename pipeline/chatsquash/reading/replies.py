@@ -15,6 +15,7 @@ from chatsquash.core import jsonio
 from chatsquash.core.model import Json, Response, WrongType
 from chatsquash.formats import PLAIN, named
 from chatsquash.formats.base import Format
+from chatsquash.formats.providers.openai_chat.foreign import is_foreign
 from chatsquash.reading import usage
 
 _LINE = re.compile(r"\r\n|\n|\r")  # str.splitlines knows more ends of lines, which may stand in the text
@@ -22,7 +23,6 @@ _GAP = re.compile(r"[\s,]*")
 _CODE = re.compile(rb"\d{3}(?!\d)")
 _STARTS = re.compile(r"\s*(data:|event:|id:|retry:|:|\{)")
 _FIELD = re.compile(r":|(event|id|retry)\b|data\b|\[DONE\]")
-_ID = "previous_response_id"
 _DONE = "[DONE]"
 _RAW, _BODY = "body_raw", "body"
 ASKED = "model"
@@ -78,7 +78,7 @@ def _quick(raw: bytes, requested: bytes) -> Response | None:
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
     choices = response.choices
-    if not choices or type(choices[0].message.get("role")) is not str:
+    if not choices or type(choices[0].message.get("role")) is not str or is_foreign(choices[0].message):
         return None
     first = choices[0]
     model = response.model if type(response.model) is str else None
@@ -155,7 +155,7 @@ def _answer(body: Json, form: Format) -> Response:
     response = form.reply(body)
     if response.message is None and isinstance(body, dict) and not body.get("error"):
         return replace(response, foreign=True)
-    return replace(response, body=body) if _ID in form.REFERS else response
+    return replace(response, body=body) if form.added else response
 
 
 def _beside(events: list[Json]) -> dict[str, Any]:

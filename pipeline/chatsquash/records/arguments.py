@@ -12,7 +12,7 @@ import orjson
 from xxhash import xxh3_64_intdigest
 
 from chatsquash.checks import shapes
-from chatsquash.core import jsonio
+from chatsquash.core import chat, jsonio
 from chatsquash.core.model import Json
 from chatsquash.core.text import json_type
 from chatsquash.records.notes import CannotHoldError, Notes
@@ -21,34 +21,52 @@ _MISSING = "missing arguments become {}"
 
 
 Arguments = Callable[[Json, str, int, Notes], Json]
-"""How a preset has the arguments of a call of a named tool in a message; raises ``CannotHoldError``."""
+"""How a preset has the arguments of a call of a named tool in a message; raises ``UnparsableError``."""
+
+
+class UnparsableError(CannotHoldError):
+    """Arguments are not a JSON object, and the preset requires one."""
+
+    def __init__(self, name: str, seen: str, at: int) -> None:
+        super().__init__(shapes.arguments_unparsable(name, seen, at))
 
 
 def texts(given: Json, name: str, at: int, notes: Notes) -> str:
-    """JSON text: as it was logged where it was text, whatever it says."""
+    """JSON text: as it was logged where it was text, unless that is empty."""
     del name, at
-    if isinstance(given, str):
-        return given
-    if given is None:
+    if chat.are_missing(given):
         notes.changed[_MISSING] += 1
         return "{}"
+    if isinstance(given, str):
+        return given
     notes.changed["arguments become JSON text"] += 1
     return jsonio.dumps(given).decode("utf-8", "surrogatepass")
 
 
 def objects(given: Json, name: str, at: int, notes: Notes) -> dict[str, Any]:
-    """Objects; what is none and does not parse to one is never guessed."""
-    if isinstance(given, str):
-        value = _parse(given, name, at, notes)
-    elif given is None:
+    """Objects; any other value, and a text that does not parse to an object, is never guessed."""
+    if chat.are_missing(given):
         notes.changed[_MISSING] += 1
         return {}
+    if isinstance(given, str):
+        value = _parse(given, name, at, notes)
     else:
         value = given
         notes.floats += floats(value)
     if not isinstance(value, dict):
-        raise CannotHoldError(shapes.arguments_unparsable(name, json_type(value), at))
+        raise UnparsableError(name, json_type(value), at)
     return value
+
+
+def objects_or_texts(given: Json, name: str, at: int, notes: Notes) -> Json:
+    """Objects; a text that does not parse to an object remains a text, for presets whose calls are JSON in a text."""
+    try:
+        return objects(given, name, at, notes)
+    except UnparsableError:
+        if not isinstance(given, str):
+            raise
+        notes.changed["arguments that are not a JSON object remain text"] += 1
+        return given
 
 
 _met: list[float] = []
@@ -81,7 +99,7 @@ def _parse(text: str, name: str, at: int, notes: Notes) -> Json:
         try:
             value = jsonio.loads(text)  # which knows what is rare
         except (ValueError, RecursionError):
-            raise CannotHoldError(shapes.arguments_unparsable(name, "no JSON", at)) from None
+            raise UnparsableError(name, "no JSON", at) from None
         notes.floats += floats(value)
         return value
     if _met:

@@ -19,9 +19,10 @@ from chatsquash.core.model import Json, Message
 from chatsquash.core.shape_options import Media
 from chatsquash.core.text import quoted
 from chatsquash.formats import parts
+from chatsquash.formats.calls import custom_input
 from chatsquash.formats.providers.openai_chat.members import identifier, is_empty
 from chatsquash.records import media
-from chatsquash.records.arguments import Arguments
+from chatsquash.records.arguments import Arguments, UnparsableError, objects, objects_or_texts
 from chatsquash.records.notes import CannotHoldError, Notes
 from chatsquash.records.presets import REFUSED, Choices
 
@@ -44,17 +45,47 @@ def read(messages: list[Message], arguments: Arguments, notes: Notes, choices: C
     """
     if choices.unpaired == "cut":
         messages = _cut(messages, notes)
+    messages, is_single = _without_malformed_end(messages, notes)
+    if is_single and arguments is objects_or_texts:
+        arguments = objects  # a text is written where the conversation continues, never as the only reply
     reading = _TurnReader(messages, arguments, notes, choices)
     behind: list[Message] = []
     for at, message in enumerate(messages):
         try:
             reading.take(message, at)
+        except UnparsableError:
+            if not any(turn["role"] == "assistant" for turn in reading.turns):
+                raise
+            _note_malformed(messages[at:], notes)
+            break
         except RefusedMediaError as problem:
             behind = messages[at:]
             if any(each["role"] == "assistant" for each in behind):
                 raise CannotHoldError(shapes.media_dropped(str(problem), at)) from None
             break  # what is behind the last message of the assistant is no part of the record
     return reading.finish(behind)
+
+
+def _without_malformed_end(messages: list[Message], notes: Notes) -> tuple[list[Message], bool]:
+    """The messages before last replies with malformed arguments, and whether the only reply has some.
+
+    A reply is truncated within a call when it reaches its limit.
+    """
+    replies = [at for at, message in enumerate(messages) if message["role"] == "assistant"]
+    stop = len(messages)
+    while replies and any(map(chat.is_malformed, chat.calls(messages[replies[-1]]))):
+        at = replies.pop()
+        if not replies:
+            return messages, True
+        stop = at
+    if stop < len(messages):
+        _note_malformed(messages[stop:], notes)
+    return messages[:stop], False
+
+
+def _note_malformed(rest: list[Message], notes: Notes) -> None:
+    notes.changed["records that end before a call with malformed arguments"] += 1
+    notes.dropped["messages from a call with malformed arguments on"] += len(rest)
 
 
 def _cut(messages: list[Message], notes: Notes) -> list[Message]:
@@ -182,6 +213,10 @@ class _TurnReader:
         turn["tool_calls"] = [self._call(call, at) for call in calls]
 
     def _call(self, call: Json, at: int) -> dict[str, Any]:
+        if isinstance(call, dict) and (custom := chat.custom(call)) and not call.get("function"):
+            rest = {key: value for key, value in custom.items() if key != "input"}
+            function = {**rest, "arguments": custom_input(custom.get("input", ""))}
+            call = {**call, "type": "function", "custom": None, "function": function}
         name = chat.call_name(call) if isinstance(call, dict) else None
         if name is None or call.get("type") not in ("function", "", None):
             raise CannotHoldError(shapes.shape_not_held("a call is no call of a function with a name", at))

@@ -244,7 +244,7 @@ def _is_lost(field: str, before: Block, after: Block, called: _Called) -> bool:
     if old == new:
         return False
     if field == "arguments" and not getattr(before, "custom", False):  # white space and order say nothing in JSON
-        return _canonical(jsonio.value(old, [old])) != _canonical(jsonio.value(new, [new]))
+        return _canonical(jsonio.value(old or "{}", [old])) != _canonical(jsonio.value(new or "{}", [new]))
     if field == "id" and getattr(before, "made_up", False):
         return type(before) is Result and called[0].places.get(old) != called[1].places.get(new)
     if field == "name" and isinstance(before, Result) and isinstance(after, Result):

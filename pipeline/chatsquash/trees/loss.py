@@ -23,6 +23,8 @@ REWRITTEN = "rewritten"
 """The client put another wording in the place of a logged reply."""
 TRUNCATED_REPLY = "truncated"
 """The reply reached its limit, met a filter or broke off."""
+MALFORMED = "malformed-call"
+"""A call of the reply has arguments that are not a JSON object."""
 ERROR = "error-text"
 """The reply is an error that the client or a proxy logged as one."""
 RESTORED = "context-restored"
@@ -50,7 +52,8 @@ class Judge(Struct, frozen=True):
         borne: list[set[int]] = [set() for _ in placements]
         for reply, index in bearers(placements, written, owners).items():
             borne[index].add(reply)
-        return [self._marks(*each, whys) for each in zip(placements, borne, strict=True)]
+        prefilled = {reply.number for reply in trees.replies if reply.is_prefilled}
+        return [self._marks(*each, whys, prefilled) for each in zip(placements, borne, strict=True)]
 
     def whys(self, trees: Trees) -> list[str]:
         """Why each reply is not trained on, wherever it stands; empty for those that are."""
@@ -67,17 +70,23 @@ class Judge(Struct, frozen=True):
         others: dict[int, str] = {}
         for reply, standing in placement.standing.items():
             at = placement.assistants[standing.ordinal]
-            whys[standing.ordinal] = TRUNCATED_REPLY if at in cut else ERROR if is_error(messages[at]) else ""
+            whys[standing.ordinal] = TRUNCATED_REPLY if at in cut else _flaw(messages[at])
             others[standing.ordinal] = ELSEWHERE if reply not in own else REWRITTEN if standing.is_rewritten else ""
         marks = self._with_failed(placement, whys)
         return [mark._replace(why=mark.why or others.get(number, "")) for number, mark in enumerate(marks)]
 
-    def _marks(self, placement: Placement[LogPath], borne: set[int], whys: list[str]) -> list[Mark]:
-        """The marks of a conversation that some replies count in, given why each reply is not trained on."""
+    def _marks(
+        self, placement: Placement[LogPath], borne: set[int], whys: list[str], prefilled: set[int]
+    ) -> list[Mark]:
+        """The marks of a conversation that some replies count in, given why each reply is not trained on.
+
+        A message of which the client wrote the beginning, ``prefilled``, is no logged reply.
+        """
         whys_here: dict[int, str] = {}
         for reply, standing in placement.standing.items():
             elsewhere = "" if reply in borne else ELSEWHERE
-            whys_here[standing.ordinal] = REWRITTEN if standing.is_rewritten else whys[reply] or elsewhere
+            changed = NOT_LOGGED if reply in prefilled else REWRITTEN
+            whys_here[standing.ordinal] = changed if standing.is_rewritten else whys[reply] or elsewhere
         return self._with_failed(placement, whys_here)
 
     def _with_failed(self, placement: Placement[P], whys: dict[int, str]) -> list[Mark]:
@@ -92,9 +101,14 @@ class Judge(Struct, frozen=True):
         """Why a reply is not trained on, wherever it stands."""
         if reply.is_limited or reply.is_retried or reply.broke_off(says_ends=says_ends):
             return TRUNCATED_REPLY
-        if is_error(reply.message):
-            return ERROR
-        return RESTORED if self.restores and reply.lacks else ""
+        return _flaw(reply.message) or (RESTORED if self.restores and reply.lacks else "")
+
+
+def _flaw(message: Message) -> str:
+    """Why a message is not trained on, whatever else is known of the reply; empty if it may be."""
+    if any(map(chat.is_malformed, chat.calls(message))):
+        return MALFORMED
+    return ERROR if is_error(message) else ""
 
 
 _LONGEST_ERROR = 2000

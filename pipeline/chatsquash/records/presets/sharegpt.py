@@ -15,7 +15,7 @@ from chatsquash.core import chat, jsonio
 from chatsquash.core.model import Conversation, Json, Violation
 from chatsquash.core.text import json_type
 from chatsquash.records import markup, schema
-from chatsquash.records.arguments import objects
+from chatsquash.records.arguments import objects_or_texts
 from chatsquash.records.line import NotARecordError, StoredRecord
 from chatsquash.records.notes import CannotHoldError
 from chatsquash.records.presets import REFUSED, Choices, Column, ShapeResult
@@ -46,7 +46,7 @@ _INFO = {
 
 def shape(conversation: Conversation, choices: Choices = REFUSED) -> ShapeResult:
     """Turns of one side joined, so that both alternate; tools as JSON text."""
-    return shape_record(conversation, objects, _record, choices, as_text=True)
+    return shape_record(conversation, objects_or_texts, _record, choices, as_text=True)
 
 
 def extra_files(files: list[str], splits: Mapping[str, Sequence[str]]) -> dict[str, bytes]:

@@ -13,7 +13,7 @@ from typing import Any
 from chatsquash.core import chat, jsonio
 from chatsquash.core.model import Conversation
 from chatsquash.records import markup, schema
-from chatsquash.records.arguments import objects
+from chatsquash.records.arguments import objects_or_texts
 from chatsquash.records.line import StoredRecord
 from chatsquash.records.presets import REFUSED, Choices, Column, ShapeResult
 from chatsquash.records.shaping import Plain, behind_results, merge_turns, shape_record
@@ -46,7 +46,7 @@ _TOOLS_OPEN, _TOOLS_CLOSE = "<tools>\n", "\n</tools>"
 
 def shape(conversation: Conversation, choices: Choices = REFUSED) -> ShapeResult:
     """Turns with their calls in the text, results as the user's, and the tools in the system's text."""
-    return shape_record(conversation, objects, _record, choices, as_text=True)
+    return shape_record(conversation, objects_or_texts, _record, choices, as_text=True)
 
 
 def _record(plain: Plain) -> dict[str, Any]:

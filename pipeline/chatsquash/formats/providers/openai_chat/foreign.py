@@ -1,0 +1,80 @@
+"""Messages of OpenAI chat with content of other formats, as tracers and frameworks write them.
+
+Such messages have blocks of Anthropic, LangChain or the AI SDK in their content, or calls that are not spelled as
+OpenAI's. They are found here; ``rewriting`` makes messages of OpenAI chat of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chatsquash.core.model import Json
+from chatsquash.formats.values import Object, objects, string
+
+CALLS = frozenset(("tool_use", "tool_call", "tool-call", "function_call", "custom_tool_call", "invalid_tool_call"))
+"""The types of blocks that are calls: of Anthropic, LangChain, the AI SDK and OpenAI Responses."""
+RESULTS = frozenset(("tool_result", "tool-result", "tool_call_response", "function_call_output"))
+"""The types of blocks that are results of calls."""
+_OTHERS = frozenset(("input_text", "output_text", "input_image", "input_file", "document"))
+TYPES = CALLS | RESULTS | _OTHERS
+"""The types of blocks that OpenAI chat does not have."""
+_MEDIA = frozenset(("image", "file", "audio", "video"))
+SYSTEM = ("system", "instructions")
+"""The members of a request that may have the system prompt of other formats."""
+
+
+def is_foreign(message: Any) -> bool:
+    """Whether a message has calls, results, reasoning or media that are not spelled as OpenAI's.
+
+    Every message of every log is asked, so what is usual is decided by a few look-ups.
+    """
+    content, calls = message.get("content"), message.get("tool_calls")
+    if type(content) is list and any(map(_is_foreign_part, content)):
+        return True
+    if calls and _are_foreign_calls(calls):
+        return True
+    return "additional_kwargs" in message or "invalid_tool_calls" in message  # which only LangChain writes
+
+
+def _is_foreign_part(part: Json) -> bool:
+    if type(part) is not dict:
+        return False
+    of = part.get("type")
+    if of == "text" or type(of) is not str:
+        return False
+    if of in _MEDIA:
+        return not isinstance(part.get(of), dict)
+    return of in TYPES or (of == "thinking" and "signature" in part) or (of == "reasoning" and "reasoning" in part)
+
+
+def _are_foreign_calls(calls: Any) -> bool:
+    """Whether calls are spelled as a text, or one has its name beside its arguments or another one inside."""
+    if type(calls) is not list:
+        return isinstance(calls, str)
+    for call in calls:
+        if type(call) is dict and "function" not in call and "custom" not in call:
+            if "toolName" in call or "tool_call" in call:
+                return True
+            if "name" in call and ("args" in call or "arguments" in call):
+                return True
+    return False
+
+
+def has_foreign(request: Object) -> bool:
+    """Whether a request has such messages, definitions of another format or a system prompt beside its messages."""
+    prompt = (request.get(name) for name in SYSTEM)
+    return (
+        any(isinstance(each, str | list) and each for each in prompt)
+        or any(map(is_foreign_tool, objects(request.get("tools"))))
+        or any(map(is_foreign, objects(request.get("messages"))))
+    )
+
+
+def is_foreign_tool(tool: Any) -> bool:
+    """Whether a definition has its schema where OpenAI has none."""
+    return (
+        type(tool) is dict
+        and "function" not in tool
+        and ("input_schema" in tool or "inputSchema" in tool)
+        and string(tool, "name") != ""
+    )
