@@ -154,7 +154,7 @@ class ModelServer:
         last = asked[-1] if asked else Turn("user", "")
         prompts = [f"{kind}{int(number)}" for turn in asked if turn.role == "user" for kind, _, number in MARK.findall(turn.text) if kind != "q"]
         prompt = prompts[-1] if prompts else ""
-        is_marked = last.role == "tool" or "NOT USER INPUT" in last.text or last.text.startswith("You have stopped calling tools") or any(kind != "q" for kind, _, _ in MARK.findall(last.text)) or self._is_note(turns)
+        is_marked = last.role == "tool" or "NOT USER INPUT" in last.text or "<subagent_notification>" in last.text or last.text.startswith("You have stopped calling tools") or any(kind != "q" for kind, _, _ in MARK.findall(last.text)) or self._is_note(turns)
         if not tools or not is_marked or not prompt:
             return "side", Step("summary"), prompt
         steps = self.script.get(prompt, [])
