@@ -305,20 +305,39 @@ CLIENTS = [
     cut,
     rewound,
 ]
+
+
+def merged(line: Any) -> Any:
+    """A request in which messages of one role are one, as the clients of Anthropic and Gemini send them."""
+    messages: list[Any] = []
+    for each in line["request"]["messages"]:
+        if messages and each["role"] == messages[-1]["role"] == "user":
+            messages[-1]["content"].append({"type": "text", "text": each["content"]})
+        elif each["role"] == "user":
+            messages.append({"role": "user", "content": [{"type": "text", "text": each["content"]}]})
+        else:
+            messages.append(each)
+    return {**line, "request": {**line["request"], "messages": messages}}
+
+
 WAYS: dict[str, dict[str, Any]] = {
     "one id": {},
     "chained": {"sessions_by": "chain"},
     "no ids": {"sessions_by": "chain"},
     "new ids": {"sessions_by": "chain"},
     "new files": {"sessions_by": "chain"},
+    "merged": {},
+    "merged under new ids": {"sessions_by": "chain"},
 }
 
 
 @pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.__name__)
 @pytest.mark.parametrize("way", WAYS)
 def test_what_follows_a_summary_is_compacted(here: Path, client: Any, way: str) -> None:
-    day = Day(None if way == "no ids" else "s", renews=way.startswith("new"))
+    day = Day(None if way == "no ids" else "s", renews="new" in way)
     client(day)
+    if "merged" in way:
+        day.lines = [*map(merged, day.lines)]
     names = [str(each.get("session_id")) if way == "new files" else "log" for each in day.lines]
     for name in names:
         write_log(

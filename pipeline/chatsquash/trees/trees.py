@@ -294,7 +294,15 @@ class Trees(Struct):
                 return each
         last = reply.parent.last_child if reply.parent else self._beginning
         others = islice(follow_links(last, "before"), _CANDIDATES)
-        return next((each for each in others if is_resent(each, reply, loosely=self.rewords)), None)
+        return next((each for each in others if self._is_resent(each, reply)), None)
+
+    def _is_resent(self, earlier: Reply, reply: Reply) -> bool:
+        """Whether a request was sent again with another reminder, and not with another summary."""
+        if not is_resent(earlier, reply, loosely=self.rewords):
+            return False
+        pairs = zip(reply.behind, earlier.behind, strict=True)
+        texts = [(chat.text(one) or "", chat.text(other) or "") for one, other in pairs]
+        return not any(one != other and self._lookup.sums_up(one, other, self.replies) for one, other in texts)
 
     def _answers(self, asked: int) -> Iterator[Reply]:
         """The last replies to requests that are the same by this, the last one first."""
