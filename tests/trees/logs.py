@@ -443,3 +443,23 @@ def first_reply_made_anew() -> list[Any]:
     two = log.add(*asked, says="It is the one in test_sum.py.")
     log.add(*asked, two, user("Mend it."), says="It is mended.")
     return log.lines
+
+
+def left_out_between() -> list[Any]:
+    """The client leaves out messages, empties a result, and writes ids anew: it may be that of either of two calls."""
+    log = Log(tools=[READ])
+    said: list[Message] = [AGENT, user("Watch the file until it has no error.")]
+    said.append(log.add(*said, says="I shall read it each time you say so."))
+    for number in range(2):
+        said.append(user("now"))
+        said.append(log.add(*said, says=calling("read_file", '{"path": "a.py"}', f"call_{number}")))
+        said.append(result(f"error {number}: " + "a line of the file\n" * 9, f"call_{number}"))
+        said.append(log.add(*said, says=f"It still has an error, the one of number {number}."))
+    said.append(user("Is it always the same one?"))
+    last = log.add(*said, says="No, the second one is in another line of the file.")
+    call = calling("read_file", '{"path": "a.py"}', "x")
+    kept = [AGENT, user("now"), call, result("[cleared]", "x"), user("Is it always the same one?"), last]
+    for prompt in ("Which came first?", "Which is worse?", "Who wrote it?", "Is there a test?"):
+        kept.append(user(prompt))
+        kept.append(log.add(*kept, says=f"To the question {prompt} I have no answer yet."))
+    return log.lines

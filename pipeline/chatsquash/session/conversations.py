@@ -63,7 +63,10 @@ def _restored(trees: Trees, path: list[Reply], entry: Entry, wanted: RestoreScop
     lacking = sum(reply.lacks for reply in path)
     if made.results or made.inserted:
         findings.append(checks.context_restored(made.results, made.inserted, lacking))
-    return (replace(entry, messages=made.messages) if findings else entry), findings
+    restored_entry = replace(entry, messages=made.messages) if findings else entry
+    if made.ambiguous:
+        findings.append(checks.restore_ambiguous(made.ambiguous))
+    return restored_entry, findings
 
 
 def of_last(

@@ -207,12 +207,15 @@ def is_long(text: str) -> bool:
 def share_ends(one: str, other: str) -> float:
     """The share of the longer text that both begin and end with."""
     longest = max(len(one), len(other))
-    if not longest:
-        return 1.0
+    return sum(common_ends(one, other)) / longest if longest else 1.0
+
+
+def common_ends(one: str, other: str) -> tuple[int, int]:
+    """How many characters two texts begin with in common, and end with after those."""
     shortest = min(len(one), len(other))
     begin = _most(shortest, lambda count: one[:count] == other[:count])
     end = _most(shortest - begin, lambda count: one[len(one) - count :] == other[len(other) - count :])
-    return (begin + end) / longest
+    return begin, end
 
 
 def _most(most: int, fits: Callable[[int], bool]) -> int:

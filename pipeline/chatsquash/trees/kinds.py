@@ -63,10 +63,14 @@ def _leaves(replies: list[Reply]) -> tuple[list[Reply], set[Reply]]:
     single = [reply for reply in replies if not reply.children and not reply.is_retried and not is_fork(reply)]
     sides = {reply for reply in single if _is_aside(reply)}
     going_on = {reply.number: reply.children for reply in replies}
-    for reply in replies:
-        if reply.parent and (reply in sides or (reply.is_retried and not reply.children)):
+    ended = [reply for reply in replies if not reply.children and (reply in sides or reply.is_retried)]
+    for reply in ended:
+        if reply.parent:
             going_on[reply.parent.number] -= 1
-    ends = [reply for reply in replies if not going_on[reply.number] and not (reply.is_retried and not reply.children)]
+            if reply.parent.is_summary and not going_on[reply.parent.number]:  # which was corrected
+                ended.append(reply.parent)
+    aside = {reply.number for reply in ended} - {reply.number for reply in sides}
+    ends = [reply for reply in replies if not going_on[reply.number] and reply.number not in aside]
     return ends, sides
 
 
@@ -201,7 +205,7 @@ class _Shapes:
         """The conversation that a tree comes from."""
         link = self._links[tree]
         if trunk.kind == "compacted":
-            return self._summarised(link, owners)
+            return self._summarised(link, owners, trunks)
         if trunk.kind == "subagent" and link.caller:
             return owners.get(link.caller.reply.number)
         if trunk.kind == "side":
@@ -213,16 +217,25 @@ class _Shapes:
             return trunks.get(like.tree) if like else self._nearest(tree, trunks)
         return None
 
-    def _summarised(self, link: Link, owners: dict[int, LogPath]) -> LogPath | None:
+    def _summarised(self, link: Link, owners: dict[int, LogPath], trunks: dict[int, LogPath]) -> LogPath | None:
         """The conversation that holds the last reply of what a summary stands for."""
         summary = link.summary
         if summary is None:
             return owners.get(link.copied[-1].number) if link.copied else None
+        while summary.parent and summary.parent.is_summary:
+            summary = summary.parent
         if summary.parent:
             return owners.get(summary.parent.number)
         about = self._links[summary.tree]
         last = about.quoted or (about.copied[-1] if about.copied else None)
+        if last and last.number in self._trees_by_summary:
+            return trunks.get(self._trees_by_summary[last.number])
         return owners.get(last.number) if last else None
+
+    @cached_property
+    def _trees_by_summary(self) -> dict[int, int]:
+        """By the numbers of summaries, the trees that begin with them."""
+        return {link.summary.number: tree for tree, link in enumerate(self._links) if link.summary}
 
     def _nearest(self, tree: int, trunks: dict[int, LogPath]) -> LogPath | None:
         """The trunk of the tree that began last before a request of the client's own, else of the one behind it."""

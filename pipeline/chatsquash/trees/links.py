@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from itertools import islice, takewhile
 
 from msgspec import Struct, field
 
 from chatsquash.core import chat
-from chatsquash.trees.calls import Calls, CallSite, arguments
+from chatsquash.core.model import Message
+from chatsquash.trees.calls import Calls, CallSite
 from chatsquash.trees.canonical import is_similar_prompt, runs, sketch, without_reminders
 from chatsquash.trees.replies import Reply
 
@@ -51,25 +52,42 @@ class Links(Struct):
     calls: Calls = field(default_factory=Calls)
     _claimed: dict[int, Reply] = field(default_factory=dict)
     """By the numbers of summaries, the first reply of the tree that begins with each."""
+    _begun: set[int] = field(default_factory=set)
+    """What the texts are the same by that trees began with which begin with a summary."""
+    _links: dict[int, Link] = field(default_factory=dict)
+    """By the numbers of first replies, where their trees come from."""
 
     def begin(self, first: Reply, before: list[Reply], copied: list[Reply]) -> Link:
         """The link of a tree that begins, to the replies before it."""
         self.learn(before)
-        texts = [text for _, message in first.users() if (text := without_reminders(chat.text(message) or "").strip())]
-        link = Link(copied=copied)
-        said = [runs(text) for text in texts]
-        for words in said:
-            self._read(words, first, link)
-        if link.summary is None and texts:
-            self._find_call(first, [*zip(texts, said, strict=True)][: _prompts(first)], link)
+        users = [(number, without_reminders(chat.text(message) or "").strip()) for number, message in first.users()]
+        texts = [(number, text, runs(text)) for number, text in users if text]
+        self._links[first.number] = link = Link(copied=copied)
+        summaries = [reply for reply in copied if self._is_first_in(first, reply)]
+        for number, _, words in texts:
+            is_repeated = number in self._begun
+            summaries += [
+                each
+                for each in self._read(words, link)
+                if self._may_begin(each, words, before, is_repeated=is_repeated)
+            ]
+        self._claim(summaries, first, link)
+        if link.summary:
+            self._begun.update(number for number, _, _ in texts)
+        elif texts:
+            self._find_call(first, [(text, words) for _, text, words in texts[: _prompts(first)]], link)
         return link
 
     def sums_up(self, text: str, other: str, before: list[Reply]) -> bool:
-        """Whether what a text has beside another one stands for what a reply summed up that nothing goes on from."""
+        """Whether a text contains what another one does not of a summary from which nothing continues."""
         self.learn(before)
-        words = runs(text) - runs(other)
-        count: Counter[Reply] = Counter(reply for run in words for reply in self._by_run.get(run, ()))
-        return any(_is_summary(reply, words) for reply, _ in count.most_common(_HELD))
+        words = runs(text)
+        more = words - runs(other)
+        count: Counter[Reply] = Counter(reply for run in more for reply in self._by_run.get(run, ()))
+        return any(
+            _is_summary(reply, words) and len(runs(chat.text(reply.message) or "") & more) >= _LEAST_RUNS
+            for reply, _ in count.most_common(_HELD)
+        )
 
     def begins_with_call(self, first: Reply, before: list[Reply]) -> bool:
         """Whether the prompt of a tree is the argument of a call that no other tree began with."""
@@ -87,8 +105,8 @@ class Links(Struct):
             self.calls.learn(reply)
         self._seen = len(replies)
 
-    def _read(self, words: set[int], first: Reply, link: Link) -> None:
-        """Look for replies that a text of a beginning quotes, and for a summary among them."""
+    def _read(self, words: set[int], link: Link) -> list[Reply]:
+        """Look for replies that a text of a beginning quotes; returns those that it may stand for."""
         hits: dict[int, Reply] = {}
         count: Counter[int] = Counter()
         for run in words:
@@ -100,21 +118,51 @@ class Links(Struct):
         if quoted and (link.quoted is None or quoted[-1] > link.quoted.number):
             link.quoted = hits[quoted[-1]]
         most = sorted(quoted, key=lambda number: (count[number], number))[-_HELD:]
-        candidates = (hits[number] for number in sorted(most, reverse=True))
-        summaries = (each for each in candidates if _is_summary(each, words) and not _has_transcript(each, words))
-        if summary := next(summaries, None):
-            self._sum_up(summary, first, link)
-        if link.summary and not link.same:
-            self._claimed[link.summary.number] = first
-            link.summary.is_summary = True
+        candidates = [hits[number] for number in most]
+        claimed = [runs(chat.text(each.message) or "") for each in candidates if each.number in self._claimed]
+        older = set[int]().union(*(said for said in claimed if len(said & words) >= 0.6 * len(said)))
+        return [
+            each
+            for each in candidates
+            if _is_summary(each, words, set() if each.number in self._claimed else older)
+            and not _has_transcript(each, words)
+        ]
 
-    def _sum_up(self, summary: Reply, first: Reply, link: Link) -> None:
-        """Note that a tree begins with a summary, or with that of another tree."""
+    def _may_begin(self, summary: Reply, words: set[int], before: list[Reply], *, is_repeated: bool) -> bool:
+        """Whether a tree may begin with a summary that a text quotes, ``is_repeated``: with which another tree began.
+
+        A summary with which another tree began tells nothing of a text that contains what that tree says, too.
+        """
         other = self._claimed.get(summary.number)
-        if other is None:
-            link.summary = summary
-        elif other is not first and (other.tools == first.tools or is_similar_prompt(other.system, first.system)):
-            link.same = other
+        return not _are_quoted(_after(other, before), words) if other else not is_repeated
+
+    def _is_first_in(self, first: Reply, reply: Reply) -> bool:
+        """Whether a reply is a summary that the first request of a tree contains as the first message of an assistant.
+
+        The user says something else before it than in its own request.
+        """
+        said = runs(chat.text(reply.message) or "")
+        if not _is_summary(reply, said) or not self._has_history(reply):
+            return False
+        place = next((at for at, message in enumerate(first.behind) if message["role"] == "assistant"), 0)
+        return first.added[place] == reply.said and not set(first.added[:place]) & set(reply.added)
+
+    def _has_history(self, reply: Reply) -> bool:
+        """Whether the request of a reply contains other replies, as messages or as a text that quotes them."""
+        link = self._links.get(reply.number)
+        return reply.parent is not None or (link is not None and (link.quotes > 0 or bool(link.copied)))
+
+    def _claim(self, summaries: list[Reply], first: Reply, link: Link) -> None:
+        """Note that a tree begins with a summary which no other tree began with, or else with that of another tree."""
+        own = [reply for reply in summaries if reply.number not in self._claimed]
+        if own:
+            link.summary = max(own, key=lambda reply: reply.number)
+            self._claimed[link.summary.number] = first
+            _mark(link.summary)
+        elif summaries:
+            other = self._claimed[max(reply.number for reply in summaries)]
+            if first.tools == other.tools != [] or is_similar_prompt(other.system, first.system):
+                link.same = other
 
     def _find_call(self, first: Reply, texts: list[tuple[str, set[int]]], link: Link) -> None:
         """Look for the call that one of the first texts of a tree is the argument of, or contains it."""
@@ -138,36 +186,45 @@ def _prompts(first: Reply) -> int:
     return max(1, sum(message["role"] == "user" for message in before))
 
 
-def _is_summary(reply: Reply, words: set[int]) -> bool:
-    """Whether a text with these runs of words stands for what a reply summed up."""
+def _is_summary(reply: Reply, words: set[int], older: AbstractSet[int] = frozenset()) -> bool:
+    """Whether a text with these runs of words stands for what a reply summed up, ``older``: beside other summaries."""
     if reply.children or chat.calls(reply.message):
         return False
     said = runs(chat.text(reply.message) or "")
-    shared = len(said & words)
-    return shared >= max(_LEAST_RUNS, 0.25 * len(said), 0.3 * len(words))
+    shared = said & words
+    is_new = not older or len(shared - older) >= _LEAST_RUNS
+    return is_new and len(shared) >= max(_LEAST_RUNS, 0.25 * len(said), 0.3 * len((words - older) | shared))
+
+
+def _mark(summary: Reply) -> None:
+    """Mark a summary, and those before it that it is a corrected version of."""
+    said = runs(chat.text(summary.message) or "")
+    for each in islice(summary.back(), _BACK):
+        text = runs(chat.text(each.message) or "")
+        if each is not summary and (chat.calls(each.message) or len(text & said) < max(_LEAST_RUNS, 0.5 * len(text))):
+            break
+        each.is_summary = True
 
 
 def _has_transcript(reply: Reply, words: set[int]) -> bool:
-    """Whether a text with these runs of words holds what was said before this reply, too: it only tells that."""
-    for each in islice(reply.back(), _BACK):
-        for text in _around(each, reply):
-            said = runs(text)
-            if len(said) >= _LEAST_RUNS and len(said & words) >= 0.6 * len(said):
-                return True
-    return False
+    """Whether a text with these runs of words also contains what was said before a reply: it only reports that.
+
+    What the reply itself quotes does not count, nor do prompts, except the one that it answers.
+    """
+    others = words - runs(chat.text(reply.message) or "")
+    messages = [each.message for each in islice(reply.back(), 1, _BACK)]
+    return _are_quoted([*messages, *reply.behind[-1:]], others)
 
 
-def _around(each: Reply, last: Reply) -> Iterator[str]:
-    """What a reply says and calls, and what was said before it, but for the last reply and the first task."""
-    if each is not last:
-        yield chat.text(each.message) or ""
-    for call in chat.calls(each.message):
-        yield from arguments(call)
-    for message in each.behind:
-        if each.parent or message["role"] != "user":
-            yield chat.text(message) or ""
-    if each is last and not each.parent and each.behind:  # which a beginning that is kept is not
-        yield chat.text(each.behind[-1]) or ""
+def _after(first: Reply, replies: list[Reply]) -> list[Message]:
+    """The first replies of a tree."""
+    return [each.message for each in replies[first.number : first.number + _BACK] if each.tree == first.tree]
+
+
+def _are_quoted(messages: list[Message], words: set[int]) -> bool:
+    """Whether a text with these runs of words contains what one of some messages says."""
+    said = [runs(chat.text(message) or "") for message in messages]
+    return any(len(text & words) >= 0.6 * len(text) for text in said if len(text) >= _LEAST_RUNS)
 
 
 def is_tail(first: Reply, link: Link) -> bool:

@@ -21,7 +21,7 @@ from chatsquash.trees.replies import (
     logged_reply,
     system_prompt,
 )
-from chatsquash.trees.restore import has_emptied
+from chatsquash.trees.restore import first_emptied
 from chatsquash.trees.rewrites import (
     SpokenMessage,
     between,
@@ -70,10 +70,10 @@ class Trees(Struct):
     """The logged replies that the present request holds, in order."""
     _unmet: dict[int, Reply] = field(default_factory=dict)
     """By what replies are the same by that nobody logged before: the reply to a request that holds them."""
-    _lacks: bool = False
-    """Whether results that the present request holds are emptied."""
-    _only_adds: bool = False
-    """Whether the present request has all that the one before it had, as it was."""
+    _emptied: int | None = None
+    """The index of the first result of the present request that is emptied."""
+    _answer: Reply | None = None
+    """The reply to the last request, if it is a reply of the trees."""
     _left: int = 0
     """Messages of the present request that may still be held to what came before replies of the same words."""
     _lookup: Links = field(default_factory=Links)
@@ -92,12 +92,14 @@ class Trees(Struct):
         ``edits`` are those from the last request that was added, where they are not the entry's.
         """
         kept = self._follow(entry, edits)
+        lacks = self._lacks_something(kept)
+        self._answer = None
         if entry.reply.message is None:
             return None
         last = self.met[-1] if self.met else None
         behind = last.place + 1 if last else 0
         reply = self._reply(entry, last, limit, response)
-        reply.lacks = self._lacks_something(last, kept)
+        reply.lacks = lacks
         sibling = self._sibling(reply)
         if sibling and self._is_one(sibling, reply):
             reply.tree, reply.asked = sibling.tree, sibling.asked
@@ -144,7 +146,6 @@ class Trees(Struct):
             self.met.pop()
         self._left = _COMPARED * len(entry.messages) + _COMPARED_LEAST
         requests.follow(entry.messages, edits, self._meet)
-        self._only_adds = before == kept
         if before == kept < len(entry.messages) and requests.chains[before - 1 : before] not in ([], [0]):
             self.grows = True
         places = requests.assistants
@@ -152,14 +153,31 @@ class Trees(Struct):
             self._window(places[-1])
         return kept
 
-    def _lacks_something(self, last: RecognisedReply | None, kept: int) -> bool:
-        """Whether the present request lacks what earlier ones had."""
+    def _lacks_something(self, kept: int) -> bool:
+        """Whether the present request lacks what its path has; its first messages are those of the last request."""
+        last = self.met[-1] if self.met else None
         if last is None:
-            self._lacks = False
-        elif self.looks_closely and kept <= last.place and not self._only_adds:
-            requests = self.requests
-            self._lacks = has_emptied(requests.messages[: last.place + 1], requests.numbers, last.reply)
-        return self._lacks or (last is not None and last.how == "cut")
+            self._emptied = None
+            return False
+        if self.looks_closely:
+            begin = self._first_unchecked(min(kept, last.place + 1))
+            if self._emptied is not None and self._emptied >= begin:
+                self._emptied = None
+            if self._emptied is None:
+                self._emptied = first_emptied(self.requests, begin, last.place + 1, last.reply)
+        return self._emptied is not None or last.how == "cut"
+
+    def _first_unchecked(self, kept: int) -> int:
+        """The index of the first message whose original may be another one than in the last request."""
+        last = followed = None
+        for each in reversed(self.met):
+            if each.place < kept:
+                last = each
+                break
+            followed = each.reply
+        if followed is not None and followed is self._answer:
+            return kept
+        return last.place + 1 if last else 0
 
     def _link(self, reply: Reply) -> None:
         """Note where a tree that begins comes from."""
@@ -201,10 +219,14 @@ class Trees(Struct):
         """The last reply to requests that are the same by this."""
         return self._by_asked.get(asked)
 
-    def copied_reasoning(self, number: int) -> str:
-        """The reasoning of the logged replies that a message is the same as; empty where they do not agree."""
+    def copied_reasoning(self, number: int, before: int) -> str:
+        """The reasoning of the logged replies that a message is; empty if they do not agree.
+
+        A short message is such a reply only if it follows the same message.
+        """
         replies = islice(follow_links(self._by_said.get(number), "said_before"), _CANDIDATES)
-        texts = {reasoning.thought(reply.message) for reply in replies}
+        same = (each for each in replies if each.added[-1:] == [before] or is_long(words(each.message)))
+        texts = {reasoning.thought(reply.message) for reply in same}
         return texts.pop() if len(texts) == 1 else ""
 
     # The same request again
@@ -237,6 +259,8 @@ class Trees(Struct):
             self.again.append(Again(earlier.line, earlier.at, earlier, is_same))
             earlier.line, earlier.at, earlier.response = reply.line, reply.at, reply.response
             earlier.message = reply.message
+            if len(earlier.behind) == len(reply.behind):
+                earlier.behind = reply.behind  # what the later one was asked with, such as results of a second run
             return True
         earlier.is_resent = True
         return False
