@@ -44,10 +44,14 @@ def regenerated(logged, truth):
     return any(one.answer != two.answer and one.reply.kind == "branch" for one, two in asked_again(logged))
 
 
+def response_id(exchange):
+    return exchange.response.get("id") or exchange.response.get("responseId")
+
+
 def same_words(logged, truth):
     pairs = asked_again(logged)
-    named = {one.response.get("id") for pair in pairs for one in pair} != {None}
-    alike = [one for one, two in pairs if one.answer == two.answer and one.response["id"] != two.response["id"]]
+    named = {response_id(one) for pair in pairs for one in pair} != {None}
+    alike = [one for one, two in pairs if one.answer == two.answer and response_id(one) != response_id(two)]
     return not named if not alike else alike[0].reply.kind == "branch" and alike[0].reply.conversation is None
 
 
@@ -57,7 +61,8 @@ def broken_then_asked_again(logged, truth):
 
 
 def unfinished(exchange):
-    ended = exchange.response.get("stop_reason") or (exchange.response.get("choices") or [{}])[0].get("finish_reason")
+    choice = (exchange.response.get("choices") or exchange.response.get("candidates") or [{}])[0]
+    ended = exchange.response.get("stop_reason") or choice.get("finish_reason") or choice.get("finishReason")
     return ended is None and exchange.response.get("status") in (None, "in_progress")
 
 
@@ -132,18 +137,24 @@ def aside(logged, truth):
     return truth.conversations[truth.conversations[asked.reply.conversation].parent].kind == "main"
 
 
+def last_text(exchange):
+    said = exchange.messages[-1]
+    return told(said["parts"] if "parts" in said else said["content"])
+
+
 def about_the_first_prompt(logged, truth):
     (asked,) = of_kind(logged, "side")
-    return aside(logged, truth) and told(asked.messages[-1]["content"]) in logged[0].asked
+    return aside(logged, truth) and last_text(asked) in logged[0].asked
 
 
 def limit_of_one(logged, truth):
     (asked,) = of_kind(logged, "side")
-    return aside(logged, truth) and 1 in asked.request.values()
+    settings = {**asked.request, **asked.request.get("generationConfig", {}), "temperature": None}
+    return aside(logged, truth) and 1 in settings.values()
 
 
 def examples(logged, truth):
-    return "assistant" in [each["role"] for each in logged[0].messages if "role" in each]
+    return {"assistant", "model"} & {each["role"] for each in logged[0].messages if "role" in each}
 
 
 def names(logged):

@@ -162,7 +162,7 @@ def _messages(leaf: Node) -> Iterable[Message]:
     if last.system:
         yield Message(Canonical("system", squeezed(last.system)))
     for node in leaf.path:
-        newest = next((request for request in requests if node not in request.dropped), last)
+        newest = next((request for request in requests if node not in request.dropped | request.stored), last)
         said = of_node(node, newest.changed.get(node))
         texts = {node.text, *node.worded} if node in last.dropped else set()
         others = frozenset(of_node(node, text) for text in texts - {CLEARED})
