@@ -153,8 +153,14 @@ def test_a_message_that_is_nothing_but_a_medium_is_judged(media, sentence, items
     assert outcome.left_out == "media-dropped"
 
 
-def test_drop_leaves_out_a_message_that_holds_nothing_a_record_has_a_place_for():
+def test_drop_leaves_the_call_and_the_result_of_a_screenshot():
     (outcome,) = convert_session([responses(*ALONE[1][1])], Options(**{**KEEP, "media": "drop"}))
+    assert [turn["content"] for turn in json.loads(outcome.record)["messages"]] == ["Look.", "", "", "I see."]
+
+
+def test_drop_leaves_out_a_message_that_holds_nothing_a_record_has_a_place_for():
+    screenshot = {"type": "computer_call_output", "call_id": "other", "output": SCREEN}
+    (outcome,) = convert_session([responses(screenshot)], Options(**{**KEEP, "media": "drop"}))
     assert [turn["content"] for turn in json.loads(outcome.record)["messages"]] == ["Look.", "I see."]
 
 

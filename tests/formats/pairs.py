@@ -315,6 +315,6 @@ def _same(one: Any, other: Any) -> bool:
 
 def _parsed(arguments: Any) -> Any:
     try:
-        return json.loads(arguments)
+        return json.loads(arguments or "{}")  # an empty text is the absence of arguments
     except ValueError:
         return [arguments]

@@ -199,7 +199,29 @@ TEXT = [
     Row("text", "no assistant", talk(A), "no-assistant-turn"),
 ]  # fmt: skip
 
-ROWS = [*HF, *OPENAI, *MISTRAL, *SHAREGPT, *TEXT]
+CUSTOM_TOOL = {"type": "custom", "custom": {"name": "grep", "description": "d", "format": {"type": "text"}}}
+CUSTOM_FUNCTION = tool(
+    parameters={"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
+)
+PATCHED = talk(
+    A,
+    assistant("", {"id": SHORT, "type": "custom", "custom": {"name": "grep", "input": "{a}"}}),
+    result("done", SHORT),
+    B,
+    tools=[CUSTOM_TOOL],
+)
+"""A call as OpenAI's SDK types it (``ChatCompletionMessageCustomToolCall``), and its definition."""
+NOTED = "custom tools become functions with the argument input 1"
+TEXT_CALL = json.dumps({"name": "grep", "arguments": {"input": "{a}"}})
+CUSTOM = [
+    Row("hf", "a custom tool takes one argument", PATCHED, {"messages": [A, assistant("", called({"input": "{a}"}, SHORT)), answered("done", SHORT), B], "tools": [{"type": "function", "function": CUSTOM_FUNCTION}]}, NOTED),
+    Row("openai", "a custom tool takes one argument", PATCHED, [A, {"role": "assistant", "tool_calls": [called('{"input":"{a}"}', SHORT)]}, result("done", SHORT), B], NOTED),
+    Row("mistral", "a custom tool takes one argument", PATCHED, [A, assistant("", called('{"input":"{a}"}', SHORT)), answered("done", SHORT), B], NOTED),
+    Row("sharegpt", "a custom tool takes one argument", PATCHED, {"conversations": turns("human: a", f"function_call: {TEXT_CALL}", "observation: done", "gpt: b"), "system": "", "tools": json.dumps([CUSTOM_FUNCTION])}, NOTED),
+    Row("text", "a custom tool takes one argument", talk(*PATCHED.messages, tools=[]), [A, assistant(f"<tool_call>\n{TEXT_CALL}\n</tool_call>"), user("<tool_response>\ndone\n</tool_response>"), B]),
+]  # fmt: skip
+
+ROWS = [*HF, *OPENAI, *MISTRAL, *SHAREGPT, *TEXT, *CUSTOM]
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[f"{row.preset}: {row.sentence}" for row in ROWS])

@@ -199,6 +199,23 @@ def test_what_a_provider_repeats_goes_too():
     assert found == assistant("so", provider_specific_fields={"citations": [1]})
 
 
+@cases(
+    "content, text",
+    ("a block", THOUGHT + "a", "a"),
+    ("a block that the prompt opened", "hm\n</think>\n\na", "a"),
+    ("a block alone", THOUGHT, ""),
+)
+def test_presets_keep_a_block_in_the_text_in_a_member_of_its_own(content, text):
+    assert shown("keep", assistant(content, call())) == [{**assistant(text, call()), "reasoning_content": "hm"}]
+    named = assistant(content, reasoning_content="hm")
+    assert shown("keep", named) == [assistant(text, reasoning_content="hm")]
+
+
+def test_a_block_that_the_prompt_opened_is_written_as_one():
+    assert shown("inline", assistant("hm\n</think>\n\na")) == [assistant(THOUGHT + "a")]
+    assert shown("drop", assistant("hm\n</think>\n\na")) == [assistant("a")]
+
+
 def test_a_message_of_reasoning_alone_is_left_out_and_noted():
     messages = [user("hi"), assistant(None, reasoning_content="hm"), assistant("")]
     conversation, found = staged(reason(Conversation(messages, []), mode="drop"))

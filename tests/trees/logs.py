@@ -376,3 +376,70 @@ def short_tail_of_summary() -> list[Any]:
     noted = user(f"{begin[1]['content']}\n\nNote: it is noon.")
     log.add(AGENT, noted, *begin[2:], user("Make a release of it."), says="Which number is it to have?")
     return log.lines
+
+
+def results_in_another_order() -> list[Any]:
+    """A later request has the results of parallel calls in another order."""
+    log = Log(tools=[READ])
+    both = assistant(None, tool_calls=[*map(_call, ("a.py", "b.py"))])
+    asked = (AGENT, user("Compare a.py and b.py."))
+    log.add(*asked, says=both)
+    one, two = result("def a(): ...", "call_a.py"), result("def b(): ...", "call_b.py")
+    three = log.add(*asked, both, two, one, says="They differ in line 1.")
+    log.add(*asked, both, one, two, three, user("Which is older?"), says="a.py is.")
+    return log.lines
+
+
+def _call(path: str) -> dict[str, Any]:
+    (call,) = calling("read_file", f'{{"path": "{path}"}}', f"call_{path}")["tool_calls"]
+    return call
+
+
+def results_sent_twice() -> list[Any]:
+    """A resumed client sends each result twice."""
+    log = Log(tools=[READ])
+    asked = (AGENT, user("Mend the failing test."))
+    one = log.add(*asked, says=calling("read_file", '{"path": "a.py"}'))
+    said = result("def add(): ...")
+    two = log.add(*asked, one, said, says="It is mended.")
+    log.add(*asked, one, said, said, two, user("Go on."), says="There is no more to do.")
+    return log.lines
+
+
+def arguments_written_anew() -> list[Any]:
+    """A proxy parses arguments and writes them in its own way: order, spaces, escapes and numbers change."""
+    log = Log(tools=[READ])
+    asked = (AGENT, user("Read the beginning of caf\u00e9.py."))
+    log.add(
+        *asked,
+        says=calling("read_file", '{"path": "caf\\u00e9.py", "limit": 10, "from": 1e1, "id": 1234567890123456789}'),
+    )
+    anew = '{"id":1234567890123456800,"from":10,"limit":10.0,"path":"caf\u00e9.py"}'
+    two = log.add(*asked, calling("read_file", anew), result("def add(): ..."), says="It is a function.")
+    log.add(*asked, calling("read_file", anew), result("def add(): ..."), two, user("Go on."), says="It has one line.")
+    return log.lines
+
+
+def thoughts_in_the_text() -> list[Any]:
+    """An open model thinks in its text; the client takes that out when it sends replies back."""
+    log = Log()
+    asked = [AGENT, user("Which test fails?")]
+    for thought, word in (
+        ("<think>\nSums.\n</think>\n\n", "The test of sums."),
+        ("Strings?\n</think>\n\n", "It adds strings."),  # the prompt opened the block
+        ("<think></think>", "It is mended."),
+    ):
+        log.add(*asked, says=thought + word)
+        asked += [assistant(word), user("Go on.")]
+    return log.lines
+
+
+def first_reply_made_anew() -> list[Any]:
+    """A title was asked for before the first reply was asked for once more."""
+    log = Log(tools=[READ])
+    asked = (AGENT, user("Which test fails?"))
+    log.add(*asked, says="The test of sums.")
+    log.add(TITLE, user("Which test fails?"), says="A failing test", tools=None)
+    two = log.add(*asked, says="It is the one in test_sum.py.")
+    log.add(*asked, two, user("Mend it."), says="It is mended.")
+    return log.lines

@@ -6,9 +6,13 @@ from typing import Any
 
 import pytest
 
+from chatsquash.trees import growth_tracking
 from chatsquash.trees.canonical import NOTHING, Canon
+from chatsquash.trees.rewrites import Growth
 from tests.checks.rows import part
-from tests.conftest import user
+from tests.conftest import assistant, user
+
+from .logs import calling
 
 REMINDER = "<system-reminder>Be brief.</system-reminder>"
 
@@ -45,6 +49,60 @@ def test_the_same_in_either_order(one, other):
 @pytest.mark.parametrize("one, other", [row[1:] for row in OTHER], ids=[row[0] for row in OTHER])
 def test_another(one, other):
     assert len({*numbers(one, other)}) == 2
+
+
+REPLIES = [
+    ("a block of reasoning", "Mended.", "<think>\nSums.\n</think>\n\nMended."),
+    ("an empty block", "Mended.", "<think>\n\n</think>\n\nMended."),
+    ("two blocks", "Mended.", "<think>a</think>\n<think>b</think>Mended."),
+    ("a block that the prompt opened", "Mended.", "Sums.\n</think>\n\nMended."),
+    ("a block in parts", "Mended.", [part("<think>Sums.</think>"), part("Mended.")]),
+]
+OTHER_REPLIES = [
+    ("a block that is not closed", "Mended.", "<think>\nMended."),
+    ("a block within the text", "Mended. Now.", "Mended. <think>Sums.</think>Now."),
+    ("a tag in a sentence", "Mended.", "It ends with </think> Mended."),
+    ("a block that the user wrote", "Mended.", "<thinking>Sums.</thinking>Mended."),
+]
+
+
+@pytest.mark.parametrize("one, other", [row[1:] for row in REPLIES], ids=[row[0] for row in REPLIES])
+def test_replies_are_the_same_without_reasoning_before_the_text(one, other):
+    assert is_same(assistant(one), assistant(other))
+    assert is_same(assistant(other), assistant(one))
+
+
+@pytest.mark.parametrize("one, other", [row[1:] for row in OTHER_REPLIES], ids=[row[0] for row in OTHER_REPLIES])
+def test_other_replies(one, other):
+    assert not is_same(assistant(one), assistant(other))
+
+
+ARGUMENTS = [
+    ("another order and white space", '{"a": 1, "b": [true]}', '{"b":[true],"a":1}'),
+    ("escapes", '{"path": "caf\\u00e9"}', '{"path": "caf\u00e9"}'),
+    ("spellings of a number", '{"a": 100}', '{"a": 1e2}'),
+    ("a number that a double does not hold", '{"a": 12345678901234567890}', '{"a": 12345678901234567000}'),
+    ("no arguments", "", "{}"),
+]
+
+
+@pytest.mark.parametrize("one, other", [row[1:] for row in ARGUMENTS], ids=[row[0] for row in ARGUMENTS])
+def test_arguments_are_the_same_however_they_are_written(one, other):
+    assert is_same(calling("run", one), calling("run", other, id="call_2"))
+
+
+@pytest.mark.parametrize("other", ['{"a": true}', '{"a": "1"}', '{"a": 2}', '{"a": [1]}'])
+def test_other_arguments(other):
+    assert not is_same(calling("run", '{"a": 1}'), calling("run", other))
+
+
+def is_same(one: Any, other: Any) -> bool:
+    """Whether messages are the same, which both implementations are to agree on."""
+    canon = Canon()
+    same = canon.number(one) == canon.number(other)
+    assert Growth().is_same(one, other) == same
+    assert growth_tracking._is_same(one, other) == same
+    return same
 
 
 def test_what_only_reminds_is_no_part_of_a_chain():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -18,6 +19,9 @@ PARTS = ("thinking", "redacted_thinking", "reasoning")
 """The types of parts of a content that are reasoning."""
 OPEN, CLOSE = "<think>", "</think>"
 """What encloses it where it is a part of a text."""
+
+_CLOSING_LINE = f"\n{CLOSE}"
+_SPACE = re.compile(r"\s*")
 
 _SAYING = ("text", "content", "summary", "thinking", "reasoning")
 """The members of a block that may hold its text, in the order in which they count."""
@@ -46,6 +50,34 @@ def is_part(part: Json) -> bool:
     return isinstance(part, dict) and part.get("type") in PARTS
 
 
+def leading_block(text: str) -> tuple[str, str]:
+    """The reasoning in the blocks that a text begins with, and the text after them.
+
+    A prompt may open the block, so that the text only closes it, on a line of its own.
+    """
+    inside, at = list[str](), _behind_space(text, 0)
+    while text.startswith(OPEN, at) and (close := text.find(CLOSE, at)) >= 0:
+        inside.append(text[at + len(OPEN) : close].strip())
+        at = _behind_space(text, close + len(CLOSE))
+    if inside:
+        return "\n\n".join(filter(None, inside)), text[at:]
+    close = text.find(_CLOSING_LINE)
+    behind = close + len(_CLOSING_LINE)
+    if close < 0 or OPEN in text[:close] or text[behind : behind + 1] not in ("", "\n", "\r"):
+        return "", text
+    return text[:close].strip(), text[_behind_space(text, behind) :]
+
+
+def without_block(text: str) -> str:
+    """A text without the reasoning that it begins with."""
+    return leading_block(text)[1] if CLOSE in text else text
+
+
+def _behind_space(text: str, at: int) -> int:
+    match = _SPACE.match(text, at)
+    return match.end() if match else at
+
+
 def join_blocks(blocks: Iterable[_Object]) -> str:
     """The texts of blocks of reasoning as one."""
     texts = (block.get("text") for block in blocks)
@@ -55,6 +87,19 @@ def join_blocks(blocks: Iterable[_Object]) -> str:
 def text(message: Message) -> str:
     """The text of an assistant's reasoning, in whichever spelling it was logged; empty if there is none."""
     return take(dict(message)).text
+
+
+def thought(message: Message) -> str:
+    """The same, also where it is only the block that the text begins with, as open models write it."""
+    return text(message) or in_text(message)
+
+
+def in_text(message: Message) -> str:
+    """The reasoning in the block that the text of a message begins with; empty if there is none."""
+    content = message.get("content")
+    if isinstance(content, list):
+        content = next((said for part in content if not is_part(part) and (said := part_text(part))), "")
+    return leading_block(content)[0] if type(content) is str and CLOSE in content else ""
 
 
 def take(message: _Object) -> ReasoningParts:

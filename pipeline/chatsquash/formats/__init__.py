@@ -76,16 +76,30 @@ def formats() -> dict[str, Format]:
 
 def recognise(request: Object | None, response: Json, events: list[Json] | None) -> Recognised:
     """The format of an exchange, by the evidence of the lowest rank in its response, its stream and its request."""
+    return _strongest(_marks(), request, response, events) or _unmarked(request, response)
+
+
+def recognise_sides(request: Object | None, response: Json, events: list[Json] | None) -> tuple[Recognised, Recognised]:
+    """The format of a request by its own evidence, and that of its response by its own."""
+    asked = _strongest(_marks_of("request"), request, None, None) or _unmarked(request, None)
+    answered = _strongest(_marks_of("stream", "response"), None, response, events)
+    return asked, answered or Recognised(None, _describe(response), NO_RANK)
+
+
+def _strongest(
+    marks: list[tuple[str, str, Mark]], request: Object | None, response: Json, events: list[Json] | None
+) -> Recognised | None:
+    """The evidence of the lowest rank; ``None`` without any."""
     listed = response if isinstance(response, list) else []
     places = {"stream": [*listed, *(events or [])], "response": [response, *listed], "request": [request]}
     hits: list[Recognised] = []
-    for name, place, mark in _marks():
+    for name, place, mark in marks:
         if hits and mark.rank > hits[0].rank:
             break
         if any(mark.test(value) for value in places[place] if isinstance(value, dict)):
             hits.append(Recognised(name, f"{mark.what} in the {place}", mark.rank))
     if not hits:
-        return _unmarked(request, response)
+        return None
     other = next((hit for hit in hits if hit.name != hits[0].name), None)
     if other and other.rank <= _DECISIVE:
         both = f"{hits[0].name} ({hits[0].why}) and {other.name} ({other.why})"
@@ -102,6 +116,12 @@ def _marks() -> list[tuple[str, str, Mark]]:
         marks += [(name, "response", mark) for mark in form.marks.response]
         marks += [(name, "request", mark) for mark in form.marks.request]
     return sorted(marks, key=lambda item: item[2].rank)
+
+
+@cache
+def _marks_of(*places: str) -> list[tuple[str, str, Mark]]:
+    """The marks that are looked for in some places."""
+    return [each for each in _marks() if each[1] in places]
 
 
 def _unmarked(request: Json, response: Json) -> Recognised:

@@ -108,6 +108,11 @@ def no_tools(value: Json) -> Tools:  # noqa: ARG001 - as above
     return Tools([])
 
 
+def accept(request: Object) -> bool:  # noqa: ARG001 - the interface's
+    """The ``accepts`` of a format whose requests nothing else looks like."""
+    return True
+
+
 def no_messages(turn: Json) -> None:
     """The ``plain`` of a format whose turns depend on each other."""
 
@@ -161,6 +166,8 @@ class Format(AnyFormat):
     """The members of a response's body that ``reply`` reads, if no others; without the first there is no reply."""
     ECHOES: bool = False
     """Whether a response may repeat the tools and the system prompt of its request."""
+    accepts: Callable[[Object], bool] = accept
+    """Whether a request with a list of turns may be of this format if its response is."""
     system: Callable[[Json], list[Turn]]
     """Load a system member; raises ``TurnError``."""
     load: Callable[[Json, Any], LoadedTurn]

@@ -201,8 +201,18 @@ def arguments_object(raw: Json) -> Object:
 
 
 def call_input(block: Call) -> Object:
-    """What a call gives its tool, as an object; what a custom tool gets is its ``input``."""
-    return {"input": block.arguments} if block.custom else arguments_object(block.arguments)
+    """The arguments of a call as an object."""
+    return custom_input(block.arguments) if block.custom else arguments_object(block.arguments)
+
+
+def custom_input(text: Json) -> Object:
+    """The text that a custom tool gets, as the arguments of a function."""
+    return {"input": text}
+
+
+def custom_function(definition: Object) -> Object:
+    """The definition of a custom tool as that of a function with one argument."""
+    return {**without({key: definition.get(key) for key in ("name", "description")}), "parameters": takes_text()}
 
 
 def definition(tool: Tool) -> Any:

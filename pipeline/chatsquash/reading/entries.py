@@ -12,13 +12,23 @@ from chatsquash.checks import reading
 from chatsquash.core import jsonio
 from chatsquash.core.edits import settle
 from chatsquash.core.memo import Last
-from chatsquash.core.model import Entry, Message, RejectedLine, RepeatedViolation, SkippedLine, Tool, WrongType
+from chatsquash.core.model import (
+    AddedRun,
+    Entry,
+    Message,
+    RejectedLine,
+    RepeatedViolation,
+    SkippedLine,
+    Tool,
+    WrongType,
+)
 from chatsquash.core.times import Moment, moment
 from chatsquash.formats import PLAIN, bodies, named
 from chatsquash.formats.base import Format, Tools
+from chatsquash.formats.providers.openai_chat import foreign
 from chatsquash.reading import envelopes
 from chatsquash.reading.bounds import BOUNDS, Bounds
-from chatsquash.reading.deltas import Effort, History
+from chatsquash.reading.deltas import Effort, History, Request
 from chatsquash.reading.evidence import Shape, shape_of
 from chatsquash.reading.exchange import LIMITS, Exchange, LineError, is_blank
 from chatsquash.reading.members import NOTHING, kind
@@ -26,7 +36,8 @@ from chatsquash.reading.repeated_members import NO_TOOLS, TOOLS, KnownTools, Rep
 from chatsquash.sources.lines import Line
 
 if TYPE_CHECKING:
-    from chatsquash.reading.loading import Answer, Loader
+    from chatsquash.reading.answers import Answers
+    from chatsquash.reading.loading import Loader
 
 _SHORT = 8
 """Bytes; shorter lines are looked at first, since a log may have millions that are blank."""
@@ -50,7 +61,7 @@ class EntryReader:
         self, shape: Shape, known: dict[str, KnownTools], bounds: Bounds = BOUNDS, effort: Effort | None = None
     ) -> None:
         self._shape, self._effort, self._known, self._bounds = shape, effort or Effort(), known, bounds
-        self._answers: dict[str, Answer] = {}
+        self._answers: Answers | None = None
         self._stream = self._home = self._new(shape)
         self._before: list[Message] = []
 
@@ -109,14 +120,16 @@ class EntryReader:
             hold = self._bounds.hold_new if shape.request == PLAIN else None  # others are held once they are loaded
             tools = self._known[shape.request] = KnownTools(hold)
         form, answers = named(shape.request), named(shape.response)
-        loader = None if shape.request == PLAIN else self._loader(form)
+        loader = None if shape.request == PLAIN and not shape.is_mixed else self._loader(form, shape)
         history = History(form, answers, RepeatedMembers(form, tools, answers.ECHOES), self._effort)
         return _ShapeReader(shape, history, self._bounds, loader)
 
-    def _loader(self, form: Format) -> Loader:
-        from chatsquash.reading.loading import Loader  # which plain chat does not need
+    def _loader(self, form: Format, shape: Shape) -> Loader:
+        from chatsquash.reading.answers import Answers  # which plain chat does not need
+        from chatsquash.reading.loading import Loader
 
-        return Loader(form, self._answers)
+        self._answers = self._answers or Answers()
+        return Loader(form, self._answers, shape.is_mixed)
 
     def _read(self, line: Line) -> Entry:
         if self._stream is not self._home:
@@ -130,8 +143,14 @@ class EntryReader:
             if shape is None:
                 raise
             other = shape
+        if other.is_mixed and self._shape.request == PLAIN and other.response == self._shape.response:
+            self._shape = self._shape._replace(is_mixed=True)
+            self._stream = self._home = self._new(self._shape)
+            return self._stream.read(line)
         self._stream = self._new(other)
         entry = self._stream.read(line)
+        if (other.response, other.envelope) == (self._shape.response, self._shape.envelope):
+            return entry  # gateways that translate responses log requests of any client
         mixed = RepeatedViolation("mixed-formats", (self._shape.request, other.request))
         return replace(entry, findings=(*entry.findings, mixed))
 
@@ -182,11 +201,14 @@ class _ShapeReader:
         try:
             exchange, request = self.history.read(line)
             self.bounds.hold(request, exchange.reply)
-            if exchange.reply.foreign and other and (shape := other(whole)):
+            is_other = exchange.reply.foreign or (loader is None and _has_foreign(exchange, request))
+            if is_other and other and (shape := other(whole)):
                 raise _OtherShapeError(shape)
             when = moment(exchange.timestamp)
             loaded = loader.load(exchange, request) if loader else None
             offered = self._tools_of(exchange)  # last, since it remembers them
+            if offered.is_foreign and loader is None and other and (shape := other(whole)):
+                raise _OtherShapeError(shape)
             tools = offered.tools
             if tools is not self.checked_tools and loader:  # those of plain chat were held before
                 self.bounds.hold_tools(tools)
@@ -204,7 +226,7 @@ class _ShapeReader:
         if loader and loaded:
             messages, edits = loaded.turns.messages, loaded.turns.edits
             tools = bodies.merge_tools(tools, loaded.brought)
-            findings += loader.remember(loaded, exchange)
+            findings += loader.remember(loaded, exchange, request.messages)
             self.history.known.learn_system(exchange)
         if when is None or when.naive or session_id is None or offered.wrong or reply.wrong:
             findings = (*findings, *_lacking(when, session_id, offered.wrong, reply.wrong))
@@ -212,7 +234,7 @@ class _ShapeReader:
             *(line.number, when.at if when else None, session_id, messages, edits, tools, reply),
             size=line.size,
             findings=findings,
-            loaded=loaded is not None,
+            loaded=loaded is not None and not loaded.turns.are_verbatim,
             limit=exchange.first(LIMITS),
         )
 
@@ -239,10 +261,22 @@ class _ShapeReader:
                 return _OfferedTools(NO_TOOLS, wrong=WrongType("request.tools", kind(raw)))
             tools = self.history.learn_tools(raw)
             if tools is not self.offered.tools:
-                self.offered = _OfferedTools(tools)
+                self.offered = _OfferedTools(tools, is_foreign=any(map(foreign.is_foreign_tool, tools)))
             return self.offered
         loaded = self.tools(self.history.learn_tools(raw))
         return _OfferedTools(loaded.functions, hosted=bool(loaded.hosted))
+
+
+def _has_foreign(exchange: Exchange, request: Request) -> bool:
+    """Whether a request of plain chat adds content of another format, or has its system prompt beside the messages."""
+    for run in request.edits:
+        if isinstance(run, AddedRun) and any(map(foreign.is_foreign, run.messages)):
+            return True
+    prompts = (exchange.request[name] for name in foreign.SYSTEM if name in exchange.request)
+    return any(bytes(raw) not in _NO_PROMPT for raw in prompts)
+
+
+_NO_PROMPT = (NOTHING, b"null", b'""', b"[]")
 
 
 class _OfferedTools(NamedTuple):
@@ -252,6 +286,8 @@ class _OfferedTools(NamedTuple):
     hosted: bool = False
     """Whether there are tools that the provider runs itself."""
     wrong: WrongType | None = None
+    is_foreign: bool = False
+    """Whether a definition is spelled as another format has it."""
 
 
 _NOTHING_OFFERED = _OfferedTools(NO_TOOLS)

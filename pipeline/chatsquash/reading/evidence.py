@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from typing import Any, BinaryIO, Literal, NamedTuple
 
 import msgspec
@@ -9,8 +11,17 @@ from msgspec import Raw, Struct
 
 from chatsquash.core import footprint, jsonio
 from chatsquash.core.model import Json, LogHead
-from chatsquash.formats import PLAIN, PLAIN_RANK, Recognised, look_alike, named, recognise, recognise_file
-from chatsquash.formats.providers.openai_chat import TURNS
+from chatsquash.formats import (
+    PLAIN,
+    PLAIN_RANK,
+    Recognised,
+    look_alike,
+    named,
+    recognise,
+    recognise_file,
+    recognise_sides,
+)
+from chatsquash.formats.providers.openai_chat import TURNS, foreign
 from chatsquash.formats.providers.openai_chat.members import RESPONSE
 from chatsquash.reading import envelopes, replies
 from chatsquash.reading.envelopes import Envelope
@@ -41,11 +52,22 @@ class Shape(NamedTuple):
     envelope: Envelope = envelopes.PLAIN
     forced: bool = False
     """Whether the user named the format."""
+    is_mixed: bool = False
+    """Whether requests of plain chat have content of other formats, which is rewritten message by message."""
 
     @classmethod
     def of(cls, name: str, envelope: Envelope = envelopes.PLAIN, *, forced: bool = False) -> Shape:
         """The shape of lines with the same format on both sides."""
         return cls(name, name, envelope, forced)
+
+
+class _Evidence(NamedTuple):
+    """What one line shows."""
+
+    shape: Shape
+    """How it is read; each side of the exchange is of the format that it shows itself."""
+    exchange: Recognised
+    """The strongest evidence on either side."""
 
 
 class _RawChoice(Struct, gc=False):
@@ -64,6 +86,8 @@ _answer = _answer_decoder(replies.Choice, dict.fromkeys(("id", "model", "usage")
 """Parses of a response what is read of it."""
 _raw_answer = _answer_decoder(_RawChoice, {})
 _line = msgspec.json.Decoder(dict[str, Raw])
+_FOREIGN = re.compile(b'"(?:%b|input_schema)"' % b"|".join(sorted(each.encode() for each in foreign.TYPES)))
+"""Names that requests of plain chat do not have; in a text, their quotation marks would be escaped."""
 
 
 def is_chat(line: bytes | bytearray) -> bool:
@@ -77,6 +101,8 @@ def is_chat(line: bytes | bytearray) -> bool:
     except REFUSED:
         return False
     if is_claimed(members) or not choices or bytes(members.request.get(TURNS, NOTHING))[:1] != b"[":
+        return False
+    if not members.request.keys().isdisjoint(foreign.SYSTEM) or _FOREIGN.search(line):
         return False
     if is_read and not bytes(members.status) and type(choices[0].message.get("role")) is str:
         return True
@@ -100,8 +126,9 @@ def shape_of(line: bytes) -> Shape | None:
     evidence = _evidence(line)
     if evidence is None:
         return None
-    envelope, exchange = evidence
-    return Shape.of(exchange.name, envelope) if exchange.name and exchange.rank <= _BEYOND_DOUBT else None
+    shape, exchange = evidence
+    is_certain = exchange.rank <= _BEYOND_DOUBT or shape.is_mixed or shape.request != shape.response
+    return shape if exchange.name and is_certain else None
 
 
 def look(file: BinaryIO, forced: str | None = None, memory: int = footprint.MOST) -> tuple[Shape, LogHead]:
@@ -112,32 +139,54 @@ def look(file: BinaryIO, forced: str | None = None, memory: int = footprint.MOST
     """
     data = beginning(file, _GLANCE)
     quick = [_evidence(line) for line in _lines(data, memory)[:AGREEING]]
-    envelope, first = quick[0] if quick and quick[0] else (envelopes.PLAIN, None)
+    first = quick[0] if quick else None
+    envelope = first.shape.envelope if first else envelopes.PLAIN
     if forced:
-        return Shape.of(forced, envelope, forced=True), LogHead(forced, envelope.NAME, f"{forced}, as --from says")
-    if first and first.name and first.rank <= _ANSWERED and not any(_tells_other(each, first) for each in quick):
-        return Shape.of(first.name, envelope), LogHead(first.name, envelope.NAME, f"{first.name} ({first.why})")
+        is_mixed = forced == PLAIN and any(each is not None and each.shape.is_mixed for each in quick)
+        shape = Shape.of(forced, envelope, forced=True)._replace(is_mixed=is_mixed)
+        return shape, LogHead(forced, envelope.NAME, f"{forced}, as --from says")
+    is_clear = first is not None and first.exchange.name is not None and first.exchange.rank <= _ANSWERED
+    if first and is_clear and not any(_tells_other(each, first) for each in quick):
+        return first.shape, _head(first.shape, f"{first.exchange.name} ({first.exchange.why})")
     return _of_most(_first_lines(file, data, memory))
+
+
+def _head(shape: Shape, why: str) -> LogHead:
+    """What reports show of a shape, by the format of requests."""
+    if shape.request != shape.response:
+        why = f"requests of {shape.request}, responses of {shape.response}; {why}"
+    return LogHead(shape.request, shape.envelope.NAME, why)
 
 
 def _of_most(lines: list[bytes]) -> tuple[Shape, LogHead]:
     """What most of many lines tell, or what was seen instead."""
-    exchanges = [each for each in map(_evidence, lines) if each]
-    envelope = exchanges[0][0] if exchanges else envelopes.PLAIN
-    whole = recognise_file([exchange for _, exchange in exchanges])
+    seen = [each for each in map(_evidence, lines) if each]
+    exchanges = [each.exchange for each in seen]
+    envelope = seen[0].shape.envelope if seen else envelopes.PLAIN
+    whole = recognise_file(exchanges)
     if whole.name:
-        envelope = next(each for each, exchange in exchanges if exchange.name == whole.name)
-        return Shape.of(whole.name, envelope), LogHead(whole.name, envelope.NAME, whole.why)
+        shape = _usual([each.shape for each in seen if each.exchange.name == whole.name])
+        return shape, _head(shape, whole.why)
     instead = next((words for line in lines if (words := look_alike(_value(line)))), None)
-    why = instead or (whole.why if exchanges else "")
+    why = instead or (whole.why if seen else "")
     # Requests and responses all of which are of nothing known, such as counts of tokens, are no chat either.
-    unknown = 0 < len(exchanges) == len(lines)
+    unknown = 0 < len(seen) == len(lines)
     return Shape(envelope=envelope), LogHead(None, envelope.NAME, why, conflict=whole.mixed or unknown)
 
 
-def _tells_other(line: tuple[Envelope, Recognised] | None, first: Recognised) -> bool:
+def _usual(shapes: list[Shape]) -> Shape:
+    """The shape of most lines; if one request of plain chat has content of other formats, all are searched for it."""
+    votes = Counter(shape._replace(is_mixed=False) for shape in shapes)
+    usual = max(votes, key=lambda shape: votes[shape])
+    return usual._replace(is_mixed=any(shape.is_mixed for shape in shapes if shape.request == usual.request))
+
+
+def _tells_other(line: _Evidence | None, first: _Evidence) -> bool:
     """Whether a line has evidence that it is not of the first one's format."""
-    return line is not None and line[1].name != first.name and line[1].rank < PLAIN_RANK
+    if line is None:
+        return False
+    is_other = line.exchange.name != first.exchange.name or line.shape != first.shape
+    return is_other and line.exchange.rank < PLAIN_RANK
 
 
 def first_lines(file: BinaryIO, most: int, memory: int = footprint.MOST) -> list[bytes]:
@@ -181,39 +230,45 @@ def _lines(data: bytes, memory: int) -> list[bytes]:
     return lines
 
 
-def _by_response(line: bytes) -> Recognised | None:
-    """What a line in the envelope that is read has in its response, where that decides, whatever was requested."""
+def _evidence(line: bytes) -> _Evidence | None:
+    """How a line is wrapped, and the format of each side; ``None`` for a line that is no exchange, or was cut."""
+    if not line.rstrip().endswith(b"}"):
+        return None
+    envelope = envelopes.recognise(line)
+    unwrapped = envelopes.unwrap(line, envelope) if envelope else b""
+    exchange = _value(unwrapped)
+    if envelope and not isinstance(exchange, dict):
+        exchange = _sides(unwrapped)
+    if envelope is None or not isinstance(exchange, dict):
+        return None
+    request = exchange.get("request")
+    request = request if isinstance(request, dict) else None
+    response = replies.unwrapped(exchange.get("response"))
+    streamed = replies.events(response)
+    body, events = (response, None) if streamed is None else (None, streamed[0])
+    strongest = recognise(request, body, events)
+    return _Evidence(_shape(request or {}, *recognise_sides(request, body, events), envelope), strongest)
+
+
+def _sides(line: bytes) -> Json:
+    """A request and a response of which only one can be parsed, since the other has what JSON has not."""
     try:
         raw = _line.decode(line)
         str(line, "utf-8")
     except REFUSED:
         return None
-    members = {name: bytes(value) for name, value in raw.items() if bytes(value) != b"null"}
-    if envelopes.of_members(members) is not envelopes.PLAIN or members.get("request", b"")[:1] != b"{":
-        return None
-    recognised = _recognised(None, _value(members.get("response", b"null")))
-    return recognised if recognised.rank <= _ANSWERED else None
+    return {name: _value(bytes(value)) for name, value in raw.items() if name in ("request", "response")}
 
 
-def _evidence(line: bytes) -> tuple[Envelope, Recognised] | None:
-    """How a line is wrapped, and what tells its format; ``None`` for a line that is no exchange, or was cut."""
-    if not line.rstrip().endswith(b"}"):
-        return None
-    if recognised := _by_response(line):
-        return envelopes.PLAIN, recognised
-    envelope = envelopes.recognise(line)
-    exchange = _value(envelopes.unwrap(line, envelope)) if envelope else None
-    if envelope is None or not isinstance(exchange, dict):
-        return None
-    request = exchange.get("request")
-    return envelope, _recognised(request if isinstance(request, dict) else None, exchange.get("response"))
-
-
-def _recognised(request: dict[str, Any] | None, response: Json) -> Recognised:
-    """What tells the format of a request and a response that may be wrapped or streamed."""
-    response = replies.unwrapped(response)
-    streamed = replies.events(response)
-    return recognise(request, response if streamed is None else None, streamed[0] if streamed else None)
+def _shape(request: dict[str, Any], asked: Recognised, answered: Recognised, envelope: Envelope) -> Shape:
+    """How a line is read: its request in the format of its response, unless the request shows another one."""
+    has_answer = answered.name is not None and answered.rank <= _ANSWERED
+    for seen in ([answered] if has_answer else []) + [asked]:
+        if seen.name and named(seen.name).TURNS in request and named(seen.name).accepts(request):
+            return Shape(seen.name, (answered.name if has_answer else None) or seen.name, envelope)
+    name = PLAIN if isinstance(request.get(TURNS), list) else asked.name or answered.name or PLAIN
+    is_mixed = name == PLAIN and foreign.has_foreign(request)
+    return Shape(name, (answered.name if has_answer else None) or name, envelope, is_mixed=is_mixed)
 
 
 def _value(raw: bytes) -> Json:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ from chatsquash.core.edits import difference
 from chatsquash.core.model import AddedRun, Edits, Json, KeptRun, Message, RepeatedViolation, Tool
 from chatsquash.formats import bodies, view
 from chatsquash.formats.base import Format, TurnError
+from chatsquash.reading.answers import Answer, Answers
 from chatsquash.reading.deltas import Request
 from chatsquash.reading.exchange import Exchange, LineError
 from chatsquash.reading.members import NOTHING
@@ -27,17 +29,10 @@ class LoadedRequest(NamedTuple):
     """The request's turns, with those that it only refers to."""
     system: tuple[bytes, Json]
     """The system member, raw and parsed."""
-    referred: bool = False
-    """Whether it refers to turns that do not stand in its line."""
     brought: list[Tool] = []  # noqa: RUF012 - never changed
     """The tools that its new turns bring."""
-
-
-class Answer(NamedTuple):
-    """What a later request may refer to by a response's id."""
-
-    asked: list[Any]
-    said: list[Any]
+    base: Answer | None = None
+    """The response that it continues by reference."""
 
 
 @dataclass(slots=True)
@@ -45,9 +40,13 @@ class Loader:
     """Loads neighbouring requests of one format."""
 
     form: Format
-    answers: dict[str, Answer]
-    """The turns up to each response of the log that a later request may refer to, by its id."""
+    answers: Answers
+    """The responses of the log that later requests may refer to."""
+    is_mixed: bool = False
+    """Whether turns are messages of plain chat, of which those with content of other formats are rewritten."""
     before: LoadedRequest | None = None
+    last: Answer | None = None
+    """The response to it, if later requests can refer to that."""
 
     def load(self, exchange: Exchange, request: Request) -> LoadedRequest:
         """A request as it adds to the one before; raises ``LineError`` for what is no turn of the format."""
@@ -57,38 +56,35 @@ class Loader:
         system = (
             before.system if raw in (SYSTEM, before.system[0]) else (raw, jsonio.loads(raw) if raw != NOTHING else None)
         )
-        whole, edits = request.messages, request.edits
-        refers = exchange.first(form.REFERS)
-        base = self.answers.get(_key(refers)) if refers else None
+        whole, edits, begun = request.messages, request.edits, before
+        base = self.answers.referred(exchange, form, whole) if exchange.first(form.REFERS) else None
         if base:
-            whole = [*base.asked, *base.said, *whole]
-        if base or before.referred:  # the reader's edits are those of what stood in the lines
+            begun, whole = base.loaded or before, [*base.turns, *whole]
+        if base and base.loaded:
+            edits = (KeptRun(0, len(begun.whole)), AddedRun(tuple(whole[len(begun.whole) :])))
+        elif base or before.base:  # the reader's edits are those of what stood in the lines
             edits = difference(before.whole, whole)
         brought = bodies.tools_of_turns(
             form, (turn for run in edits if isinstance(run, AddedRun) for turn in run.messages)
         )
-        return LoadedRequest(follow(form, before.turns, whole, edits, system[1]), whole, system, bool(base), brought)
+        turns = follow(form, begun.turns, whole, edits, system[1], rewritten if self.is_mixed else blocks_of)
+        if begun is not before:
+            turns = replace(turns, edits=difference(before.turns.messages, turns.messages))
+        return LoadedRequest(turns, whole, system, brought, base)
 
-    def remember(self, loaded: LoadedRequest, exchange: Exchange) -> tuple[RepeatedViolation, ...]:
+    def remember(self, loaded: LoadedRequest, exchange: Exchange, asked: list[Any]) -> tuple[RepeatedViolation, ...]:
         """A request that is an entry: the next one goes on from it; gives what was found."""
         self.before = loaded
-        refers = exchange.first(self.form.REFERS)
-        is_missing = refers not in (NOTHING, b"null") and _key(refers) not in self.answers
-        answer = exchange.reply.body
-        if isinstance(answer, dict) and isinstance(answer.get("id"), str):
-            said = answer.get("output")
-            self.answers[answer["id"]] = Answer(loaded.whole, said if isinstance(said, list) else [])
+        is_missing = self.answers.lacks(exchange, self.form)
+        self.last = self.answers.add(exchange, self.form, asked, loaded)
         return (RepeatedViolation("missing-history"),) if is_missing else ()
 
     def adopt(self, messages: list[Message]) -> None:
         """Go on with these messages in the place of the equal ones that were loaded last."""
         if self.before:
             self.before = self.before._replace(turns=replace(self.before.turns, messages=messages))
-
-
-def _key(reference: bytes) -> str:
-    value = jsonio.loads(reference) if reference[:1] == b'"' else ""
-    return str(value)
+            if self.last and self.last.loaded:
+                self.last.loaded = self.before
 
 
 class Turns(Struct, frozen=True):
@@ -105,25 +101,52 @@ class Turns(Struct, frozen=True):
     edits: Edits = ()
     """How they come out of the previous request's."""
 
+    @property
+    def are_verbatim(self) -> bool:
+        """Whether the messages are those that were logged, in a log of plain chat."""
+        return self.stops[0] == 0 and self.states[-1] is False
+
+
+TurnReader = Callable[[Format, Json, Any], tuple[list[Message], Any]]
+"""Loads a turn, given the state before it, as messages and the state behind it; raises ``TurnError``."""
+
+
+def blocks_of(form: Format, turn: Json, state: Any) -> tuple[list[Message], Any]:
+    """A turn as its format reads it."""
+    loaded = form.load(turn, state)
+    return view.messages(loaded.turns), loaded.state
+
+
+def rewritten(form: Format, turn: Json, state: Any) -> tuple[list[Message], Any]:  # noqa: ARG001 - the interface's
+    """A message of plain chat as it was logged, or rewritten; the state is whether any message so far was."""
+    from chatsquash.formats.providers.openai_chat import rewriting  # which plain chat does not need
+
+    messages = rewriting.messages(turn)
+    is_same = len(messages) == 1 and messages[0] is turn
+    return messages, state is True or not is_same
+
 
 def nothing(form: Format) -> Turns:
     """What stands before the first request."""
     return Turns([form.START], [0])
 
 
-def follow(form: Format, before: Turns, turns: list[Any], edits: Edits, system: Json) -> Turns:
+def follow(  # noqa: PLR0913, PLR0917 - what a request is made of
+    form: Format, before: Turns, turns: list[Any], edits: Edits, system: Json, read: TurnReader = blocks_of
+) -> Turns:
     """Load what a request adds to the one before; raises ``LineError`` for what is no turn of the format.
 
     ``edits`` are those of the turns.
     """
     same = system is before.system
     head = before.messages[: before.stops[0]] if same else _system(form, system)
-    loading = _Loading(form, before, [form.START], [len(head)], list(head), [])
+    start = False if read is rewritten else form.START
+    loading = _Loading(form, before, read, [start], [len(head)], list(head), [])
     loading.add(KeptRun(0, len(head)) if same else head)
     at = 0
     for run in edits:
         at = loading.run(run, turns, at)
-    still_open = view.messages(form.close(loading.states[-1]))
+    still_open = [] if read is rewritten else view.messages(form.close(loading.states[-1]))
     loading.messages += still_open
     loading.add(still_open)
     return Turns(loading.states, loading.stops, system, loading.messages, tuple(loading.edits))
@@ -132,6 +155,7 @@ def follow(form: Format, before: Turns, turns: list[Any], edits: Edits, system: 
 class _Loading(Struct):
     form: Format
     before: Turns
+    read: TurnReader
     states: list[Any]
     stops: list[int]
     messages: list[Message]
@@ -159,11 +183,11 @@ class _Loading(Struct):
         first = len(self.messages)
         for number in range(at, stop):
             try:
-                loaded = self.form.load(turns[number], self.states[-1])
+                messages, state = self.read(self.form, turns[number], self.states[-1])
             except TurnError as problem:
                 raise LineError("bad-entry", f"request.{self.form.TURNS}[{number}] {problem}") from None
-            self.messages += view.messages(loaded.turns)
-            self.states.append(loaded.state)
+            self.messages += messages
+            self.states.append(state)
             self.stops.append(len(self.messages))
         self.add(self.messages[first:])
         return stop

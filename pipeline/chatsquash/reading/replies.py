@@ -15,6 +15,7 @@ from chatsquash.core import jsonio
 from chatsquash.core.model import Json, Response, WrongType
 from chatsquash.formats import PLAIN, named
 from chatsquash.formats.base import Format
+from chatsquash.formats.providers.openai_chat.foreign import is_foreign
 from chatsquash.reading import usage
 
 _LINE = re.compile(r"\r\n|\n|\r")  # str.splitlines knows more ends of lines, which may stand in the text
@@ -78,7 +79,7 @@ def _quick(raw: bytes, requested: bytes) -> Response | None:
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
     choices = response.choices
-    if not choices or type(choices[0].message.get("role")) is not str:
+    if not choices or type(choices[0].message.get("role")) is not str or is_foreign(choices[0].message):
         return None
     first = choices[0]
     model = response.model if type(response.model) is str else None

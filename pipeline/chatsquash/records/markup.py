@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from chatsquash.checks.tags import outlined
 from chatsquash.core import chat
 from chatsquash.core.model import Json
-from chatsquash.core.reasoning import CLOSE, OPEN
+from chatsquash.core.reasoning import CLOSE, OPEN, leading_block
 from chatsquash.records.line import StoredRecord
 from chatsquash.records.turns import Turn
 
@@ -83,9 +83,10 @@ def inline_thought(text: str, thought: str) -> str:
     thought = bare(thought)
     logged, rest = _leading(text, thought)
     inside = "\n\n".join(logged)
-    if len(logged) == 1 and thought in inside:
+    is_closed_only = bool(inside) and not text.lstrip().startswith(OPEN)
+    if len(logged) == 1 and thought in inside and not is_closed_only:
         return text
-    if not thought or _has(rest, thought):
+    if (not thought or _has(rest, thought)) and not is_closed_only:
         return text if logged else rest
     if thought not in inside:
         inside = "\n\n".join([thought, *(each for each in logged if each not in thought)])
@@ -129,4 +130,5 @@ def _leading(text: str, thought: str) -> tuple[list[str], str]:
     said, close, rest = text.partition(CLOSE)
     if close and said.strip() and said.strip() == thought:  # of models whose prompt opens the block
         return [], rest.lstrip()
-    return [], text
+    inside_prompt, rest = leading_block(text)
+    return ([inside_prompt] if inside_prompt else []), rest

@@ -16,6 +16,7 @@ from chatsquash.core import chat, jsonio, marks
 from chatsquash.core.memo import Last
 from chatsquash.core.model import Conversation, Json, Tool, Violation
 from chatsquash.core.text import json_type, quoted
+from chatsquash.formats.calls import custom_function
 from chatsquash.records import media, turns
 from chatsquash.records.arguments import Arguments, floats
 from chatsquash.records.line import RecordLine, digest
@@ -34,6 +35,9 @@ _AROUND = 20  # characters of a text that a finding shows
 
 def _wrap(tools: list[Tool]) -> tuple[list[dict[str, Any]], Notes]:
     notes = Notes()
+    if custom := sum(chat.custom(tool) is not None for tool in tools):
+        notes.changed["custom tools become functions with the argument input"] += custom
+    tools = [custom_function(definition) if (definition := chat.custom(tool)) else tool for tool in tools]
     named = [tool for tool in tools if chat.tool_name(tool)]
     if len(named) < len(tools):
         notes.dropped["tool definitions without a name"] += len(tools) - len(named)

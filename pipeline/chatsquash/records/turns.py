@@ -19,6 +19,7 @@ from chatsquash.core.model import Json, Message
 from chatsquash.core.shape_options import Media
 from chatsquash.core.text import quoted
 from chatsquash.formats import parts
+from chatsquash.formats.calls import custom_input
 from chatsquash.formats.providers.openai_chat.members import identifier, is_empty
 from chatsquash.records import media
 from chatsquash.records.arguments import Arguments, UnparsableError, objects, objects_or_texts
@@ -212,6 +213,10 @@ class _TurnReader:
         turn["tool_calls"] = [self._call(call, at) for call in calls]
 
     def _call(self, call: Json, at: int) -> dict[str, Any]:
+        if isinstance(call, dict) and (custom := chat.custom(call)) and not call.get("function"):
+            rest = {key: value for key, value in custom.items() if key != "input"}
+            function = {**rest, "arguments": custom_input(custom.get("input", ""))}
+            call = {**call, "type": "function", "custom": None, "function": function}
         name = chat.call_name(call) if isinstance(call, dict) else None
         if name is None or call.get("type") not in ("function", "", None):
             raise CannotHoldError(shapes.shape_not_held("a call is no call of a function with a name", at))

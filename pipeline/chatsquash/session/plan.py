@@ -31,6 +31,7 @@ from chatsquash.session.stages import compose as record
 from chatsquash.session.stages.checking import examined, validate, without_tools
 from chatsquash.session.stages.compose import compose
 from chatsquash.session.stages.public import leave_out, public, with_media
+from chatsquash.session.stages.repeated_results import write_once
 from chatsquash.session.stages.tools import known
 
 if TYPE_CHECKING:
@@ -180,6 +181,7 @@ def plan(options: Options, anonymizer: Anonymizer | None) -> Plan:
         ),
         compose=compose,
         logged=(
+            partial(write_once, loaded_only=not is_shaped and options.conversations == "last"),
             partial(leave_out, joins=joins, judged=is_shaped and options.media != "drop"),
             *_supplied(options),
         ),
@@ -246,7 +248,7 @@ def _as_asked(options: Options, anonymizer: Anonymizer | None) -> Iterator[Conve
         from chatsquash.session.stages.tools import enums_as_texts
 
         yield enums_as_texts
-    if options.reasoning != "keep":
+    if options.reasoning != "keep" or options.preset != presets.DEFAULT:
         from chatsquash.session.stages.reasoning import reason
 
         yield partial(reason, mode=options.reasoning)

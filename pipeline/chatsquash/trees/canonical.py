@@ -11,6 +11,7 @@ import math
 import re
 from array import array
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import accumulate, takewhile
 from typing import Any, NamedTuple
 
@@ -19,7 +20,7 @@ from xxhash import xxh3_64, xxh3_64_intdigest
 
 from chatsquash.core import chat, jsonio
 from chatsquash.core.model import Json, Message
-from chatsquash.core.reasoning import is_part
+from chatsquash.core.reasoning import is_part, without_block
 from chatsquash.core.text import without_marked
 
 _REMINDERS = ("system-reminder", "environment_context", "environment_details", "info-msg")
@@ -54,8 +55,8 @@ class Canon(Struct):
     def _said(self, role: str, content: Json) -> int:
         if type(content) is str:
             text = content.strip()
-            if role == "user" and "<" in text:
-                text = without_reminders(text)
+            if "<" in text:
+                text = _essential(role, text)
             return self._text(role, text) if text or role != "user" else NOTHING
         if not isinstance(content, list):
             return hash((role, "" if content is None else jsonio.dumps(content)))
@@ -72,10 +73,9 @@ class Canon(Struct):
     def _of_parts(self, role: str, parts: list[Json]) -> int:
         others = _others(parts)
         texts = [text for part in parts if (text := (chat.part_text(part) or "").strip())]
-        if role == "user":
-            texts = [text for each in texts if (text := without_reminders(each))]
-            if not texts and not others:
-                return NOTHING
+        texts = [text for each in texts if (text := _essential(role, each))]
+        if role == "user" and not texts and not others:
+            return NOTHING
         number = self._join_parts(role, texts) if len(texts) > 1 else self._text(role, "".join(texts))
         return hash((number, others)) if others else number
 
@@ -106,6 +106,13 @@ def result_number(place: int) -> int:
     return hash(("tool", place))
 
 
+def _essential(role: str, text: str) -> str:
+    """The part of a text that counts: a user's without reminders, an assistant's without reasoning before it."""
+    if role == "user":
+        return without_reminders(text)
+    return without_block(text).strip() if role == "assistant" else text
+
+
 def without_reminders(text: str) -> str:
     """A user's text without the blocks by which clients remind the model of something."""
     for tag in _REMINDERS:
@@ -125,14 +132,32 @@ def _others(parts: list[Json]) -> int:
 
 
 def spelled(arguments: Json) -> bytes:
-    """What arguments are the same by, however they are spelled."""
+    """What arguments are the same by, whatever their order, white space, escapes and spelling of numbers."""
     value: Any = arguments
     if isinstance(value, str):
         try:
-            value = jsonio.loads(value)
+            value = jsonio.loads(value) if value.strip() else {}
         except (ValueError, RecursionError):
             return str(value).strip().encode("utf-8", "surrogatepass")
-    return jsonio.dumps(value, sort_keys=True) if value not in (None, "", {}) else b"{}"
+    if value in (None, "", {}):
+        return b"{}"
+    with suppress(RecursionError):  # no proxy parses what is nested so deeply
+        value = _with_doubles(value)
+    return jsonio.dumps(value, sort_keys=True)
+
+
+def _with_doubles(value: Any) -> Any:
+    """A value whose numbers are doubles, as parsers of JavaScript and Go make them."""
+    if isinstance(value, dict):
+        return {key: _with_doubles(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_with_doubles(each) for each in value]
+    if type(value) is int:
+        try:
+            return float(value)
+        except OverflowError:
+            return value
+    return float(value) if isinstance(value, float) else value
 
 
 RUN = 5

@@ -1,7 +1,7 @@
 """Which requests of many files are one session: those that go on from one another, or name one id.
 
-What is known of a request that is long past is numbers in packed arrays.  Only of the last few thousand without an id
-there are trees, by which rewritten histories, summaries and calls are told as within a session.
+What is known of an old request is numbers in packed arrays.  The last few thousand replies are kept as trees, in which
+summaries and calls are found as within a session; without an id also rewritten histories.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from chatsquash.core.model import AddedRun, Edits, Entry, Message
 from chatsquash.reading import usage
 from chatsquash.trees.canonical import is_long, is_similar_prompt
 from chatsquash.trees.links import Link
-from chatsquash.trees.replies import Reply, Requests
+from chatsquash.trees.replies import Reply, Requests, logged_reply
 from chatsquash.trees.rewrites import words
 from chatsquash.trees.trees import Trees
 
@@ -29,12 +29,19 @@ _CHARACTERS = 64 << 20
 """What trees hold at most before they are given up for new ones."""
 
 
-class _Unnamed(Struct):
-    """The last requests that name no session."""
+class _Recent(Struct):
+    """The last requests, as trees, and the sessions of these."""
 
     trees: Trees = field(default_factory=lambda: Trees(joins_beginnings=False))
+    """Trees of requests without a session id, and replies with one, which only links connect to them."""
     sessions: list[int] = field(default_factory=list)
-    """Of each tree its session."""
+    """The session of each tree."""
+    _named: dict[int, Reply] = field(default_factory=dict)
+    """For each tree of a session with an id: the first reply of that session."""
+    _by_chain: dict[int, Reply] = field(default_factory=dict)
+    """Replies of sessions with an id, by the hash of the session and of their chain."""
+    _last: dict[int, Reply] = field(default_factory=dict)
+    """The last reply of each session with an id."""
     _unanswered: dict[int, int] = field(default_factory=dict)
     """The sessions of requests without a reply, until one like them is answered, by what they are the same by."""
     _asked: dict[int, Reply] = field(default_factory=dict)
@@ -48,7 +55,7 @@ class _Unnamed(Struct):
         return len(self.trees.replies) > _REPLIES or self._characters > _CHARACTERS
 
     def add(self, entry: Entry, edits: Edits, sets: Sets) -> tuple[int, Reply | None, bool]:
-        """The session of a request, its reply, and whether the session is new."""
+        """The session of a request without an id, its reply, and whether the session is new."""
         trees, count = self.trees, len(self.trees.links)
         reply = trees.add(entry, usage.limit(entry.limit), usage.response_id(entry.reply), edits)
         if entry.reply.message is None:
@@ -60,17 +67,43 @@ class _Unnamed(Struct):
             session = self._unanswered.pop(reply.asked, None)  # of a request like it without a reply
             self.sessions.append(sets.add() if session is None else session)
             self._link(reply, trees.links[-1], sets)
-        for number, message in reply.users():
+        for number, _ in reply.users():
             self._asked[number] = reply
-            self._characters += len(chat.text(message) or "")
-        self._characters += len(chat.text(reply.message) or "")
+        self._count(reply)
         return self.sessions[reply.tree], reply, is_new
+
+    def add_named(self, entry: Entry, requests: Requests, session: int, sets: Sets, *, goes_on: bool) -> None:
+        """Add the reply to a request of a session with an id, and join a new session with what it comes from.
+
+        ``goes_on``: whether the request contains a logged reply of any session.
+        """
+        trees, last = self.trees, self._last.get(session)
+        known = (self._by_chain.get(hash((session, requests.chains[place]))) for place in reversed(requests.assistants))
+        parent = next((reply for reply in known if reply), last if requests.assistants else None)
+        reply = logged_reply(entry, requests, parent, len(requests.messages) if parent else 0)
+        reply.number = len(trees.replies)
+        if parent:
+            parent.children += 1
+        else:
+            reply.tree = len(trees.links)
+            trees.links.append(Link() if goes_on or last else trees.find_origin(reply, []))
+            self.sessions.append(session)
+            self._named[reply.tree] = self._named[last.tree] if last else reply
+            self._link(reply, trees.links[-1], sets)
+        trees.replies.append(reply)
+        self._by_chain[hash((session, reply.chain))] = self._last[session] = reply
+        self._count(reply)
 
     def close(self, sets: Sets) -> None:
         """Join requests of clients that repeat what a user said with what goes on from that."""
         for first, other in self._alike:
             if not first.children and (other.parent or other.children):
                 sets.join(self.sessions[other.tree], self.sessions[first.tree])
+
+    def _count(self, reply: Reply) -> None:
+        """Count the characters of a reply and of what the user says before it."""
+        messages = [reply.message, *(message for _, message in reply.users())]
+        self._characters += sum(len(chat.text(message) or "") for message in messages)
 
     def _without_reply(self, sets: Sets) -> int:
         """A request without a reply is of the session of what it goes on from, or of the next one like it."""
@@ -88,15 +121,26 @@ class _Unnamed(Struct):
         user = next(first.users(), None)
         said = (chat.text(user[1]) or "") if user else ""
         origins = [each for each in link.copied if _tells(each.message)]
-        origins += [link.summary] if link.summary else []
-        origins += [link.caller.reply] if link.caller and is_long(said) else []
-        if not origins and link.quoted and is_long(chat.text(link.quoted.message) or ""):
-            origins.append(link.quoted)
+        if link.summary and (not self._are_apart(first, link.summary) or self._sums_up(link.summary)):
+            origins.append(link.summary)
+        if link.caller and is_long(said) and (link.is_exact or not self._are_apart(first, link.caller.reply)):
+            origins.append(link.caller.reply)
+        if not origins and link.quoted and not self._are_apart(first, link.quoted):
+            origins += [link.quoted] if is_long(chat.text(link.quoted.message) or "") else []
         for other in origins:
             sets.join(self.sessions[other.tree], self.sessions[first.tree])
         like = self._asked.get(user[0]) if user and not origins and is_long(said) else None
         if like and not is_similar_prompt(like.system, first.system) and len(first.tools) <= len(like.tools):
             self._alike.append((first, like))
+
+    def _are_apart(self, first: Reply, other: Reply) -> bool:
+        """Whether one of two trees has a session id, so that what both say may have been pasted."""
+        return first.tree in self._named or other.tree in self._named
+
+    def _sums_up(self, summary: Reply) -> bool:
+        """Whether a reply answers a request with a history, as messages or as a text, in its session."""
+        first = self._named.get(summary.tree)
+        return summary.parent is not None or (first is not None and first is not summary)
 
 
 class Chains(Struct):
@@ -115,7 +159,7 @@ class Chains(Struct):
     """Of each reply its session."""
     _named: Requests = field(default_factory=Requests)
     """The last request that names a session."""
-    _unnamed: _Unnamed = field(default_factory=_Unnamed)
+    _recent: _Recent = field(default_factory=_Recent)
     _before: bool | None = None
     """Whether the last request named a session; ``None`` at the beginning of a file."""
 
@@ -132,8 +176,8 @@ class Chains(Struct):
 
     def close(self) -> None:
         """Join what the end of all requests tells."""
-        self._unnamed.close(self.sets)
-        self._unnamed, self._named = _Unnamed(), Requests()
+        self._recent.close(self.sets)
+        self._recent, self._named = _Recent(), Requests()
 
     def _add_named(self, entry: Entry, edits: Edits) -> int:
         key = hash(("id", entry.session_id)) or 1
@@ -143,28 +187,34 @@ class Chains(Struct):
             self._ids.put(key, session)
         requests = self._named
         requests.follow(entry.messages, edits)
-        self._go_on(requests, session, is_new=known is None)
+        goes_on = self._go_on(requests, session, is_new=known is None)
         if (message := entry.reply.message) is not None:
             said, chain, _ = requests.behind(message)
+            self._make_room()
+            self._recent.add_named(entry, requests, session, self.sets, goes_on=goes_on)
             self._learn(chain, said, message, session)
         return session
 
     def _add_unnamed(self, entry: Entry, edits: Edits) -> int:
-        unnamed = self._unnamed
-        if unnamed.is_full():
-            unnamed.close(self.sets)
-            unnamed = self._unnamed = _Unnamed()
-        if not unnamed.trees.requests.messages:
+        recent = self._make_room()
+        if not recent.trees.requests.messages:
             edits = (AddedRun(tuple(entry.messages)),)
-        session, reply, is_new = unnamed.add(entry, edits, self.sets)
+        session, reply, is_new = recent.add(entry, edits, self.sets)
         if is_new:
-            self._go_on(unnamed.trees.requests, session, is_new=True)
+            self._go_on(recent.trees.requests, session, is_new=True)
         if reply:
             self._learn(reply.chain, reply.said, reply.message, session)
         return session
 
-    def _go_on(self, requests: Requests, session: int, *, is_new: bool) -> None:
-        """Join a session with that of the last logged reply which a request of it holds."""
+    def _make_room(self) -> _Recent:
+        """The last requests; new ones where there are too many."""
+        if self._recent.is_full():
+            self._recent.close(self.sets)
+            self._recent = _Recent()
+        return self._recent
+
+    def _go_on(self, requests: Requests, session: int, *, is_new: bool) -> bool:
+        """Join a session with that of the last logged reply that a request contains; return whether there is one."""
         places = requests.assistants
         for place in reversed(places):
             candidates = self._candidates(requests.chains[place])
@@ -173,12 +223,13 @@ class Chains(Struct):
             root = self.sets.find(session)
             if root not in candidates and (place != places[0] or _tells(requests.messages[place])):
                 self.sets.join(candidates[-1], session)
-            return
+            return True
         if is_new:
             self._join_copies(requests, session)
             for place in places[-_DEEP:]:
                 if place != places[0] or _tells(requests.messages[place]):
                     self._awaited.put(requests.chains[place] or 1, session)
+        return False
 
     def _candidates(self, chain: int) -> list[int]:
         """The sessions that have a reply behind the same messages, the last one last."""

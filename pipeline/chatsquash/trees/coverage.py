@@ -29,7 +29,7 @@ def fate(reply: Message, standing: Message | None) -> Fate:
 def reasoned(message: Message) -> bool | None:
     """Whether a message has reasoning as text; ``None``: it has none at all."""
     thought = message.get(reasoning.MEMBER)
-    if type(thought) is str and thought and not thought.isspace():
+    if (type(thought) is str and thought and not thought.isspace()) or reasoning.in_text(message):
         return True
     made = chat.turn(message)
     has_blocks = made is not None and any(map(_is_thought, made.blocks))
@@ -84,4 +84,5 @@ def _may_reason(replies: list[Message]) -> bool:
     """Whether any reply may have reasoning."""
     if not set().union(*replies).isdisjoint(_REASONS):
         return True
-    return any(isinstance(reply.get("content"), list) for reply in replies)
+    contents = [reply.get("content") for reply in replies]
+    return any(type(each) is list or (type(each) is str and reasoning.CLOSE in each) for each in contents)

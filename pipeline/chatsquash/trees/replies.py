@@ -8,8 +8,8 @@ from typing import Literal
 from msgspec import Struct, field
 
 from chatsquash.core import chat
-from chatsquash.core.model import AddedRun, Edits, KeptRun, Message, Tool
-from chatsquash.trees.canonical import NOTHING, Canon, result_number
+from chatsquash.core.model import AddedRun, Edits, Entry, KeptRun, Message, Tool
+from chatsquash.trees.canonical import NOTHING, Canon, is_similar_prompt, result_number
 from chatsquash.trees.paths import LoggedReply, Path
 
 How = Literal["appended", "rewritten", "cut"]
@@ -66,6 +66,8 @@ class Reply(LoggedReply, eq=False, kw_only=True):
     """The last reply before it that says the same."""
     spoken_before: Reply | None = None
     """The last one before it behind the same words of assistants."""
+    asked_before: Reply | None = None
+    """The last one before it to the same request, perhaps under another system prompt."""
 
     def users(self) -> Iterator[tuple[int, Message]]:
         """What the user says before it, behind its parent, by what each is the same by."""
@@ -101,7 +103,7 @@ class Reply(LoggedReply, eq=False, kw_only=True):
 
 
 def follow_links(
-    last: Reply | None, by: Literal["parent", "before", "said_before", "spoken_before"]
+    last: Reply | None, by: Literal["parent", "before", "said_before", "spoken_before", "asked_before"]
 ) -> Iterator[Reply]:
     """A reply, and those to which one of its members leads, the last one first."""
     while last is not None:
@@ -138,6 +140,9 @@ class Again(Struct, frozen=True):
 Meet = Callable[[int, int, int], tuple[int, int]]
 """Takes the place of an assistant's message, the chain and the spoken chain that end there; gives them as those of the
 logged reply that this is, in whatever wording."""
+
+
+_UNPAIRED = result_number(0)
 
 
 def number_messages(messages: list[Message], canon: Canon) -> list[tuple[int, Message]]:
@@ -185,19 +190,25 @@ class Requests(Struct):
         chain = self.chains[-1] if self.chains else 0
         spoken = self.spoken[-1] if self.spoken else 0
         chains, spokens, numbers, canon = self.chains, self.spoken, self.numbers, self.canon
+        answered = self._answered()
         for place, message in enumerate(messages or self.messages[at : at + len(known or ())], at):
             role = message["role"]
-            if known:
+            if known and role != "tool":
                 number = known[place - at]
             elif role == "tool":
                 asked = self.messages[self.assistants[-1]] if self.assistants else None
                 number = result_number(answered_place(message, asked) if asked else 0)
             else:
                 number = canon.number(message)
-            if number != NOTHING:
+            if role == "tool" and number != _UNPAIRED:
+                number = NOTHING if number in answered else number  # it may be sent twice
+                answered.add(number)
+                chain ^= number  # in whatever order results are sent
+            elif number != NOTHING:
                 chain = hash((chain, number))
             numbers.append(number)
             if role == "assistant":
+                answered = set()
                 spoken = hash((spoken, number))
                 self.assistants.append(place)
                 if meet:
@@ -205,13 +216,17 @@ class Requests(Struct):
             chains.append(chain)
             spokens.append(spoken)
 
+    def _answered(self) -> set[int]:
+        """The numbers of the results that follow the last message of an assistant."""
+        return set(self.numbers[self.assistants[-1] + 1 :]) if self.assistants else set()
+
     def rebase(self, place: int, chain: int, spoken: int) -> None:
-        """Take what ends at a place for another chain, behind which no assistant says anything."""
-        self.chains[place], self.spoken[place] = chain, spoken
-        for at in range(place + 1, len(self.numbers)):
-            if self.numbers[at] != NOTHING:
-                chain = hash((chain, self.numbers[at]))
-            self.chains[at], self.spoken[at] = chain, spoken
+        """Continue another chain from a place on, after which no assistant says anything."""
+        numbers = self.numbers[place + 1 :]
+        del self.chains[place:], self.spoken[place:], self.numbers[place + 1 :]
+        self.chains.append(chain)
+        self.spoken.append(spoken)
+        self._extend(place + 1, numbers, (), None)
 
     @property
     def chain(self) -> int:
@@ -223,6 +238,40 @@ class Requests(Struct):
         number = self.canon.number(reply)
         spoken = self.spoken[-1] if self.spoken else 0
         return number, hash((self.chain, number)), hash((spoken, number))
+
+
+def logged_reply(entry: Entry, requests: Requests, parent: Reply | None, behind: int) -> Reply:
+    """Make the reply of an entry to the request that was followed last, without a number, a limit and a response id.
+
+    ``behind``: the place of the first message after ``parent``.
+    """
+    message = entry.reply.message
+    assert message is not None
+    system, (said, chain, spoken) = system_prompt(requests.messages), requests.behind(message)
+    places = [at for at in range(behind, len(requests.numbers)) if requests.numbers[at] != NOTHING]
+    return Reply(
+        number=0,
+        line=entry.line,
+        at=entry.at,
+        message=message,
+        asked=requests.chain,
+        said=said,
+        chain=chain,
+        spoken=spoken,
+        parent=parent,
+        how="appended",
+        tree=parent.tree if parent else 0,
+        added=[requests.numbers[at] for at in places],
+        behind=[requests.messages[at] for at in places],
+        system=system,
+        tools=entry.tools,
+        limit=None,
+        is_ended=entry.reply.finish_reason is not None and not entry.reply.cut,
+        is_cut=entry.reply.cut,
+        is_limited=entry.reply.finish_reason in chat.TRUNCATED,
+        response="",
+        is_other_prompt=parent is not None and not is_similar_prompt(parent.system, system),
+    )
 
 
 def answered_place(message: Message, reply: Message) -> int:

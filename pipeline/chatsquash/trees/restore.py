@@ -145,18 +145,18 @@ def _restored(
             result.results += 1
             return {**message, "content": original.get("content")}
         return message
-    if reply and wanted.reasoning and not reasoning.text(message):
+    if reply and wanted.reasoning and not reasoning.thought(message):
         members = {name: value for name in reasoning.MEMBERS if (value := original.get(name))}
         if members and reasoning.text(original):
             result.reasoning += 1
             return {**message, **members}  # type: ignore[typeddict-item]
-        return _with_text(message, reasoning.text(original), result)
+        return _with_text(message, reasoning.thought(original), result)
     return message
 
 
 def _with_text(message: Message, text: str, result: Restored) -> Message:
     """A message with reasoning, unless it has some, or there is none."""
-    if not text.strip() or message["role"] != "assistant" or reasoning.text(message):
+    if not text.strip() or message["role"] != "assistant" or reasoning.thought(message):
         return message
     result.reasoning += 1
     return {**message, reasoning.MEMBER: text}  # type: ignore[misc]

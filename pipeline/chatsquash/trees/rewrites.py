@@ -73,6 +73,18 @@ class Segment(Struct):
     """What is not the user's: results, and in requests also what assistants say that was not logged."""
     users: list[Message] = field(default_factory=list)
 
+    def is_same(self, other: Segment) -> bool:
+        """Whether both have the same messages, results in whatever order and perhaps repeated."""
+        return self.numbers == other.numbers or (self.has_same_others(other) and self._said() == other._said())
+
+    def has_same_others(self, other: Segment) -> bool:
+        """Whether both have the same messages that are not the user's."""
+        return self.others == other.others or {*self.others} == {*other.others}
+
+    def _said(self) -> list[int]:
+        others = {*self.others}
+        return [number for number in self.numbers if number not in others]
+
     def is_rewritten(self, other: Segment, *, loosely: bool) -> bool:
         """Whether what users say is the other's, rewritten or with messages that came or went."""
         if len(self.users) == len(other.users):

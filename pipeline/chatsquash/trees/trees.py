@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import islice
 
 from msgspec import Struct, field
 
 from chatsquash.core import chat, reasoning
-from chatsquash.core.model import Edits, Entry, KeptRun, Message
-from chatsquash.trees.canonical import NOTHING, is_long, is_similar_prompt
+from chatsquash.core.model import Edits, Entry, KeptRun
+from chatsquash.trees.canonical import is_long, is_similar_prompt
 from chatsquash.trees.links import Link, Links
-from chatsquash.trees.replies import Again, How, LogPath, Reply, Requests, answered_place, follow_links, system_prompt
+from chatsquash.trees.replies import (
+    Again,
+    How,
+    LogPath,
+    Reply,
+    Requests,
+    answered_place,
+    follow_links,
+    logged_reply,
+    system_prompt,
+)
 from chatsquash.trees.restore import has_emptied
 from chatsquash.trees.rewrites import (
     SpokenMessage,
@@ -106,34 +116,12 @@ class Trees(Struct):
 
     def _reply(self, entry: Entry, last: RecognisedReply | None, limit: int | None, response: str) -> Reply:
         """The reply to the present request, which goes on from the last one that it holds."""
-        requests, message = self.requests, entry.reply.message
-        assert message is not None
-        parent, system = last.reply if last else None, system_prompt(requests.messages)
-        said, chain, spoken = requests.behind(message)
-        added, behind = self._added_messages(last.place + 1 if last else 0)
-        return Reply(
-            number=len(self.replies),
-            line=entry.line,
-            at=entry.at,
-            message=message,
-            asked=requests.chain,
-            said=said,
-            chain=chain,
-            spoken=spoken,
-            parent=parent,
-            how=last.how if last else "appended",
-            tree=parent.tree if parent else len(self.links),
-            added=added,
-            behind=behind,
-            system=system,
-            tools=entry.tools,
-            limit=limit,
-            is_ended=entry.reply.finish_reason is not None and not entry.reply.cut,
-            is_cut=entry.reply.cut,
-            is_limited=entry.reply.finish_reason in chat.TRUNCATED,
-            response=response,
-            is_other_prompt=parent is not None and not is_similar_prompt(parent.system, system),
-        )
+        parent = last.reply if last else None
+        reply = logged_reply(entry, self.requests, parent, last.place + 1 if last else 0)
+        reply.number, reply.limit, reply.response = len(self.replies), limit, response
+        reply.tree = parent.tree if parent else len(self.links)
+        reply.how = last.how if last else "appended"
+        return reply
 
     def _held_before(self, reply: Reply) -> Reply | None:
         """The reply to a request that was logged before this reply and holds it."""
@@ -177,8 +165,7 @@ class Trees(Struct):
     def _link(self, reply: Reply, behind: int) -> None:
         """Note where a tree that begins comes from, or what a request says of the calls that began others."""
         if reply.tree == len(self.links):
-            first = not self.links  # which nothing can be held to
-            link = Link() if first else self._lookup.begin(reply, self.replies, self._copied_replies())
+            link = self.find_origin(reply, self._copied_replies())
             if link.same:
                 reply.tree = link.same.tree
                 reply.is_other_prompt = not is_similar_prompt(link.same.system, reply.system)
@@ -194,18 +181,13 @@ class Trees(Struct):
         else:
             reply.before, self._beginning = self._beginning, reply
         self.replies.append(reply)
+        reply.asked_before = self._by_asked.get(reply.asked)
         self._by_asked[reply.asked] = reply
         self._by_chain[reply.chain] = reply
         reply.said_before = self._by_said.get(reply.said)
         self._by_said[reply.said] = reply
         reply.spoken_before = self._by_spoken.get(reply.spoken)
         self._by_spoken[reply.spoken] = reply
-
-    def _added_messages(self, behind: int) -> tuple[list[int], list[Message]]:
-        """The numbers of the request's messages from a place on, and these messages."""
-        requests = self.requests
-        places = [at for at in range(behind, len(requests.numbers)) if requests.numbers[at] != NOTHING]
-        return [requests.numbers[at] for at in places], [requests.messages[at] for at in places]
 
     def _copied_replies(self) -> list[Reply]:
         """The replies of other trees that the request holds."""
@@ -220,6 +202,10 @@ class Trees(Struct):
             if place:
                 self._lookup.hear(parent, place, chat.text(message) or "")
 
+    def find_origin(self, first: Reply, copied: list[Reply]) -> Link:
+        """Where a tree comes from that begins with a reply, which is not added yet."""
+        return self._lookup.begin(first, self.replies, copied) if self.replies else Link()
+
     # For what is made of the trees
 
     def reply_to(self, asked: int) -> Reply | None:
@@ -229,19 +215,23 @@ class Trees(Struct):
     def copied_reasoning(self, number: int) -> str:
         """The reasoning of the logged replies that a message is the same as; empty where they do not agree."""
         replies = islice(follow_links(self._by_said.get(number), "said_before"), _CANDIDATES)
-        texts = {reasoning.text(reply.message) for reply in replies}
+        texts = {reasoning.thought(reply.message) for reply in replies}
         return texts.pop() if len(texts) == 1 else ""
 
     # The same request again
 
     def _sibling(self, reply: Reply) -> Reply | None:
         """The last reply to the same request, or to one that differs by a reminder only."""
-        sibling = self._by_asked.get(reply.asked)
-        if sibling and sibling.parent is reply.parent and is_similar_prompt(sibling.system, reply.system):
-            return sibling
+        for each in self._answers(reply.asked):
+            if each.parent is reply.parent and is_similar_prompt(each.system, reply.system):
+                return each
         last = reply.parent.last_child if reply.parent else self._beginning
         others = islice(follow_links(last, "before"), _CANDIDATES)
         return next((each for each in others if is_resent(each, reply, loosely=self.rewords)), None)
+
+    def _answers(self, asked: int) -> Iterator[Reply]:
+        """The last replies to requests that are the same by this, the last one first."""
+        return islice(follow_links(self._by_asked.get(asked), "asked_before"), _CANDIDATES)
 
     def _is_again(self, earlier: Reply, reply: Reply) -> bool:
         """Whether a reply is that of an earlier line once more, which stands for both then."""
@@ -289,8 +279,8 @@ class Trees(Struct):
         ours, theirs = segments(said_in(self.requests, begin, place)), segments(of_path(path))
         if len(ours) != len(theirs):
             return False
-        changed = [(one, other) for one, other in zip(ours, theirs, strict=True) if one.numbers != other.numbers]
-        if any(one.others != other.others for one, other in changed):
+        changed = [(one, other) for one, other in zip(ours, theirs, strict=True) if not one.is_same(other)]
+        if not all(one.has_same_others(other) for one, other in changed):
             return False
         is_rewritten = (
             all(one.is_rewritten(other, loosely=self.rewords) for one, other in changed)
@@ -310,8 +300,8 @@ class Trees(Struct):
         """The reply to what stands before a place, where another wording of it stands there."""
         requests = self.requests
         before = requests.chains[place - 1] if place else 0
-        reply = self._by_asked.get(before)
-        return reply if reply and is_reworded(reply.message, requests.messages[place]) else None
+        message = requests.messages[place]
+        return next((each for each in self._answers(before) if is_reworded(each.message, message)), None)
 
     def _window(self, place: int) -> None:
         """Where messages were left out before a place: the reply there whose path holds all of them, in order."""

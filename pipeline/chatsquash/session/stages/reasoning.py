@@ -10,19 +10,19 @@ from chatsquash.checks import reading
 from chatsquash.core import chat, jsonio
 from chatsquash.core.marks import without
 from chatsquash.core.model import Conversation, Json, Message, StageResult, Violation
-from chatsquash.core.reasoning import MEMBERS, is_part, text
-from chatsquash.records.markup import drop_thought, inline_thought
+from chatsquash.core.reasoning import MEMBER, MEMBERS, in_text, is_part, leading_block, text
+from chatsquash.records.markup import bare, drop_thought, inline_thought
 
 _PROVIDER = "provider_specific_fields"
 """Where LiteLLM repeats what it takes from a provider."""
 
 
-def reason(conversation: Conversation, *, mode: Literal["inline", "drop"]) -> StageResult:
-    """Reasoning, in every spelling that vendors have, as ``<think>`` blocks before the text, or removed.
+def reason(conversation: Conversation, *, mode: Literal["keep", "inline", "drop"]) -> StageResult:
+    """Reasoning, in every spelling, in a member of its own, as ``<think>`` blocks before the text, or removed.
 
     A message that held nothing else is left out, which is reported.
     """
-    work = _inline if mode == "inline" else _drop
+    work = {"keep": _take_out, "inline": _inline, "drop": _drop}[mode]
     messages: list[Message] = []
     gone: list[int] = []
     for at, message in enumerate(conversation.messages):
@@ -38,6 +38,19 @@ def reason(conversation: Conversation, *, mode: Literal["inline", "drop"]) -> St
 
 def _says_something(message: Message) -> bool:
     return any(value for key, value in message.items() if key != "role")
+
+
+def _take_out(message: Message) -> Message:
+    """Move the block of reasoning that a text begins with to the member, unless the message has reasoning there."""
+    thought = in_text(message)
+    if not thought:
+        return message
+    left = _with_beginning(message, leading_block(_start(message))[1])
+    known = text(message)
+    if bare(thought) in known:
+        return left
+    whole: Any = {**left, MEMBER: "\n\n".join(filter(None, [known, thought]))}
+    return whole  # type: ignore[no-any-return]
 
 
 def _inline(message: Message) -> Message:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from chatsquash.core.model import ConversationKind, Json
 from chatsquash.core.times import Moment
 from chatsquash.formats.base import TurnError
+from chatsquash.formats.calls import custom_input
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, moment
 from chatsquash.formats.values import Object, at, compact, count, kind, objects, string, texts
 
@@ -266,7 +267,7 @@ def _rewrite(item: Object) -> Object:
         case {"type": "local_shell_call", "action": dict(action)}:
             return _call(call_id, "local_shell", action)
         case {"type": "custom_tool_call", "name": str(name), "input": str(given)}:
-            return _call(call_id, name, {"input": given})
+            return _call(call_id, name, custom_input(given))
         case {"type": "custom_tool_call_output"}:
             return {**item, "type": "function_call_output"}
         case {"type": "agent_message", "content": content} if is_readable(content):

@@ -11,7 +11,7 @@ from chatsquash.core.chat import PRIVATE
 from chatsquash.core.model import Conversation, Json, Origin, Tool
 from chatsquash.formats import bodies, parts, view
 from chatsquash.formats.base import LoadedTurn, TurnError, role_of, without_private
-from chatsquash.formats.calls import ERROR, Said, State, arguments, call, native, result
+from chatsquash.formats.calls import ERROR, Said, State, arguments, call, custom_input, native, result
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.formats.values import Object, compact, kind, members, objects, string, text_members
@@ -158,7 +158,7 @@ def _own(turn: Turn) -> Object:
 def _written_call(block: Call) -> Object:
     """A call of a function; that of a custom tool has the text as its input."""
     own = own_of(block, PROVIDER)
-    spelled = compact({"input": block.arguments}) if block.custom else block.arguments
+    spelled = compact(custom_input(block.arguments)) if block.custom else block.arguments
     function = {"name": block.name or "", "arguments": spelled}
     made = {"id": block.id, "type": "function", "function": {**function, **members(own.get("function")), **function}}
     return {**made, **own, **made}

@@ -8,7 +8,7 @@ from typing import Any
 from chatsquash.core.blocks import Block, Call, HostedCall, HostedResult, Media, Other, Reasoning, Refusal, Source, Text
 from chatsquash.core.model import Json
 from chatsquash.formats.base import TurnError
-from chatsquash.formats.calls import arguments, call
+from chatsquash.formats.calls import arguments, call, custom_input
 from chatsquash.formats.calls import native as rest_of
 from chatsquash.formats.clients.pydantic_ai import media
 from chatsquash.formats.clients.pydantic_ai.members import (
@@ -186,7 +186,7 @@ def _parts(block: Block) -> Iterator[Object]:
         case Reasoning() if part := said_thought(block):
             yield part
         case Call():
-            text = compact({"input": block.arguments}) if block.custom else block.arguments
+            text = compact(custom_input(block.arguments)) if block.custom else block.arguments
             yield _tool_part("tool-call", block, args=text)
         case HostedCall():
             yield _tool_part("builtin-tool-call", block, args=block.arguments)

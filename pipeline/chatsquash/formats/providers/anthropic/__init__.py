@@ -2,7 +2,7 @@
 
 from chatsquash.formats.base import nothing_open as close
 from chatsquash.formats.providers.anthropic.blocks import PROVIDER
-from chatsquash.formats.providers.anthropic.evidence import marks
+from chatsquash.formats.providers.anthropic.evidence import accepts, marks
 from chatsquash.formats.providers.anthropic.plain import plain
 from chatsquash.formats.providers.anthropic.read import START, load, system, tools
 from chatsquash.formats.providers.anthropic.response import reply
@@ -25,4 +25,17 @@ blocks, reasoning between, openai encrypted, refusal, custom tool call, source
 BLURS = "instructions, file id of OpenAI, result json obj, result json list, denied result, gemini call sig"
 """Those of which only places, bounds and marks are."""
 
-__all__ = ["PROVIDER", "START", "assemble", "close", "dump", "load", "marks", "plain", "reply", "system", "tools"]
+__all__ = [
+    "PROVIDER",
+    "START",
+    "accepts",
+    "assemble",
+    "close",
+    "dump",
+    "load",
+    "marks",
+    "plain",
+    "reply",
+    "system",
+    "tools",
+]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from chatsquash.formats.base import Mark, Marks
+from chatsquash.formats.providers.openai_chat.foreign import TYPES
 from chatsquash.formats.values import Object, objects
 
 _BLOCKS = frozenset(
@@ -40,6 +41,20 @@ def _possible(body: Object) -> bool:
         any(turn.get("tool_calls") or turn.get("role") in ("tool", "function", "developer") for turn in objects(turns))
         or any("function" in tool for tool in objects(body.get("tools")))
     )
+
+
+def accepts(body: Object) -> bool:
+    """Whether a request has turns of Anthropic alone, none of whose blocks is another format's."""
+    blocks = (block for turn in objects(body.get("messages")) for block in objects(turn.get("content")))
+    is_other = any(type(of := block.get("type")) is str and of in _OTHERS for block in blocks)
+    return _possible(body) and not is_other and not any(map(_is_extended, objects(body.get("messages"))))
+
+
+def _is_extended(turn: Object) -> bool:
+    return "additional_kwargs" in turn or "invalid_tool_calls" in turn
+
+
+_OTHERS = TYPES.difference(("tool_use", "tool_result", "document"))
 
 
 def _has_blocks(body: Object) -> bool:

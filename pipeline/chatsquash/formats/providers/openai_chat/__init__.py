@@ -1,21 +1,34 @@
 """OpenAI chat completions, and what the vendors that speak it make of them."""
 
+from chatsquash.core.blocks import Turn
 from chatsquash.core.model import Conversation, Json
 from chatsquash.formats.base import Stream
-from chatsquash.formats.base import no_system as system
 from chatsquash.formats.base import nothing_open as close
 from chatsquash.formats.providers.openai_chat.content import PROVIDER
 from chatsquash.formats.providers.openai_chat.evidence import marks
+from chatsquash.formats.providers.openai_chat.foreign import SYSTEM, has_foreign
 from chatsquash.formats.providers.openai_chat.read import START, load, tools
 from chatsquash.formats.providers.openai_chat.response import reply
 from chatsquash.formats.providers.openai_chat.vendors import variants
+from chatsquash.formats.values import Object
 
 NAME = "openai_chat"
 PLACE = 90
 TURNS = "messages"
-SYSTEM: tuple[str, ...] = ()
 TOOLS = ("tools", "functions")
 REFERS: tuple[str, ...] = ()
+
+
+def accepts(request: Object) -> bool:
+    """Whether a request has nothing that another format has; see ``foreign``."""
+    return not has_foreign(request)
+
+
+def system(value: Json) -> list[Turn]:
+    """A system prompt beside the messages, as gateways log it that translate requests; see ``anthropic.read``."""
+    from chatsquash.formats.providers.anthropic import read  # which plain chat does not need
+
+    return read.system(value)
 
 
 def assemble(events: list[Json]) -> Stream:
@@ -40,4 +53,4 @@ reasoning of two blocks, reasoning between, anthropic signature, anthropic redac
 """
 """Those of which only places, bounds and marks are."""
 
-__all__ = ["PROVIDER", "START", "close", "load", "marks", "reply", "system", "tools", "variants"]
+__all__ = ["PROVIDER", "START", "SYSTEM", "close", "load", "marks", "reply", "tools", "variants"]

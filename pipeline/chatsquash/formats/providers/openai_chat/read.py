@@ -27,6 +27,7 @@ from chatsquash.core.chat import PRIVATE
 from chatsquash.core.model import Conversation, Json, Message
 from chatsquash.formats.base import LoadedTurn, Tools, TurnError
 from chatsquash.formats.calls import EMPTY, Said, State, native, renumber
+from chatsquash.formats.definitions import function_tool
 from chatsquash.formats.providers.openai_chat import calls
 from chatsquash.formats.providers.openai_chat.content import PROVIDER, part_of, said
 from chatsquash.formats.providers.openai_chat.members import identifier, is_empty
@@ -263,15 +264,9 @@ def _is_parts(content: Json) -> bool:
 
 
 def tools(value: Json) -> Tools:
-    """Function and custom tools; any other type is run by the vendor."""
-    functions, hosted = [], []
+    """Function and custom tools in whichever spelling; any other type is run by the vendor."""
+    functions, hosted = list[Json](), list[Json]()
     for tool in as_list(value):
-        if isinstance(tool, dict) and isinstance(tool.get("function"), dict):
-            functions.append({"type": "function", **tool} if not tool.get("type") else tool)
-        elif isinstance(tool, dict) and tool.get("type") in (None, "function") and "name" in tool:
-            functions.append({"type": "function", "function": {k: v for k, v in tool.items() if k != "type"}})
-        elif isinstance(tool, dict) and isinstance(tool.get("custom"), dict):
-            functions.append(tool)
-        else:
-            hosted.append(tool)
+        made = function_tool(tool)
+        (hosted if made is None else functions).append(tool if made is None else made)
     return Tools(functions, hosted)

@@ -7,6 +7,7 @@ from math import isfinite, isnan
 from chatsquash.core import jsonio
 from chatsquash.core.model import Json, Response, WrongType
 from chatsquash.formats.base import missing_reply, wrong
+from chatsquash.formats.providers.openai_chat.foreign import is_foreign
 from chatsquash.formats.values import Object, kind
 
 
@@ -45,6 +46,10 @@ def _answer(message: Json, reason: Json, count: int) -> Response:
 
 
 def _said(message: Object, count: int, stopped: str | None) -> Response:
+    if is_foreign(message):
+        from chatsquash.formats.providers.openai_chat import rewriting  # which plain chat does not need
+
+        message = rewriting.reply(message)
     role, unlike = message.get("role"), None
     if not isinstance(role, str):
         unlike = WrongType("response.choices[0].message.role", kind(role)) if role is not None else None

@@ -9,11 +9,10 @@ from chatsquash.core.model import Json, Tool
 from chatsquash.formats.base import Tools, with_private
 from chatsquash.formats.calls import native
 from chatsquash.formats.providers.openai_chat.write import named_tools
-from chatsquash.formats.providers.openai_responses.items import PROVIDER
+from chatsquash.formats.providers.openai_responses import client_calls
+from chatsquash.formats.providers.openai_responses.items import PROVIDER, SPACE, bare_name, qualified
 from chatsquash.formats.values import Object, as_list, at, string, without
 
-SPACE = "namespace"
-"""The type of what holds tools, and what each of them knows of it."""
 _MEMBERS = {
     "function": ("name", "description", "parameters", "strict"),
     "custom": ("name", "description", "format"),
@@ -36,10 +35,11 @@ def _tool(tool: Json, space: Object) -> Tool | None:
     """A tool in canonical form, which it may have already; ``None`` for one that the service runs."""
     kind = at(tool, "type")
     if kind not in tuple(_MEMBERS):
-        return None
+        return client_calls.definition(tool) if isinstance(tool, dict) else None
     if isinstance(tool.get(kind), dict):
         return tool
     inner = without({name: tool.get(name) for name in _MEMBERS[kind]})
+    inner |= {"name": qualified(inner["name"], at(space, SPACE, "name"))} if space and "name" in inner else {}
     form = inner.get("format")
     if isinstance(form, dict) and form.get("type") == "grammar" and "grammar" not in form:
         inner["format"] = {"type": "grammar", "grammar": {key: form[key] for key in form if key != "type"}}
@@ -66,7 +66,9 @@ def _flat(tool: Tool) -> Object:
     """A definition, flat; the library wants parameters and strictness even where they are null."""
     of = "function" if isinstance(tool.get("function"), dict) else "custom"
     inner, own = tool[of], private(tool).get(PROVIDER, {})
-    made: Object = {"type": of, "name": inner["name"]}
+    if logged := client_calls.as_defined(own, inner):
+        return logged
+    made: Object = {"type": of, "name": bare_name(inner["name"], at(own, SPACE, "name"))}
     made |= {"description": inner["description"]} if isinstance(inner.get("description"), str) else {}
     if of == "function":
         for member, kind in (("parameters", dict), ("strict", bool)):

@@ -29,6 +29,8 @@ _KNOWN = frozenset(
     )
 )
 _READ = ("type", "role")
+SPACE = "namespace"
+"""The member with the namespace of a tool, such as its server, and the type of what defines its tools."""
 USUAL_DETAIL = "auto"
 """What an image must say where nothing is known."""
 _TEXTS = ("input_text", "output_text", "text")
@@ -63,6 +65,22 @@ def rest_of(holder: Object, *read: str) -> Object:
     if KEY in holder and not is_mark(holder[KEY]):
         members[KEY] = holder[KEY]
     return members
+
+
+def qualified(name: Json, space: Json) -> Json:
+    """The name of a tool with its namespace, since two servers may have tools of one name."""
+    if not (isinstance(name, str) and name and isinstance(space, str) and space):
+        return name
+    return name if name.startswith(prefix := _prefix(space)) else prefix + name
+
+
+def bare_name(name: str, space: Json) -> str:
+    """The name of a tool without its namespace."""
+    return (name.removeprefix(_prefix(space)) or name) if isinstance(space, str) and space else name
+
+
+def _prefix(space: str) -> str:
+    return space if space.endswith("__") else f"{space}__"
 
 
 def is_own(item: Object) -> bool:

@@ -14,15 +14,17 @@ from chatsquash.core.model import Json
 from chatsquash.formats.base import LoadedTurn, TurnError
 from chatsquash.formats.calls import EMPTY, Said, arguments, result
 from chatsquash.formats.calls import State as Calls
-from chatsquash.formats.providers.openai_responses import hosted
+from chatsquash.formats.providers.openai_responses import client_calls, hosted
 from chatsquash.formats.providers.openai_responses import items as contents
 from chatsquash.formats.providers.openai_responses.items import (
     ITEM,
     PROVIDER,
     RESULTS,
     ROLES,
+    SPACE,
     blocks_of,
     native_of,
+    qualified,
     type_of,
 )
 from chatsquash.formats.unanswered_calls import append_run
@@ -89,13 +91,26 @@ def load(turn: Json, state: State) -> LoadedTurn:
     """An assistant's item stays open; another one closes what is open and is a turn of its own."""
     item = {"role": "user", "content": turn} if isinstance(turn, str) else turn
     whose = _whose(item)
+    if whose != "tool" and isinstance(item, dict) and client_calls.is_result(item):
+        answered = client_calls.answered(item, _open_items(state)) or _waiting(item, state)
+        item, whose = (client_calls.result(item, answered), "tool") if answered else (item, whose)
     if whose == "assistant":
         return LoadedTurn([], _goes_on(state, Item(item)))
     closed, calls = _close(state)
     if whose != "tool":
         return LoadedTurn([*closed, _input_turn(item, whose)], State((), calls))
-    answered, calls = _answer(item, calls)
-    return LoadedTurn([*closed, answered], State((), calls))
+    turn, calls = _answer(item, calls)
+    return LoadedTurn([*closed, turn], State((), calls))
+
+
+def _open_items(state: State) -> Iterator[Object]:
+    return (item.value for item in chain(chain.from_iterable(state.before), state.open))
+
+
+def _waiting(item: Object, state: State) -> str:
+    """The id of a result if a call of an earlier turn waits for it."""
+    names = (string(item, "call_id"), string(item, "id"))
+    return next((name for name in names if name and state.calls.waits(0, name)), "")
 
 
 def _goes_on(state: State, item: Item) -> State:
@@ -113,8 +128,7 @@ def close(state: State) -> list[Turn]:
 def _close(state: State) -> tuple[list[Turn], Calls]:
     if not state.open:
         return [], state.calls
-    items = chain(chain.from_iterable(state.before), state.open) if state.before else state.open
-    turn = assistant_turn([item.value for item in items], state.calls.call)
+    turn = assistant_turn(list(_open_items(state)), state.calls.call)
     return [turn], state.calls.after_calls(turn.blocks)
 
 
@@ -153,10 +167,13 @@ def _input_turn(item: Object, role: str) -> Turn:
 def assistant_turn(items: list[Object], number: int) -> Turn:
     """The turn that the assistant's items make; calls without an id get the next numbers."""
     blocks = list[Block]()
+    run = {string(item, "call_id") for item in items if client_calls.is_result(item)}  # by OpenAI, as they are here
     for item in items:
         of = type_of(item)
         if of == "reasoning":
             blocks += _thoughts(item)
+        elif client_calls.is_call(item) and string(item, "call_id") not in run:
+            blocks.append(client_calls.call(item))
         elif of in ("function_call", "custom_tool_call"):
             made = _call(item, of, number)
             number += made.made_up
@@ -174,7 +191,7 @@ def _call(item: Object, of: str, number: int) -> Call:
     input_value = item.get(member)
     if not isinstance(input_value, str):
         input_value = arguments(input_value, "" if is_custom else "{}")
-    logged, name = string(item, "call_id"), item.get("name")
+    logged, name = string(item, "call_id"), qualified(item.get("name"), item.get(SPACE))
     is_plain = logged and type(name) is str and len(item) == 4  # as most are
     more = {} if is_plain else native_of(item, member, *text_members(item, "call_id", "name"))
     return Call(
@@ -249,7 +266,8 @@ def _loose(value: Json) -> list[str]:
 
 def _answer(item: Object, calls: Calls) -> tuple[Turn, Calls]:
     """A result; one without an id answers the first call that waits, of its name if it has one."""
-    logged, name, output = string(item, "call_id"), string(item, "name"), item.get("output", "")
+    logged, output = string(item, "call_id"), item.get("output", "")
+    name = str(qualified(string(item, "name"), item.get(SPACE)))
     calls = calls if logged else calls.searchable()
     astray = not logged and name and not calls.waits(1, name)
     answered, left = calls.lose() if astray else calls.answer(logged, name or None)
@@ -268,4 +286,4 @@ def _output(item: Object, output: Json) -> tuple[Said, Outcome]:
     if not isinstance(output, str) and not are_parts:
         return Said((Text(compact(output)),), json=True), "success"
     shown, outcome = came_out(blocks_of(output), is_marked=KEY in item and is_failed(item))
-    return Said(shown), outcome
+    return Said(shown), client_calls.outcome(item) if outcome == "success" else outcome

@@ -12,8 +12,8 @@ from chatsquash.core.model import Conversation, Json
 from chatsquash.formats import parts, writing
 from chatsquash.formats.calls import parsed
 from chatsquash.formats.providers.openai_chat.read import turns_of
-from chatsquash.formats.providers.openai_responses import definitions, hosted, items, read
-from chatsquash.formats.providers.openai_responses.items import ANNOTATION, ITEM, PART, PROVIDER
+from chatsquash.formats.providers.openai_responses import client_calls, definitions, hosted, items, read
+from chatsquash.formats.providers.openai_responses.items import ANNOTATION, ITEM, PART, PROVIDER, SPACE, bare_name
 from chatsquash.formats.providers.openai_responses.read import THOUGHT
 from chatsquash.formats.service import only
 from chatsquash.formats.values import Object, at, string
@@ -48,14 +48,15 @@ def _is_instructions(turn: Turn) -> bool:
 
 def _items(turns: Iterable[Turn]) -> Iterator[Object]:
     """The items of turns; the type of a result is that of the call before it that it answers."""
-    custom = dict[str, bool]()
+    types = dict[str, str]()
     for turn in turns:
         if turn.role == "assistant":
-            custom |= {block.id: block.custom for block in turn.blocks if type(block) is Call}
+            calls = [block for block in turn.blocks if type(block) is Call]
+            types |= {call.id: client_calls.output_type(call) or items.RESULTS[call.custom] for call in calls}
             yield from _said(turn)
         elif turn.role == "tool":
             results = (block for block in turn.blocks if type(block) is Result)
-            yield from (_result(block, is_custom=custom.get(block.id, False)) for block in results)
+            yield from (_result(block, types.get(block.id, items.RESULTS[0])) for block in results)
         elif turn.role in items.ROLES:
             yield from _input_items(turn)
 
@@ -86,18 +87,21 @@ def _as_logged(block: Block) -> Object | None:
     return item_logged if isinstance(item_logged, dict) else None
 
 
-def _result(block: Result, *, is_custom: bool) -> Object:
-    """A result; a custom call's has no name of its tool.  One that failed says so, since no member does."""
-    content, marked = list(block.content), writing.mark(block)
+def _result(block: Result, of: str) -> Object:
+    """A result of this type; that of a custom call has no name.  One that failed says so, since no member does."""
+    is_custom, is_client = of == items.RESULTS[1], of not in items.RESULTS
+    own = _own(block, *_OF_CALLS)
+    content, marked = list(block.content), {} if is_client and own.get("status") else writing.mark(block)
     if marked:
         first = content[0] if content and type(content[0]) is Text else Text("")
         content[: bool(first.text)] = [replace(first, text=writing.failure_text(first.text, block))]
     said = list(_parts(content, detail=items.USUAL_DETAIL if is_custom else ""))
-    named = {"name": block.name} if block.name and not is_custom else {}
+    named = {"name": bare_name(block.name, own.get(SPACE))} if block.name and not is_custom else {}
     is_raw = block.json and read.RAW in writing.native(block, PROVIDER)
     output = parsed(writing.text_of(block.content)) if is_raw else _content(said)
-    made = {"type": items.RESULTS[is_custom], "call_id": block.id, "output": output, **named}
-    return {**made, **marked, **_own(block, *_OF_CALLS)}
+    if is_client:
+        return client_calls.result_item(of, block.id, output, {**marked, **own})
+    return {"type": of, "call_id": block.id, "output": output, **named, **marked, **own}
 
 
 def _content(said: list[Json]) -> Json:
@@ -245,6 +249,8 @@ def _call_item(block: Block) -> Object | None:
     """A call with its arguments as they stand."""
     if type(block) is not Call:
         return None
-    of = "custom_tool_call" if block.custom else "function_call"
-    made = {"type": of, "call_id": block.id, "name": block.name or "", items.CALLS[of]: block.arguments}
-    return {**made, **_own(block, *_OF_CALLS)}
+    if logged := client_calls.item(block):
+        return logged
+    of, own = "custom_tool_call" if block.custom else "function_call", _own(block, *_OF_CALLS)
+    name = bare_name(block.name or "", own.get(SPACE))
+    return {"type": of, "call_id": block.id, "name": name, items.CALLS[of]: block.arguments, **own}

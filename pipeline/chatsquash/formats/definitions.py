@@ -1,0 +1,52 @@
+"""Definitions of tools in whichever spelling, as function tools of OpenAI chat."""
+
+from __future__ import annotations
+
+from chatsquash.core import jsonio
+from chatsquash.core.model import Json, Tool
+from chatsquash.formats.values import Object, at, string, without
+
+_SCHEMAS = ("parameters", "input_schema", "inputSchema", "parametersJsonSchema")
+"""The members that may have the schema of the arguments: of OpenAI, Anthropic, the AI SDK and Gemini."""
+_TYPES = (None, "", "function", "custom")
+
+
+def function_tool(value: Json) -> Tool | None:
+    """Return a definition as a function tool, or as it is if it is one; ``None`` for a tool that the provider runs.
+
+    A definition may be spelled as a JSON text.
+    """
+    tool = jsonio.value(value) if isinstance(value, str) else value
+    if not isinstance(tool, dict):
+        return None
+    if isinstance(tool.get("function"), dict):
+        return tool if tool.get("type") else {"type": "function", **tool}
+    if isinstance(tool.get("custom"), dict):
+        return tool
+    if isinstance(tool.get("toolSpec"), dict):
+        tool = tool["toolSpec"]
+    if not string(tool, "name") or tool.get("type") not in _TYPES:
+        return None
+    schema = next((tool[name] for name in _SCHEMAS if isinstance(tool.get(name), dict)), None)
+    if schema is None and tool.get("type") == "custom":
+        return None
+    return {"type": "function", "function": _function(tool, schema)}
+
+
+def _function(tool: Object, schema: Json) -> Object:
+    inner = at(schema, "json") if isinstance(schema, dict) and schema.keys() == {"json"} else schema
+    function = without(tool, "type", *_SCHEMAS)
+    return function if inner is None else {**function, "parameters": inner}
+
+
+def is_definition(value: Json) -> bool:
+    """Whether a value defines a tool, and is not what a tool returned: it has a name and a schema of arguments."""
+    tool = jsonio.value(value) if isinstance(value, str) and value[:1] == "{" else value
+    if not isinstance(tool, dict):
+        return False
+    inner = tool.get("function") if tool.get("type") == "function" else tool
+    return string(inner, "name") != "" and any(_is_schema(inner.get(name)) for name in _SCHEMAS)  # type: ignore[union-attr]
+
+
+def _is_schema(value: Json) -> bool:
+    return isinstance(value, dict) and bool(value.keys() & {"type", "properties", "$schema", "json", "anyOf"})

@@ -1,0 +1,77 @@
+"""Messages of OpenAI chat with content of other formats, as tracers and frameworks write them.
+
+Such messages have blocks of Anthropic, LangChain or the AI SDK in their content, or calls that are not spelled as
+OpenAI's. They are found here; ``rewriting`` makes messages of OpenAI chat of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chatsquash.core.model import Json
+from chatsquash.formats.values import Object, objects, string
+
+CALLS = frozenset(("tool_use", "tool_call", "tool-call", "function_call", "custom_tool_call", "invalid_tool_call"))
+"""The types of blocks that are calls: of Anthropic, LangChain, the AI SDK and OpenAI Responses."""
+RESULTS = frozenset(("tool_result", "tool-result", "tool_call_response", "function_call_output"))
+"""The types of blocks that are results of calls."""
+_OTHERS = frozenset(("input_text", "output_text", "input_image", "input_file", "document"))
+TYPES = CALLS | RESULTS | _OTHERS
+"""The types of blocks that OpenAI chat does not have."""
+_MEDIA = frozenset(("image", "file", "audio", "video"))
+_ADDED = ("additional_kwargs", "invalid_tool_calls")
+"""Members of messages that only LangChain writes."""
+SYSTEM = ("system", "instructions")
+"""The members of a request that may have the system prompt of other formats."""
+
+
+def is_foreign(message: Any) -> bool:
+    """Whether a message has calls, results or media that are not spelled as OpenAI's."""
+    content = message.get("content")
+    if type(content) is list and any(map(_is_foreign_part, content)):
+        return True
+    logged = message.get("tool_calls")
+    if logged and (type(logged) is not list or any(map(_is_foreign_call, logged))):
+        return type(logged) is list or isinstance(logged, str)
+    return any(name in message for name in _ADDED)
+
+
+def _is_foreign_part(part: Json) -> bool:
+    if type(part) is not dict:
+        return False
+    of = part.get("type")
+    if type(of) is not str:
+        return False
+    if of in _MEDIA:
+        return not isinstance(part.get(of), dict)
+    return of in TYPES or (of == "thinking" and "signature" in part) or (of == "reasoning" and "reasoning" in part)
+
+
+def _is_foreign_call(call: Json) -> bool:
+    """Whether a call has its name beside its arguments, or another one inside."""
+    return (
+        type(call) is dict
+        and "function" not in call
+        and "custom" not in call
+        and ("toolName" in call or "tool_call" in call or ("name" in call and ("args" in call or "arguments" in call)))
+    )
+
+
+def has_foreign(request: Object) -> bool:
+    """Whether a request has such messages, definitions of another format or a system prompt beside its messages."""
+    prompt = (request.get(name) for name in SYSTEM)
+    return (
+        any(isinstance(each, str | list) and each for each in prompt)
+        or any(map(is_foreign_tool, objects(request.get("tools"))))
+        or any(map(is_foreign, objects(request.get("messages"))))
+    )
+
+
+def is_foreign_tool(tool: Any) -> bool:
+    """Whether a definition has its schema where OpenAI has none."""
+    return (
+        type(tool) is dict
+        and "function" not in tool
+        and ("input_schema" in tool or "inputSchema" in tool)
+        and string(tool, "name") != ""
+    )

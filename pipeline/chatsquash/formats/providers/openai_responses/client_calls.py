@@ -1,0 +1,152 @@
+"""Calls of OpenAI's own tools that the client runs and answers: shells, patches, the computer, a search for tools."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from chatsquash.core.blocks import Call, Outcome
+from chatsquash.core.model import Json, Tool
+from chatsquash.formats import writing
+from chatsquash.formats.base import with_private
+from chatsquash.formats.calls import parsed
+from chatsquash.formats.providers.openai_responses.items import MORE, PROVIDER, rest_of
+from chatsquash.formats.values import Object, at, compact, string
+
+
+class _Tool(NamedTuple):
+    """A tool of OpenAI that the client runs."""
+
+    name: str
+    """The name of the function in its place."""
+    arguments: str
+    """The member of a call that is all arguments."""
+    output: str
+    """The type of its results."""
+
+
+_TOOLS = {
+    "local_shell_call": _Tool("local_shell", "action", "local_shell_call_output"),
+    "shell_call": _Tool("shell", "action", "shell_call_output"),
+    "apply_patch_call": _Tool("apply_patch", "operation", "apply_patch_call_output"),
+    "computer_call": _Tool("computer", "action", "computer_call_output"),
+    "tool_search_call": _Tool("tool_search", "arguments", "tool_search_output"),
+}
+"""The tools by the types of their calls."""
+_CALLS = {tool.name: of for of, tool in _TOOLS.items()}
+_NAMES = {tool.output: tool.name for tool in _TOOLS.values()}
+_DEFINED = {**{name: name for name in _CALLS}, "computer_use_preview": "computer"}
+"""The functions in place of definitions, by their types."""
+_SEARCH, _COMPUTER, _SCREENSHOT = "tool_search", "computer", "computer_screenshot"
+_SEVERAL = "actions"
+"""The member of newer calls of the computer that has several actions."""
+
+
+def _is_local(holder: Json) -> bool:
+    """Whether the client runs a shell, and not a container of OpenAI."""
+    return string(at(holder, "environment"), "type") in ("", "local")
+
+
+def definition(tool: Object) -> Tool | None:
+    """The definition of such a tool, which has no schema; ``None`` for any other."""
+    name = _DEFINED.get(string(tool, "type"))
+    if name is None or not _is_local(tool) or (name == _SEARCH and tool.get("execution") != "client"):
+        return None
+    inner = {key: tool[key] for key in ("description", "parameters") if tool.get(key) is not None}
+    own = {key: value for key, value in tool.items() if key not in inner}
+    return with_private({"type": "function", "function": {"name": name, **inner}}, {PROVIDER: own})
+
+
+def as_defined(own: Object, function: Object) -> Object | None:
+    """The definition of such a tool as it was logged; ``None`` for any other."""
+    if string(own, "type") not in _DEFINED:
+        return None
+    return {**own, **{key: function[key] for key in ("description", "parameters") if key in function}}
+
+
+def is_call(item: Object) -> bool:
+    """Whether an item is such a call."""
+    tool = _TOOLS.get(string(item, "type"))
+    if tool is None or not (string(item, "call_id") or string(item, "id")) or not _is_local(item):
+        return False
+    if tool.name == _SEARCH and item.get("execution") != "client":
+        return False
+    return isinstance(item.get(tool.arguments), dict) or _has_actions(item, tool)
+
+
+def _has_actions(item: Object, tool: _Tool) -> bool:
+    return tool.name == _COMPUTER and isinstance(item.get(_SEVERAL), list)
+
+
+def call(item: Object) -> Call:
+    """The call in such an item, with the action or the operation as its arguments."""
+    tool = _TOOLS[item["type"]]
+    member = tool.arguments if isinstance(item.get(tool.arguments), dict) else _SEVERAL
+    given = item[member] if member == tool.arguments else {_SEVERAL: item[_SEVERAL]}
+    named = ("call_id",) if string(item, "call_id") else ("id",)
+    more = {"type": item["type"], **rest_of(item, member, *named)}
+    return Call(item[named[0]], tool.name, compact(given), native={PROVIDER: {MORE: more}})
+
+
+def logged_type(block: Call) -> str:
+    """The type of the item that a call was in; empty for a call of a function or a custom tool."""
+    of = string(at(writing.native(block, PROVIDER), MORE), "type")
+    return of if of in _TOOLS else ""
+
+
+def item(block: Call) -> Object | None:
+    """The item of such a call; ``None`` for any other, and for one whose arguments are no object."""
+    of, given = logged_type(block), parsed(block.arguments)
+    if not of or not isinstance(given, dict):
+        return None
+    members = given if _TOOLS[of].name == _COMPUTER and given.keys() == {_SEVERAL} else {_TOOLS[of].arguments: given}
+    return {"type": of, "call_id": block.id, "status": "completed", **writing.native(block, PROVIDER)[MORE], **members}
+
+
+def output_type(block: Call) -> str:
+    """The type of the results of such a call; empty for any other."""
+    of = logged_type(block)
+    return _TOOLS[of].output if of else ""
+
+
+def is_result(item: Object) -> bool:
+    """Whether an item may be the result of such a call."""
+    of = string(item, "type")
+    return of in _NAMES and (_NAMES[of] != _SEARCH or item.get("execution") == "client")
+
+
+def answered(item: Object, opened: Iterable[Object]) -> str:
+    """The id of the call that a result answers, among open items; empty for a result of what OpenAI ran."""
+    names = {string(item, "call_id"), string(item, "id")} - {""}
+    for each in opened:
+        if is_call(each) and _TOOLS[each["type"]].output == item["type"]:
+            ident = string(each, "call_id") or string(each, "id")
+            if not names.isdisjoint((ident, string(each, "id"))):
+                return ident
+    return ""
+
+
+def result(item: Object, call_id: str) -> Object:
+    """A result as one of a function has it."""
+    of, output = item["type"], item.get("output")
+    rest = {key: value for key, value in item.items() if key not in ("output", "tools", "call_id")}
+    if _NAMES[of] == _SEARCH:
+        output = {"tools": item.get("tools")}
+    elif _NAMES[of] == _COMPUTER and isinstance(output, dict) and output.get("type") == _SCREENSHOT:
+        output = [{**output, "type": "input_image"}]
+    return {**rest, "call_id": call_id, "output": "" if output is None else output}
+
+
+def outcome(item: Object) -> Outcome:
+    """How such a call came out; only patches have a status that says so."""
+    return "failed" if item.get("type") == "apply_patch_call_output" and item.get("status") == "failed" else "success"
+
+
+def result_item(of: str, call_id: str, output: Json, own: Object) -> Object:
+    """The item of a result."""
+    made = {"type": of, "call_id": call_id, **own}
+    if _NAMES[of] == _SEARCH:
+        return {**made, "execution": "client", "tools": at(output, "tools") or []}
+    if _NAMES[of] == _COMPUTER and isinstance(output, list) and len(output) == 1:
+        return {**made, "output": {**output[0], "type": _SCREENSHOT}}
+    return {"status": "completed", **made, "output": output} if "patch" in of else {**made, "output": output}
