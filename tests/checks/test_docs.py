@@ -60,7 +60,7 @@ SEVERITIES = {
     "info": """
         cleaned file-not-read hosted-tools vendor-form shape-changed filtered duplicate-record source-without-tools
         not-read client-text template-reasoning-lost no-tools tool-result-retried second-copy reasoning-lost
-        reasoning-withheld reasoning-restored context-restored supplied-tools supplied-system arguments-unchecked
+        reasoning-withheld reasoning-restored context-restored restore-ambiguous supplied-tools supplied-system arguments-unchecked
         reordered cut-to-fit sent-context no-exchange joined""",
 }
 

@@ -125,3 +125,13 @@ def context_restored(results: int, messages: int, replies: int) -> Fact:
     parts = [pluralize(count, what) for count, what in ((results, "result"), (messages, "message")) if count]
     lacked = pluralize(replies, "reply", "replies")
     return Fact(f"{' and '.join(parts)} put back that later requests lacked; {lacked} did not see them")
+
+
+@rule("info", kind="replies")
+def restore_ambiguous(count: int) -> Fact:
+    """Reported when `--restore` could take a message for several logged ones, and so restored nothing in it.
+
+    The record shows these messages as the client sent them.
+    """
+    what = pluralize(count, "message")
+    return Fact(f"nothing is restored in {what} that may be one of several logged ones")

@@ -262,7 +262,7 @@ class Converter:
         from chatsquash.session import conversations  # which sessions that only grow do not need
 
         if self._options.conversations == "last" or why or session.followed.last is None:
-            snapshot = session.snapshot
+            snapshot = conversations.last_snapshot(session, self._options)
             if not why and snapshot and self._options.restore != "none":
                 snapshot, findings = conversations.restored_last(session, snapshot, self._options.restore)
                 noted += [(snapshot.entry.line, each) for each in findings]

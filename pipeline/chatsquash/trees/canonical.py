@@ -87,6 +87,15 @@ class Canon(Struct):
         self._divided.update(dict.fromkeys(ways, joined))
         return joined
 
+    def number_of_both(self, begun: Message, said: Message, whole: Message) -> int:
+        """The number of a message that consists of two, which others may join with another seam."""
+        texts = [_essential("assistant", (chat.text(each) or "").strip()) for each in (begun, said)]
+        if all(texts):
+            number = self._join_parts("assistant", texts)
+            exact = _essential("assistant", (chat.text(whole) or "").strip())
+            self._divided.setdefault(hash(("assistant", exact)), number)
+        return self.number(whole)
+
     def _call(self, call: Json) -> int:
         """What a call is the same by: its tool and its arguments, however they are spelled."""
         function: Any = call.get("function") or call.get("custom") or call if isinstance(call, dict) else None
@@ -207,12 +216,15 @@ def is_long(text: str) -> bool:
 def share_ends(one: str, other: str) -> float:
     """The share of the longer text that both begin and end with."""
     longest = max(len(one), len(other))
-    if not longest:
-        return 1.0
+    return sum(common_ends(one, other)) / longest if longest else 1.0
+
+
+def common_ends(one: str, other: str) -> tuple[int, int]:
+    """How many characters two texts begin with in common, and end with after those."""
     shortest = min(len(one), len(other))
     begin = _most(shortest, lambda count: one[:count] == other[:count])
     end = _most(shortest - begin, lambda count: one[len(one) - count :] == other[len(other) - count :])
-    return (begin + end) / longest
+    return begin, end
 
 
 def _most(most: int, fits: Callable[[int], bool]) -> int:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
+from chatsquash.core import chat
 from chatsquash.core.accounting import total
 from chatsquash.core.model import AddedRun, Edits, Entry, Json, KeptRun, Message, Response, Tokens
 from chatsquash.reading import usage
@@ -189,9 +190,14 @@ def _grows(last: Entry, entry: Entry) -> bool:
     if type(run) is not AddedRun or entry.shared_prefix != len(last.messages):
         return False
     said = run.messages[0]
-    if said["role"] != "assistant":
+    if said["role"] != "assistant" or (len(run.messages) == 1 and _is_truncated(last.reply)):
         return False
     return said == reply or _is_same(said, reply)
+
+
+def _is_truncated(reply: Response) -> bool:
+    """Whether a reply is one that a request which ends with it may have continued."""
+    return reply.cut or reply.finish_reason is None or reply.finish_reason in chat.TRUNCATED
 
 
 def _is_same(one: Message, other: Message) -> bool:

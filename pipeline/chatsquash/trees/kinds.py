@@ -30,7 +30,7 @@ def paths(replies: list[Reply], links: list[Link]) -> list[LogPath]:
     """All conversations, in the order in which they end; each reply that was not retried belongs to one."""
     says_ends = any(reply.is_ended for reply in replies)
     for reply in replies:
-        reply.is_retried = reply.is_resent and reply.broke_off(says_ends=says_ends)
+        reply.is_retried = reply.is_continued or (reply.is_resent and reply.broke_off(says_ends=says_ends))
     leaves, sides = _leaves(replies)
     trees: dict[int, list[LogPath]] = {}
     for reply in leaves:
@@ -51,10 +51,14 @@ def _leaves(replies: list[Reply]) -> tuple[list[Reply], set[Reply]]:
     """The replies that conversations end with, and those of them that are to requests of the client's own."""
     sides = {reply for reply in replies if not reply.children and not reply.is_retried and _is_aside(reply)}
     going_on = {reply.number: reply.children for reply in replies}
-    for reply in replies:
-        if reply.parent and (reply in sides or (reply.is_retried and not reply.children)):
+    ended = [reply for reply in replies if not reply.children and (reply in sides or reply.is_retried)]
+    for reply in ended:
+        if reply.parent:
             going_on[reply.parent.number] -= 1
-    ends = [reply for reply in replies if not going_on[reply.number] and not (reply.is_retried and not reply.children)]
+            if reply.parent.is_summary and not going_on[reply.parent.number]:  # which was corrected
+                ended.append(reply.parent)
+    aside = {reply.number for reply in ended} - {reply.number for reply in sides}
+    ends = [reply for reply in replies if not going_on[reply.number] and reply.number not in aside]
     return ends, sides
 
 
@@ -168,7 +172,7 @@ class _Shapes:
         """The conversation that a tree comes from."""
         link = self._links[tree]
         if trunk.kind == "compacted":
-            return self._summarised(link, owners)
+            return self._summarised(link, owners, trunks)
         if trunk.kind == "subagent" and link.caller:
             return owners.get(link.caller.reply.number)
         if trunk.kind == "side":
@@ -179,16 +183,25 @@ class _Shapes:
             return trunks.get(like.tree) if like else self._nearest(tree, trunks)
         return None
 
-    def _summarised(self, link: Link, owners: dict[int, LogPath]) -> LogPath | None:
+    def _summarised(self, link: Link, owners: dict[int, LogPath], trunks: dict[int, LogPath]) -> LogPath | None:
         """The conversation that holds the last reply of what a summary stands for."""
         summary = link.summary
         if summary is None:
             return owners.get(link.copied[-1].number) if link.copied else None
+        while summary.parent and summary.parent.is_summary:
+            summary = summary.parent
         if summary.parent:
             return owners.get(summary.parent.number)
         about = self._links[summary.tree]
         last = about.quoted or (about.copied[-1] if about.copied else None)
+        if last and last.number in self._trees_by_summary:
+            return trunks.get(self._trees_by_summary[last.number])
         return owners.get(last.number) if last else None
+
+    @cached_property
+    def _trees_by_summary(self) -> dict[int, int]:
+        """By the numbers of summaries, the trees that begin with them."""
+        return {link.summary.number: tree for tree, link in enumerate(self._links) if link.summary}
 
     def _nearest(self, tree: int, trunks: dict[int, LogPath]) -> LogPath | None:
         """The trunk of the tree that began last before a request of the client's own, else of the one behind it."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from itertools import islice
 
 from msgspec import Struct, field
 
 from chatsquash.core import chat, jsonio
+from chatsquash.core.model import Message
 from chatsquash.trees.canonical import Sketch, is_similar_prompt, runs, sketch, without_reminders
 from chatsquash.trees.replies import Reply
 
@@ -19,6 +20,8 @@ _PROMPTED = 3
 _HELD = 8
 """Replies that are remembered by one run of words."""
 _LEAST_RUNS = 5
+_MOST_PARTS = 16
+"""Texts of one message that are looked at by themselves."""
 _BACK = 20
 """Replies before a summary that are looked at."""
 
@@ -35,6 +38,8 @@ class Link(Struct):
 
     summary: Reply | None = None
     """The reply that summed up what came before."""
+    rivals: list[Reply] = field(default_factory=list)
+    """Other replies that may be this summary just as well."""
     caller: CallSite | None = None
     """The call whose argument is its prompt."""
     is_exact: bool = False
@@ -60,29 +65,44 @@ class Links(Struct):
     _by_argument_run: dict[int, list[tuple[CallSite, Sketch]]] = field(default_factory=dict)
     _claimed: dict[int, Reply] = field(default_factory=dict)
     """By the numbers of summaries, the first reply of the tree that begins with each."""
+    _begun: set[int] = field(default_factory=set)
+    """What the texts are the same by that trees began with which begin with a summary."""
+    _links: dict[int, Link] = field(default_factory=dict)
+    """By the numbers of first replies, where their trees come from."""
     _awaited: dict[int, dict[int, Link]] = field(default_factory=dict)
     """Links whose call has no result yet, by the number of its reply and its place there."""
 
     def begin(self, first: Reply, before: list[Reply], copied: list[Reply]) -> Link:
         """The link of a tree that begins, to the replies before it."""
         self._learn(before)
-        texts = [text for _, message in first.users() if (text := without_reminders(chat.text(message) or "").strip())]
-        link = Link(copied=copied)
-        said = [runs(text) for text in texts]
-        for words in said:
-            self._read(words, first, link)
-        if link.summary is None and texts:
-            self._find_call(texts[0], said[0], link)
+        users = [message for _, message in first.users() if without_reminders(chat.text(message) or "").strip()]
+        self._links[first.number] = link = Link(copied=copied)
+        summaries = {reply: 1.0 for reply in copied if self._is_first_in(first, reply)}
+        texts: list[set[int]] = []
+        for message in users:
+            texts.append(runs(without_reminders(chat.text(message) or "")))
+            summaries |= self._read(message, texts[-1], before, link)
+        self._claim(summaries, first, link)
+        if link.summary:
+            self._begun.update(hash(chat.text(message)) for message in users)
+        elif users:
+            self._find_call(without_reminders(chat.text(users[0]) or "").strip(), texts[0], link)
         if link.caller and not link.is_exact:
             self._awaited.setdefault(link.caller.reply.number, {})[link.caller.place] = link
         return link
 
     def sums_up(self, text: str, other: str, before: list[Reply]) -> bool:
-        """Whether what a text has beside another one stands for what a reply summed up that nothing goes on from."""
+        """Whether a text contains what another one does not of a summary from which nothing continues."""
         self._learn(before)
-        words = runs(text) - runs(other)
-        count: Counter[Reply] = Counter(reply for run in words for reply in self._by_run.get(run, ()))
-        return any(_is_summary(reply, words) for reply, _ in count.most_common(_HELD))
+        words = runs(text)
+        more = words - runs(other)
+        count: Counter[Reply] = Counter(reply for run in more for reply in self._by_run.get(run, ()))
+        return any(
+            _quoted_share(said, words) and len(said & more) >= _LEAST_RUNS
+            for reply, _ in count.most_common(_HELD)
+            if _may_sum_up(reply)
+            for said in [runs(chat.text(reply.message) or "")]
+        )
 
     def awaits(self, reply: Reply) -> bool:
         """Whether the result of a call of this reply is wanted."""
@@ -116,8 +136,8 @@ class Links(Struct):
             others.append((call, words))
             del others[:-_HELD]
 
-    def _read(self, words: set[int], first: Reply, link: Link) -> None:
-        """Look for replies that a text of a beginning quotes, and for a summary among them."""
+    def _read(self, message: Message, words: set[int], before: list[Reply], link: Link) -> dict[Reply, float]:
+        """Look for replies that a message of a beginning quotes; returns the summaries as ``_summaries`` does."""
         hits: dict[int, Reply] = {}
         count: Counter[int] = Counter()
         for run in words:
@@ -129,21 +149,61 @@ class Links(Struct):
         if quoted and (link.quoted is None or quoted[-1] > link.quoted.number):
             link.quoted = hits[quoted[-1]]
         most = sorted(quoted, key=lambda number: (count[number], number))[-_HELD:]
-        candidates = (hits[number] for number in sorted(most, reverse=True))
-        summaries = (each for each in candidates if _is_summary(each, words) and not _has_transcript(each, words))
-        if summary := next(summaries, None):
-            self._sum_up(summary, first, link)
-        if link.summary and not link.same:
-            self._claimed[link.summary.number] = first
-            link.summary.is_summary = True
+        candidates = [hits[number] for number in most if _may_sum_up(hits[number])]
+        return self._summaries(message, words, candidates, before) if candidates else {}
 
-    def _sum_up(self, summary: Reply, first: Reply, link: Link) -> None:
-        """Note that a tree begins with a summary, or with that of another tree."""
-        other = self._claimed.get(summary.number)
-        if other is None:
-            link.summary = summary
-        elif other is not first and (other.tools == first.tools or is_similar_prompt(other.system, first.system)):
-            link.same = other
+    def _summaries(
+        self, message: Message, words: set[int], candidates: list[Reply], before: list[Reply]
+    ) -> dict[Reply, float]:
+        """Those of some replies that a message quotes as summaries, and how much of each.
+
+        Each may be quoted in a part of the message, or beside earlier summaries.  A text with which another tree began
+        contains no new summary, and one that also contains what the tree of a summary says does not begin with it.
+        """
+        said = {each: runs(chat.text(each.message) or "") for each in candidates}
+        claimed = [each for each in candidates if each.number in self._claimed]
+        older = set[int]().union(*(said[each] for each in claimed if len(said[each] & words) >= 0.6 * len(said[each])))
+        summaries = [each for each in claimed if not _are_quoted(_after(self._claimed[each.number], before), words)]
+        if hash(chat.text(message)) not in self._begun:
+            summaries += [each for each in candidates if each not in claimed]
+        parts = [words, *map(runs, _parts(message))]
+        shares = {
+            each: max(_quoted_share(said[each], part, set() if each in claimed else older) for part in parts)
+            for each in summaries
+        }
+        return {each: share for each, share in shares.items() if share and not _has_transcript(each, words)}
+
+    def _is_first_in(self, first: Reply, reply: Reply) -> bool:
+        """Whether a reply is a summary that the first request of a tree contains as the first message of an assistant.
+
+        The user says something else before it than in its own request.
+        """
+        said = runs(chat.text(reply.message) or "")
+        if not _may_sum_up(reply) or len(said) < _LEAST_RUNS or not self._has_history(reply):
+            return False
+        place = next((at for at, message in enumerate(first.behind) if message["role"] == "assistant"), 0)
+        return first.added[place] == reply.said and not set(first.added[:place]) & set(reply.added)
+
+    def _has_history(self, reply: Reply) -> bool:
+        """Whether the request of a reply contains other replies, as messages or as a text that quotes them."""
+        link = self._links.get(reply.number)
+        return reply.parent is not None or (link is not None and (link.quotes > 0 or bool(link.copied)))
+
+    def _claim(self, summaries: dict[Reply, float], first: Reply, link: Link) -> None:
+        """Note that a tree begins with a summary which no other tree began with, or else with that of another tree."""
+        own = [reply for reply in summaries if reply.number not in self._claimed]
+        if own:
+            most = max(map(summaries.__getitem__, own))
+            *link.rivals, link.summary = sorted(
+                (each for each in own if summaries[each] == most), key=lambda reply: reply.number
+            )
+            for each in (link.summary, *link.rivals):
+                self._claimed[each.number] = first
+                _mark(each)
+        elif summaries:
+            other = self._claimed[max(reply.number for reply in summaries)]
+            if first.tools == other.tools != [] or is_similar_prompt(other.system, first.system):
+                link.same = other
 
     def _find_call(self, text: str, words: set[int], link: Link) -> None:
         """Look for the call that a tree's first text is the argument of, or holds it."""
@@ -161,36 +221,59 @@ class Links(Struct):
             link.caller = max(fitting, key=lambda call: (call.reply.number, call.place))
 
 
-def _is_summary(reply: Reply, words: set[int]) -> bool:
-    """Whether a text with these runs of words stands for what a reply summed up."""
-    if reply.children or chat.calls(reply.message):
-        return False
-    said = runs(chat.text(reply.message) or "")
-    shared = len(said & words)
-    return shared >= max(_LEAST_RUNS, 0.25 * len(said), 0.3 * len(words))
+def _quoted_share(said: set[int], words: set[int], older: AbstractSet[int] = frozenset()) -> float:
+    """How much of a reply a text quotes which stands for what the reply summed up, by their runs of words; else 0.
+
+    ``older``: those of earlier summaries that the text quotes, too.
+    """
+    shared = said & words
+    if older and len(shared - older) < _LEAST_RUNS:
+        return 0.0
+    is_enough = len(shared) >= max(_LEAST_RUNS, 0.25 * len(said), 0.3 * len((words - older) | shared))
+    return len(shared) / len(said) if is_enough else 0.0
+
+
+def _may_sum_up(reply: Reply) -> bool:
+    """Whether a reply may be a summary: nothing continues from it, and it calls no tool."""
+    return not reply.children and not chat.calls(reply.message)
+
+
+def _parts(message: Message) -> list[str]:
+    """The texts of a message, where it has several."""
+    content = message.get("content")
+    texts = [text for part in content if (text := chat.part_text(part))] if isinstance(content, list) else []
+    return texts if 1 < len(texts) <= _MOST_PARTS else []
+
+
+def _mark(summary: Reply) -> None:
+    """Mark a summary, and those before it that it is a corrected version of."""
+    said = runs(chat.text(summary.message) or "")
+    for each in islice(summary.back(), _BACK):
+        text = runs(chat.text(each.message) or "")
+        if each is not summary and (chat.calls(each.message) or len(text & said) < max(_LEAST_RUNS, 0.5 * len(text))):
+            break
+        each.is_summary = True
 
 
 def _has_transcript(reply: Reply, words: set[int]) -> bool:
-    """Whether a text with these runs of words holds what was said before this reply, too: it only tells that."""
-    for each in islice(reply.back(), _BACK):
-        for text in _around(each, reply):
-            said = runs(text)
-            if len(said) >= _LEAST_RUNS and len(said & words) >= 0.6 * len(said):
-                return True
-    return False
+    """Whether a text with these runs of words also contains what was said before a reply: it only reports that.
+
+    What the reply itself quotes does not count, nor do prompts, except the one that it answers.
+    """
+    others = words - runs(chat.text(reply.message) or "")
+    messages = [each.message for each in islice(reply.back(), 1, _BACK)]
+    return _are_quoted([*messages, *reply.behind[-1:]], others)
 
 
-def _around(each: Reply, last: Reply) -> Iterator[str]:
-    """What a reply says and calls, and what was said before it, but for the last reply and the first task."""
-    if each is not last:
-        yield chat.text(each.message) or ""
-    for call in chat.calls(each.message):
-        yield from _arguments(call)
-    for message in each.behind:
-        if each.parent or message["role"] != "user":
-            yield chat.text(message) or ""
-    if each is last and not each.parent and each.behind:  # which a beginning that is kept is not
-        yield chat.text(each.behind[-1]) or ""
+def _after(first: Reply, replies: list[Reply]) -> list[Message]:
+    """The first replies of a tree."""
+    return [each.message for each in replies[first.number : first.number + _BACK] if each.tree == first.tree]
+
+
+def _are_quoted(messages: list[Message], words: set[int]) -> bool:
+    """Whether a text with these runs of words contains what one of some messages says."""
+    said = [runs(chat.text(message) or "") for message in messages]
+    return any(len(text & words) >= 0.6 * len(text) for text in said if len(text) >= _LEAST_RUNS)
 
 
 def is_tail(first: Reply, link: Link) -> bool:

@@ -11,6 +11,7 @@ from chatsquash.core import chat, reasoning
 from chatsquash.core.model import Edits, Entry, KeptRun
 from chatsquash.trees.canonical import is_long, is_similar_prompt
 from chatsquash.trees.links import Link, Links
+from chatsquash.trees.prefill import continued, is_beginning, is_kept_beginning, is_prefill
 from chatsquash.trees.replies import (
     Again,
     How,
@@ -22,7 +23,7 @@ from chatsquash.trees.replies import (
     logged_reply,
     system_prompt,
 )
-from chatsquash.trees.restore import has_emptied
+from chatsquash.trees.restore import first_emptied
 from chatsquash.trees.rewrites import (
     SpokenMessage,
     between,
@@ -71,10 +72,10 @@ class Trees(Struct):
     """The logged replies that the present request holds, in order."""
     _unmet: dict[int, Reply] = field(default_factory=dict)
     """By what replies are the same by that nobody logged before: the reply to a request that holds them."""
-    _lacks: bool = False
-    """Whether results that the present request holds are emptied."""
-    _only_adds: bool = False
-    """Whether the present request has all that the one before it had, as it was."""
+    _emptied: int | None = None
+    """The index of the first result of the present request that is emptied."""
+    _answer: Reply | None = None
+    """The reply to the last request, if it is a reply of the trees."""
     _left: int = 0
     """Messages of the present request that may still be held to what came before replies of the same words."""
     _lookup: Links = field(default_factory=Links)
@@ -84,6 +85,8 @@ class Trees(Struct):
     _by_spoken: dict[int, Reply] = field(default_factory=dict)
     _by_asked: dict[int, Reply] = field(default_factory=dict)
     _by_said: dict[int, Reply] = field(default_factory=dict)
+    _says_ends: bool = False
+    """Whether the log says of some replies why they ended."""
     _beginning: Reply | None = None
     """The last first reply of a tree."""
 
@@ -92,13 +95,19 @@ class Trees(Struct):
 
         ``edits`` are those from the last request that was added, where they are not the entry's.
         """
+        self._says_ends = self._says_ends or (entry.reply.finish_reason is not None and not entry.reply.cut)
         kept = self._follow(entry, edits)
+        lacks = self._lacks_something(kept)
+        self._answer = None
         if entry.reply.message is None:
             return None
-        last = self.met[-1] if self.met else None
+        begun = self._truncated_reply()
+        met = self.met[:-1] if begun and self.met and self.met[-1].place == len(entry.messages) - 1 else self.met
+        last = met[-1] if met else None
         behind = last.place + 1 if last else 0
         reply = self._reply(entry, last, limit, response)
-        reply.lacks = self._lacks_something(last, kept)
+        self._continue(reply, begun)
+        reply.lacks = lacks
         sibling = self._sibling(reply)
         if sibling and (reply.parent or self.joins_beginnings or sibling.is_one_with(reply)):
             reply.tree, reply.asked = sibling.tree, sibling.asked
@@ -123,6 +132,42 @@ class Trees(Struct):
         reply.how = last.how if last else "appended"
         return reply
 
+    def _truncated_reply(self) -> Reply | None:
+        """The truncated reply that the last message of the present request is, or the beginning of."""
+        requests = self.requests
+        place = len(requests.messages) - 1
+        if place < 0 or not is_prefill(requests.messages[place]):
+            return None
+        met = self.met[-1].reply if self.met and self.met[-1].place == place else None
+        for each in [met] if met else self._answers(requests.chains[place - 1] if place else 0):
+            if each.is_truncated(says_ends=self._says_ends) and is_beginning(requests.messages[place], each.message):
+                return each
+        return None
+
+    def _continue(self, reply: Reply, begun: Reply | None) -> None:
+        """Join a reply to the last message of its request, if that is the beginning of one.
+
+        What the client wrote stays a message of its own, unless a later request joins both.
+        """
+        requests = self.requests
+        place = len(requests.messages) - 1
+        if place < 0 or not is_prefill(requests.messages[place]):
+            return
+        prefill, own = requests.messages[place], reply.message
+        whole = continued(prefill, own)
+        number = requests.canon.number_of_both(prefill, own, whole)
+        asked, spoken = (requests.chains[place - 1], requests.spoken[place - 1]) if place else (0, 0)
+        chain = hash((asked, number))
+        if begun is None:
+            is_reply = bool(self.met) and self.met[-1].place == place
+            reply.is_prefilled, reply.other_said, reply.other_chain = not is_reply, number, chain
+            return
+        begun.is_continued = reply.is_merged = True
+        reply.other_said, reply.other_chain = reply.said, reply.chain
+        reply.message, reply.said, reply.chain, reply.asked = whole, number, chain, asked
+        reply.spoken = hash((spoken, number))
+        del reply.added[-1], reply.behind[-1]
+
     def _held_before(self, reply: Reply) -> Reply | None:
         """The reply to a request that was logged before this reply and holds it."""
         later = self._unmet.pop(reply.chain, None)
@@ -132,7 +177,7 @@ class Trees(Struct):
         """Remember what a request holds behind the last logged reply, which may be logged later."""
         requests = self.requests
         for place in requests.assistants[-_CANDIDATES:]:
-            if place >= behind:
+            if place >= behind and not (reply.is_merged and place == len(requests.messages) - 1):
                 self._unmet[requests.chains[place]] = reply
 
     def _follow(self, entry: Entry, edits: Edits | None) -> int:
@@ -145,7 +190,6 @@ class Trees(Struct):
             self.met.pop()
         self._left = _COMPARED * len(entry.messages) + _COMPARED_LEAST
         requests.follow(entry.messages, edits, self._meet)
-        self._only_adds = before == kept
         if before == kept < len(entry.messages) and requests.chains[before - 1 : before] not in ([], [0]):
             self.grows = True
         places = requests.assistants
@@ -153,14 +197,31 @@ class Trees(Struct):
             self._window(places[-1])
         return kept
 
-    def _lacks_something(self, last: RecognisedReply | None, kept: int) -> bool:
-        """Whether the present request lacks what earlier ones had."""
+    def _lacks_something(self, kept: int) -> bool:
+        """Whether the present request lacks what its path has; its first messages are those of the last request."""
+        last = self.met[-1] if self.met else None
         if last is None:
-            self._lacks = False
-        elif self.looks_closely and kept <= last.place and not self._only_adds:
-            requests = self.requests
-            self._lacks = has_emptied(requests.messages[: last.place + 1], requests.numbers, last.reply)
-        return self._lacks or (last is not None and last.how == "cut")
+            self._emptied = None
+            return False
+        if self.looks_closely:
+            begin = self._first_unchecked(min(kept, last.place + 1))
+            if self._emptied is not None and self._emptied >= begin:
+                self._emptied = None
+            if self._emptied is None:
+                self._emptied = first_emptied(self.requests, begin, last.place + 1, last.reply)
+        return self._emptied is not None or last.how == "cut"
+
+    def _first_unchecked(self, kept: int) -> int:
+        """The index of the first message whose original may be another one than in the last request."""
+        last = followed = None
+        for each in reversed(self.met):
+            if each.place < kept:
+                last = each
+                break
+            followed = each.reply
+        if followed is not None and followed is self._answer:
+            return kept
+        return last.place + 1 if last else 0
 
     def _link(self, reply: Reply, behind: int) -> None:
         """Note where a tree that begins comes from, or what a request says of the calls that began others."""
@@ -184,6 +245,8 @@ class Trees(Struct):
         reply.asked_before = self._by_asked.get(reply.asked)
         self._by_asked[reply.asked] = reply
         self._by_chain[reply.chain] = reply
+        if reply.other_chain:
+            self._by_chain.setdefault(reply.other_chain, reply)
         reply.said_before = self._by_said.get(reply.said)
         self._by_said[reply.said] = reply
         reply.spoken_before = self._by_spoken.get(reply.spoken)
@@ -212,10 +275,14 @@ class Trees(Struct):
         """The last reply to requests that are the same by this."""
         return self._by_asked.get(asked)
 
-    def copied_reasoning(self, number: int) -> str:
-        """The reasoning of the logged replies that a message is the same as; empty where they do not agree."""
+    def copied_reasoning(self, number: int, before: int) -> str:
+        """The reasoning of the logged replies that a message is; empty if they do not agree.
+
+        A short message is such a reply only if it follows the same message.
+        """
         replies = islice(follow_links(self._by_said.get(number), "said_before"), _CANDIDATES)
-        texts = {reasoning.thought(reply.message) for reply in replies}
+        same = (each for each in replies if each.added[-1:] == [before] or is_long(words(each.message)))
+        texts = {reasoning.thought(reply.message) for reply in same}
         return texts.pop() if len(texts) == 1 else ""
 
     # The same request again
@@ -240,6 +307,8 @@ class Trees(Struct):
             self.again.append(Again(earlier.line, earlier.at, earlier, is_same))
             earlier.line, earlier.at, earlier.response = reply.line, reply.at, reply.response
             earlier.message = reply.message
+            if len(earlier.behind) == len(reply.behind):
+                earlier.behind = reply.behind  # what the later one was asked with, such as results of a second run
             return True
         earlier.is_resent = True
         return False
@@ -301,7 +370,11 @@ class Trees(Struct):
         requests = self.requests
         before = requests.chains[place - 1] if place else 0
         message = requests.messages[place]
-        return next((each for each in self._answers(before) if is_reworded(each.message, message)), None)
+        for each in self._answers(before):
+            is_truncated = each.is_truncated(says_ends=self._says_ends)
+            if is_reworded(each.message, message) or (is_truncated and is_kept_beginning(message, each.message)):
+                return each
+        return None
 
     def _window(self, place: int) -> None:
         """Where messages were left out before a place: the reply there whose path holds all of them, in order."""
