@@ -67,7 +67,7 @@ def classification(session: Session) -> bool:
     asked = [node for node in session.main.path if node.calls]
     if not asked:
         return False
-    value = max(asked[-1].calls[0].arguments.values(), key=len)
+    value = max(map(str, asked[-1].calls[0].arguments.values()), key=len)
     if len(value.split()) < 8 or not _once(session, f"classify {value}"):
         return False
     return _ask(session, "Classify the risk of what an agent is about to do.", f"Is this harmless?\n\n{value}", 64)
