@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from tests.simulator.behaviours import Behaviour, behaviours, named
 from tests.simulator.client import Client
-from tests.simulator.not_yet import is_pending
+from tests.simulator.not_yet import NOT_MIXED
 from tests.simulator.session import Layout, Log, Session
 from tests.simulator.styles import STYLES
 from tests.simulator.truth import Truth, judged
@@ -49,7 +49,7 @@ def play(seed: int, hard: bool = False, only: tuple[str, ...] = ()) -> Played:
 
 def _mixed(rng: Random, *, hard: bool) -> list[Behaviour]:
     """A layout or none, half of the habits, and a few events; hard ones only where they are wanted."""
-    found = [each for each in behaviours().values() if (hard or not each.hard) and not is_pending(each.name)]
+    found = [each for each in behaviours().values() if (hard or not each.hard) and each.name not in NOT_MIXED]
     layouts, habits = _when(found, "layout"), _when(found, "client")
     events = _when(found, "event")
     plain, difficult = [each for each in events if not each.hard], [each for each in events if each.hard]
