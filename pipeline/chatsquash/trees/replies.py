@@ -59,6 +59,8 @@ class Reply(LoggedReply, eq=False, kw_only=True):
     """The child of its parent, or the first reply of a tree, that came before it."""
     is_resent: bool = False
     """Whether the same request was sent again and answered otherwise."""
+    choice: int = 0
+    """The index of the choice that it is, of a response with several."""
     is_continued: bool = False
     """Whether it was truncated, and a later request had it continued."""
     is_merged: bool = False

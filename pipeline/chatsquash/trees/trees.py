@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
@@ -35,6 +36,9 @@ from chatsquash.trees.rewrites import (
     segments,
     words,
 )
+
+if TYPE_CHECKING:
+    from chatsquash.trees.choices import Choices
 
 _CANDIDATES = 8
 """Replies that are looked at where several say the same."""
@@ -85,6 +89,8 @@ class Trees(Struct):
     _by_spoken: dict[int, Reply] = field(default_factory=dict)
     _by_asked: dict[int, Reply] = field(default_factory=dict)
     _by_said: dict[int, Reply] = field(default_factory=dict)
+    _choices: Choices | None = None
+    """Those of responses that have several."""
     _says_ends: bool = False
     """Whether the log says of some replies why they ended."""
     _beginning: Reply | None = None
@@ -119,9 +125,17 @@ class Trees(Struct):
             reply.tree = later.tree
         self._link(reply, behind)
         self._take(reply)
+        if entry.reply.choices > 1 and not reply.is_merged:
+            self._learn_choices(reply, entry.reply.raw)
         if later:
             later.go_on_from(reply)
         return reply
+
+    def _learn_choices(self, reply: Reply, raw: bytes) -> None:
+        from chatsquash.trees.choices import Choices  # which few logs need
+
+        self._choices = self._choices or Choices()
+        self._choices.add(reply, self.requests, raw)
 
     def _reply(self, entry: Entry, last: RecognisedReply | None, limit: int | None, response: str) -> Reply:
         """The reply to the present request, which goes on from the last one that it holds."""
@@ -319,7 +333,7 @@ class Trees(Struct):
         """Find the logged reply that an assistant's message is; returns its chains, else those given."""
         is_cut = bool(self.met) and self.met[-1].how == "cut"
         how: How = "appended"
-        reply = self._by_chain.get(chain)
+        reply = self._by_chain.get(chain) or self._chosen(chain)
         if reply is None:
             how = "rewritten"
             reply = self._rewritten_reply(place, spoken) or self._reworded(place)
@@ -328,6 +342,17 @@ class Trees(Struct):
             self._by_chain[chain] = reply
         self.met.append(RecognisedReply(place, reply, "cut" if is_cut or chain in self._cut else how))
         return reply.chain, reply.spoken
+
+    def _chosen(self, chain: int) -> Reply | None:
+        """The reply of which a choice after the first one ends this chain."""
+        reply = self._choices.choose(chain) if self._choices else None
+        if reply is None:
+            return None
+        if reply.chain == chain:
+            self._by_said.setdefault(reply.said, reply)
+            self._by_spoken.setdefault(reply.spoken, reply)
+        self._by_chain[chain] = reply
+        return reply
 
     def _rewritten_reply(self, place: int, spoken: int) -> Reply | None:
         """The reply behind the same words of assistants, where what others say is rewritten only."""
