@@ -38,7 +38,7 @@ def paths(replies: list[Reply], links: list[Link]) -> list[LogPath]:
     find_later_calls(replies, links)
     says_ends = any(reply.is_ended for reply in replies)
     for reply in replies:
-        reply.is_retried = reply.is_resent and reply.broke_off(says_ends=says_ends)
+        reply.is_retried = reply.is_continued or (reply.is_resent and reply.broke_off(says_ends=says_ends))
     leaves, sides = _leaves(replies)
     trees: dict[int, list[LogPath]] = {}
     for reply in sorted(leaves, key=lambda reply: reply.tree):  # a fork follows what it leaves, which has its history
