@@ -8,7 +8,7 @@ from itertools import islice
 from msgspec import Struct, field
 
 from chatsquash.core import chat, reasoning
-from chatsquash.core.model import Edits, Entry, KeptRun
+from chatsquash.core.model import Compacted, Edits, Entry, KeptRun
 from chatsquash.trees.canonical import is_long, is_similar_prompt
 from chatsquash.trees.links import Link, Links
 from chatsquash.trees.replies import (
@@ -110,7 +110,7 @@ class Trees(Struct):
         later = self._held_before(reply)
         if later:
             reply.tree = later.tree
-        self._link(reply, behind)
+        self._link(reply, behind, entry.compacted)
         self._take(reply)
         if later:
             later.go_on_from(reply)
@@ -180,10 +180,12 @@ class Trees(Struct):
             return kept
         return last.place + 1 if last else 0
 
-    def _link(self, reply: Reply, behind: int) -> None:
+    def _link(self, reply: Reply, behind: int, compacted: Compacted | None) -> None:
         """Note where a tree that begins comes from, or what a request says of the calls that began others."""
         if reply.tree == len(self.links):
             link = self.find_origin(reply, self._copied_replies())
+            if compacted and not link.summary and not link.same:
+                self._link_compacted(link, compacted)
             if link.same:
                 reply.tree = link.same.tree
                 reply.is_other_prompt = not is_similar_prompt(link.same.system, reply.system)
@@ -191,6 +193,14 @@ class Trees(Struct):
                 self.links.append(link)
         elif reply.parent and self._lookup.awaits(reply.parent):
             self._hear(reply.parent, behind)
+
+    def _link_compacted(self, link: Link, compacted: Compacted) -> None:
+        """Note the reply that a service gave as the summary, and the last one that it replaced."""
+        link.summary = self._by_said.get(self.requests.canon.number(compacted.summary))
+        if link.summary:
+            link.summary.is_summary = True
+        last = self._by_said.get(self.requests.canon.number(compacted.last)) if compacted.last else None
+        link.copied = [last] if last else []
 
     def _take(self, reply: Reply) -> None:
         if parent := reply.parent:
