@@ -208,6 +208,8 @@ class Format(AnyFormat):
     """Return the turns that the model saw, given those of a request with such a turn."""
     reply: Callable[[Json], Response]
     """Load the reply in a whole response's body; never raises: what is wrong goes into ``Response.problem``."""
+    added: Callable[[Object], list[Json]] | None = None
+    """Return the turns that a response adds, for requests that refer to it by its id; ``None`` if none does."""
     assemble: Callable[[list[Json]], Stream]
     """Put a response's body together from what was streamed; an error event gives the error body."""
 

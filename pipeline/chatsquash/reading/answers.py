@@ -87,11 +87,10 @@ class Answers(Struct):
         own = _own_id(exchange)
         if not own and not (conversation and isinstance(body, dict)):
             return None
-        said = body.get("output")
         answer = Answer(
             before=loaded.base,
             asked=asked,
-            said=said if isinstance(said, list) else [],
+            said=form.added(body) if form.added else [],
             conversation=conversation,
             is_cut=exchange.reply.cut,
             loaded=loaded,

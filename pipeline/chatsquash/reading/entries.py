@@ -146,13 +146,13 @@ class EntryReader:
             if shape is None:
                 raise
             other = shape
-        if other.is_mixed and self._shape.request == PLAIN and other.response == self._shape.response:
-            self._shape = self._shape._replace(is_mixed=True)
-            self._stream = self._home = self._new(self._shape)
-            return self._stream.read(line)
+        is_same_logger = (other.response, other.envelope) == (self._shape.response, self._shape.envelope)
+        is_usual = not self._before or (other.is_mixed and self._shape.request == PLAIN)
         self._stream = self._new(other)
         entry = self._stream.read(line)
-        if (other.response, other.envelope) == (self._shape.response, self._shape.envelope):
+        if is_same_logger and is_usual:
+            self._shape, self._home = other, self._stream
+        if is_same_logger:
             return entry  # gateways that translate responses log requests of any client
         mixed = RepeatedViolation("mixed-formats", (self._shape.request, other.request))
         return replace(entry, findings=(*entry.findings, mixed))
@@ -275,10 +275,14 @@ class _ShapeReader:
 def _has_foreign(exchange: Exchange, request: Request) -> bool:
     """Whether a request of plain chat adds content of another format, or has its system prompt beside the messages."""
     for run in request.edits:
-        if isinstance(run, AddedRun) and any(map(foreign.is_foreign, run.messages)):
-            return True
-    prompts = (exchange.request[name] for name in foreign.SYSTEM if name in exchange.request)
-    return any(bytes(raw) not in _NO_PROMPT for raw in prompts)
+        if type(run) is AddedRun:
+            for message in run.messages:
+                if foreign.is_foreign(message):
+                    return True
+    members = exchange.request
+    if "system" not in members and "instructions" not in members:
+        return False
+    return any(name in members and bytes(members[name]) not in _NO_PROMPT for name in foreign.SYSTEM)
 
 
 _NO_PROMPT = (NOTHING, b"null", b'""', b"[]")

@@ -9,7 +9,7 @@ from chatsquash.formats.providers.openai_responses.definitions import tools, tur
 from chatsquash.formats.providers.openai_responses.evidence import marks
 from chatsquash.formats.providers.openai_responses.items import PROVIDER
 from chatsquash.formats.providers.openai_responses.read import START, close, load, system
-from chatsquash.formats.providers.openai_responses.response import reply
+from chatsquash.formats.providers.openai_responses.response import added, reply
 from chatsquash.formats.providers.openai_responses.stream import assemble
 from chatsquash.formats.providers.openai_responses.write import dump
 
@@ -36,6 +36,7 @@ native members
 __all__ = [
     "PROVIDER",
     "START",
+    "added",
     "assemble",
     "close",
     "dump",

@@ -22,6 +22,12 @@ def reply(body: Json) -> Response:
     return Response(message, 1, _finish(body, message), cleared=HIDDEN if len(items) < len(body["output"]) else "")
 
 
+def added(body: Object) -> list[Json]:
+    """The items of a response, which a request that refers to it continues."""
+    output = body.get("output")
+    return output if isinstance(output, list) else []
+
+
 def _failure(body: Object) -> Response | None:
     """Why a response has no reply."""
     if body.get("status") == "failed":
