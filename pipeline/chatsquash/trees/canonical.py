@@ -87,6 +87,15 @@ class Canon(Struct):
         self._divided.update(dict.fromkeys(ways, joined))
         return joined
 
+    def number_of_both(self, begun: Message, said: Message, whole: Message) -> int:
+        """The number of a message that consists of two, which others may join with another seam."""
+        texts = [_essential("assistant", (chat.text(each) or "").strip()) for each in (begun, said)]
+        if all(texts):
+            number = self._join_parts("assistant", texts)
+            exact = _essential("assistant", (chat.text(whole) or "").strip())
+            self._divided.setdefault(hash(("assistant", exact)), number)
+        return self.number(whole)
+
     def _call(self, call: Json) -> int:
         """What a call is the same by: its tool and its arguments, however they are spelled."""
         function: Any = call.get("function") or call.get("custom") or call if isinstance(call, dict) else None

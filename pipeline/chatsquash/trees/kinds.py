@@ -30,7 +30,7 @@ def paths(replies: list[Reply], links: list[Link]) -> list[LogPath]:
     """All conversations, in the order in which they end; each reply that was not retried belongs to one."""
     says_ends = any(reply.is_ended for reply in replies)
     for reply in replies:
-        reply.is_retried = reply.is_resent and reply.broke_off(says_ends=says_ends)
+        reply.is_retried = reply.is_continued or (reply.is_resent and reply.broke_off(says_ends=says_ends))
     leaves, sides = _leaves(replies)
     trees: dict[int, list[LogPath]] = {}
     for reply in leaves:

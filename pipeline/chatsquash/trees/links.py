@@ -20,6 +20,8 @@ _PROMPTED = 3
 _HELD = 8
 """Replies that are remembered by one run of words."""
 _LEAST_RUNS = 5
+_MOST_PARTS = 16
+"""Texts of one message that are looked at by themselves."""
 _BACK = 20
 """Replies before a summary that are looked at."""
 
@@ -36,6 +38,8 @@ class Link(Struct):
 
     summary: Reply | None = None
     """The reply that summed up what came before."""
+    rivals: list[Reply] = field(default_factory=list)
+    """Other replies that may be this summary just as well."""
     caller: CallSite | None = None
     """The call whose argument is its prompt."""
     is_exact: bool = False
@@ -71,22 +75,18 @@ class Links(Struct):
     def begin(self, first: Reply, before: list[Reply], copied: list[Reply]) -> Link:
         """The link of a tree that begins, to the replies before it."""
         self._learn(before)
-        users = [(number, without_reminders(chat.text(message) or "").strip()) for number, message in first.users()]
-        texts = [(number, text, runs(text)) for number, text in users if text]
+        users = [message for _, message in first.users() if without_reminders(chat.text(message) or "").strip()]
         self._links[first.number] = link = Link(copied=copied)
-        summaries = [reply for reply in copied if self._is_first_in(first, reply)]
-        for number, _, words in texts:
-            is_repeated = number in self._begun
-            summaries += [
-                each
-                for each in self._read(words, link)
-                if self._may_begin(each, words, before, is_repeated=is_repeated)
-            ]
+        summaries = {reply: 1.0 for reply in copied if self._is_first_in(first, reply)}
+        texts: list[set[int]] = []
+        for message in users:
+            texts.append(runs(without_reminders(chat.text(message) or "")))
+            summaries |= self._read(message, texts[-1], before, link)
         self._claim(summaries, first, link)
         if link.summary:
-            self._begun.update(number for number, _, _ in texts)
-        elif texts:
-            self._find_call(*texts[0][1:], link)
+            self._begun.update(hash(chat.text(message)) for message in users)
+        elif users:
+            self._find_call(without_reminders(chat.text(users[0]) or "").strip(), texts[0], link)
         if link.caller and not link.is_exact:
             self._awaited.setdefault(link.caller.reply.number, {})[link.caller.place] = link
         return link
@@ -98,8 +98,10 @@ class Links(Struct):
         more = words - runs(other)
         count: Counter[Reply] = Counter(reply for run in more for reply in self._by_run.get(run, ()))
         return any(
-            _is_summary(reply, words) and len(runs(chat.text(reply.message) or "") & more) >= _LEAST_RUNS
+            _quoted_share(said, words) and len(said & more) >= _LEAST_RUNS
             for reply, _ in count.most_common(_HELD)
+            if _may_sum_up(reply)
+            for said in [runs(chat.text(reply.message) or "")]
         )
 
     def awaits(self, reply: Reply) -> bool:
@@ -134,8 +136,8 @@ class Links(Struct):
             others.append((call, words))
             del others[:-_HELD]
 
-    def _read(self, words: set[int], link: Link) -> list[Reply]:
-        """Look for replies that a text of a beginning quotes; returns those that it may stand for."""
+    def _read(self, message: Message, words: set[int], before: list[Reply], link: Link) -> dict[Reply, float]:
+        """Look for replies that a message of a beginning quotes; returns the summaries as ``_summaries`` does."""
         hits: dict[int, Reply] = {}
         count: Counter[int] = Counter()
         for run in words:
@@ -147,23 +149,29 @@ class Links(Struct):
         if quoted and (link.quoted is None or quoted[-1] > link.quoted.number):
             link.quoted = hits[quoted[-1]]
         most = sorted(quoted, key=lambda number: (count[number], number))[-_HELD:]
-        candidates = [hits[number] for number in most]
-        claimed = [runs(chat.text(each.message) or "") for each in candidates if each.number in self._claimed]
-        older = set[int]().union(*(said for said in claimed if len(said & words) >= 0.6 * len(said)))
-        return [
-            each
-            for each in candidates
-            if _is_summary(each, words, set() if each.number in self._claimed else older)
-            and not _has_transcript(each, words)
-        ]
+        candidates = [hits[number] for number in most if _may_sum_up(hits[number])]
+        return self._summaries(message, words, candidates, before) if candidates else {}
 
-    def _may_begin(self, summary: Reply, words: set[int], before: list[Reply], *, is_repeated: bool) -> bool:
-        """Whether a tree may begin with a summary that a text quotes, ``is_repeated``: with which another tree began.
+    def _summaries(
+        self, message: Message, words: set[int], candidates: list[Reply], before: list[Reply]
+    ) -> dict[Reply, float]:
+        """Those of some replies that a message quotes as summaries, and how much of each.
 
-        A summary with which another tree began tells nothing of a text that contains what that tree says, too.
+        Each may be quoted in a part of the message, or beside earlier summaries.  A text with which another tree began
+        contains no new summary, and one that also contains what the tree of a summary says does not begin with it.
         """
-        other = self._claimed.get(summary.number)
-        return not _are_quoted(_after(other, before), words) if other else not is_repeated
+        said = {each: runs(chat.text(each.message) or "") for each in candidates}
+        claimed = [each for each in candidates if each.number in self._claimed]
+        older = set[int]().union(*(said[each] for each in claimed if len(said[each] & words) >= 0.6 * len(said[each])))
+        summaries = [each for each in claimed if not _are_quoted(_after(self._claimed[each.number], before), words)]
+        if hash(chat.text(message)) not in self._begun:
+            summaries += [each for each in candidates if each not in claimed]
+        parts = [words, *map(runs, _parts(message))]
+        shares = {
+            each: max(_quoted_share(said[each], part, set() if each in claimed else older) for part in parts)
+            for each in summaries
+        }
+        return {each: share for each, share in shares.items() if share and not _has_transcript(each, words)}
 
     def _is_first_in(self, first: Reply, reply: Reply) -> bool:
         """Whether a reply is a summary that the first request of a tree contains as the first message of an assistant.
@@ -171,7 +179,7 @@ class Links(Struct):
         The user says something else before it than in its own request.
         """
         said = runs(chat.text(reply.message) or "")
-        if not _is_summary(reply, said) or not self._has_history(reply):
+        if not _may_sum_up(reply) or len(said) < _LEAST_RUNS or not self._has_history(reply):
             return False
         place = next((at for at, message in enumerate(first.behind) if message["role"] == "assistant"), 0)
         return first.added[place] == reply.said and not set(first.added[:place]) & set(reply.added)
@@ -181,13 +189,17 @@ class Links(Struct):
         link = self._links.get(reply.number)
         return reply.parent is not None or (link is not None and (link.quotes > 0 or bool(link.copied)))
 
-    def _claim(self, summaries: list[Reply], first: Reply, link: Link) -> None:
+    def _claim(self, summaries: dict[Reply, float], first: Reply, link: Link) -> None:
         """Note that a tree begins with a summary which no other tree began with, or else with that of another tree."""
         own = [reply for reply in summaries if reply.number not in self._claimed]
         if own:
-            link.summary = max(own, key=lambda reply: reply.number)
-            self._claimed[link.summary.number] = first
-            _mark(link.summary)
+            most = max(map(summaries.__getitem__, own))
+            *link.rivals, link.summary = sorted(
+                (each for each in own if summaries[each] == most), key=lambda reply: reply.number
+            )
+            for each in (link.summary, *link.rivals):
+                self._claimed[each.number] = first
+                _mark(each)
         elif summaries:
             other = self._claimed[max(reply.number for reply in summaries)]
             if first.tools == other.tools != [] or is_similar_prompt(other.system, first.system):
@@ -209,14 +221,28 @@ class Links(Struct):
             link.caller = max(fitting, key=lambda call: (call.reply.number, call.place))
 
 
-def _is_summary(reply: Reply, words: set[int], older: AbstractSet[int] = frozenset()) -> bool:
-    """Whether a text with these runs of words stands for what a reply summed up, ``older``: beside other summaries."""
-    if reply.children or chat.calls(reply.message):
-        return False
-    said = runs(chat.text(reply.message) or "")
+def _quoted_share(said: set[int], words: set[int], older: AbstractSet[int] = frozenset()) -> float:
+    """How much of a reply a text quotes which stands for what the reply summed up, by their runs of words; else 0.
+
+    ``older``: those of earlier summaries that the text quotes, too.
+    """
     shared = said & words
-    is_new = not older or len(shared - older) >= _LEAST_RUNS
-    return is_new and len(shared) >= max(_LEAST_RUNS, 0.25 * len(said), 0.3 * len((words - older) | shared))
+    if older and len(shared - older) < _LEAST_RUNS:
+        return 0.0
+    is_enough = len(shared) >= max(_LEAST_RUNS, 0.25 * len(said), 0.3 * len((words - older) | shared))
+    return len(shared) / len(said) if is_enough else 0.0
+
+
+def _may_sum_up(reply: Reply) -> bool:
+    """Whether a reply may be a summary: nothing continues from it, and it calls no tool."""
+    return not reply.children and not chat.calls(reply.message)
+
+
+def _parts(message: Message) -> list[str]:
+    """The texts of a message, where it has several."""
+    content = message.get("content")
+    texts = [text for part in content if (text := chat.part_text(part))] if isinstance(content, list) else []
+    return texts if 1 < len(texts) <= _MOST_PARTS else []
 
 
 def _mark(summary: Reply) -> None:

@@ -29,6 +29,8 @@ ERROR = "error-text"
 """The reply is an error that the client or a proxy logged as one."""
 RESTORED = "context-restored"
 """The record shows what the request of the reply lacked."""
+CLEARED = "context-cleared"
+"""The record shows what the service removed from the request before the model saw it."""
 FAILED = "failed-call"
 """A call of the reply failed and was then corrected."""
 ELSEWHERE = "other-record"
@@ -52,7 +54,8 @@ class Judge(Struct, frozen=True):
         borne: list[set[int]] = [set() for _ in placements]
         for reply, index in bearers(placements, written, owners).items():
             borne[index].add(reply)
-        return [self._marks(*each, whys) for each in zip(placements, borne, strict=True)]
+        prefilled = {reply.number for reply in trees.replies if reply.is_prefilled}
+        return [self._marks(*each, whys, prefilled) for each in zip(placements, borne, strict=True)]
 
     def whys(self, trees: Trees) -> list[str]:
         """Why each reply is not trained on, wherever it stands; empty for those that are."""
@@ -74,12 +77,18 @@ class Judge(Struct, frozen=True):
         marks = self._with_failed(placement, whys)
         return [mark._replace(why=mark.why or others.get(number, "")) for number, mark in enumerate(marks)]
 
-    def _marks(self, placement: Placement[LogPath], borne: set[int], whys: list[str]) -> list[Mark]:
-        """The marks of a conversation that some replies count in, given why each reply is not trained on."""
+    def _marks(
+        self, placement: Placement[LogPath], borne: set[int], whys: list[str], prefilled: set[int]
+    ) -> list[Mark]:
+        """The marks of a conversation that some replies count in, given why each reply is not trained on.
+
+        A message of which the client wrote the beginning, ``prefilled``, is no logged reply.
+        """
         whys_here: dict[int, str] = {}
         for reply, standing in placement.standing.items():
             elsewhere = "" if reply in borne else ELSEWHERE
-            whys_here[standing.ordinal] = REWRITTEN if standing.is_rewritten else whys[reply] or elsewhere
+            changed = NOT_LOGGED if reply in prefilled else REWRITTEN
+            whys_here[standing.ordinal] = changed if standing.is_rewritten else whys[reply] or elsewhere
         return self._with_failed(placement, whys_here)
 
     def _with_failed(self, placement: Placement[P], whys: dict[int, str]) -> list[Mark]:
@@ -94,7 +103,8 @@ class Judge(Struct, frozen=True):
         """Why a reply is not trained on, wherever it stands."""
         if reply.is_limited or reply.is_retried or reply.broke_off(says_ends=says_ends):
             return TRUNCATED_REPLY
-        return _flaw(reply.message) or (RESTORED if self.restores and reply.lacks else "")
+        lacking = CLEARED if reply.is_cleared else RESTORED if self.restores and reply.lacks else ""
+        return _flaw(reply.message) or lacking
 
 
 def _flaw(message: Message) -> str:

@@ -51,6 +51,8 @@ class Reply(LoggedReply, eq=False, kw_only=True):
     """The id of its response; empty if it has none."""
     lacks: bool = False
     """Whether its request had results emptied that an earlier one had, or messages left out."""
+    is_cleared: bool = False
+    """Whether the service removed something from its request, or replaced it, before the model saw it."""
     is_other_prompt: bool = False
     """Whether its request has another system prompt than its parent's."""
     children: int = 0
@@ -59,6 +61,18 @@ class Reply(LoggedReply, eq=False, kw_only=True):
     """The child of its parent, or the first reply of a tree, that came before it."""
     is_resent: bool = False
     """Whether the same request was sent again and answered otherwise."""
+    choice: int = 0
+    """The index of the choice that it is, of a response with several."""
+    is_continued: bool = False
+    """Whether it was truncated, and a later request had it continued."""
+    is_merged: bool = False
+    """Whether its message consists of the last one of its request, which it continues, and of what was logged."""
+    is_prefilled: bool = False
+    """Whether the last message of its request is one that the client wrote for it to continue."""
+    other_said: int = 0
+    """What it is the same by without the message that it continues, or with it; 0 where it continues none."""
+    other_chain: int = 0
+    """The same for its request and it."""
     is_summary: bool = False
     """Whether a later conversation begins with what it says."""
 
@@ -92,6 +106,10 @@ class Reply(LoggedReply, eq=False, kw_only=True):
     def broke_off(self, *, says_ends: bool) -> bool:
         """Whether it is not whole; ``says_ends``: the log says of some replies why they ended."""
         return self.is_cut or (says_ends and not self.is_ended)
+
+    def is_truncated(self, *, says_ends: bool) -> bool:
+        """Whether it reached its limit or was interrupted; ``says_ends`` is as in ``broke_off``."""
+        return self.is_limited or self.broke_off(says_ends=says_ends)
 
     def path(self) -> list[Reply]:
         """The replies that it goes on from, the first one first, and itself."""
@@ -270,6 +288,7 @@ def logged_reply(entry: Entry, requests: Requests, parent: Reply | None, behind:
         is_cut=entry.reply.cut,
         is_limited=entry.reply.finish_reason in chat.TRUNCATED,
         response="",
+        is_cleared=bool(entry.reply.cleared),
         is_other_prompt=parent is not None and not is_similar_prompt(parent.system, system),
     )
 

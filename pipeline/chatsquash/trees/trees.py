@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
 from chatsquash.core import chat, reasoning
-from chatsquash.core.model import Edits, Entry, KeptRun
+from chatsquash.core.model import Compacted, Edits, Entry, KeptRun
 from chatsquash.trees.canonical import is_long, is_similar_prompt
 from chatsquash.trees.links import Link, Links
+from chatsquash.trees.prefill import continued, is_beginning, is_kept_beginning, is_prefill
 from chatsquash.trees.replies import (
     Again,
     How,
@@ -34,6 +36,9 @@ from chatsquash.trees.rewrites import (
     segments,
     words,
 )
+
+if TYPE_CHECKING:
+    from chatsquash.trees.choices import Choices
 
 _CANDIDATES = 8
 """Replies that are looked at where several say the same."""
@@ -84,6 +89,10 @@ class Trees(Struct):
     _by_spoken: dict[int, Reply] = field(default_factory=dict)
     _by_asked: dict[int, Reply] = field(default_factory=dict)
     _by_said: dict[int, Reply] = field(default_factory=dict)
+    _choices: Choices | None = None
+    """Those of responses that have several."""
+    _says_ends: bool = False
+    """Whether the log says of some replies why they ended."""
     _beginning: Reply | None = None
     """The last first reply of a tree."""
 
@@ -92,14 +101,18 @@ class Trees(Struct):
 
         ``edits`` are those from the last request that was added, where they are not the entry's.
         """
+        self._says_ends = self._says_ends or (entry.reply.finish_reason is not None and not entry.reply.cut)
         kept = self._follow(entry, edits)
         lacks = self._lacks_something(kept)
         self._answer = None
         if entry.reply.message is None:
             return None
-        last = self.met[-1] if self.met else None
+        begun = self._truncated_reply()
+        met = self.met[:-1] if begun and self.met and self.met[-1].place == len(entry.messages) - 1 else self.met
+        last = met[-1] if met else None
         behind = last.place + 1 if last else 0
         reply = self._reply(entry, last, limit, response)
+        self._continue(reply, begun)
         reply.lacks = lacks
         sibling = self._sibling(reply)
         if sibling and (reply.parent or self.joins_beginnings or sibling.is_one_with(reply)):
@@ -110,11 +123,19 @@ class Trees(Struct):
         later = self._held_before(reply)
         if later:
             reply.tree = later.tree
-        self._link(reply, behind)
+        self._link(reply, behind, entry.compacted)
         self._take(reply)
+        if entry.reply.choices > 1 and not reply.is_merged:
+            self._learn_choices(reply, entry.reply.raw)
         if later:
             later.go_on_from(reply)
         return reply
+
+    def _learn_choices(self, reply: Reply, raw: bytes) -> None:
+        from chatsquash.trees.choices import Choices  # which few logs need
+
+        self._choices = self._choices or Choices()
+        self._choices.add(reply, self.requests, raw)
 
     def _reply(self, entry: Entry, last: RecognisedReply | None, limit: int | None, response: str) -> Reply:
         """The reply to the present request, which goes on from the last one that it holds."""
@@ -125,6 +146,42 @@ class Trees(Struct):
         reply.how = last.how if last else "appended"
         return reply
 
+    def _truncated_reply(self) -> Reply | None:
+        """The truncated reply that the last message of the present request is, or the beginning of."""
+        requests = self.requests
+        place = len(requests.messages) - 1
+        if place < 0 or not is_prefill(requests.messages[place]):
+            return None
+        met = self.met[-1].reply if self.met and self.met[-1].place == place else None
+        for each in [met] if met else self._answers(requests.chains[place - 1] if place else 0):
+            if each.is_truncated(says_ends=self._says_ends) and is_beginning(requests.messages[place], each.message):
+                return each
+        return None
+
+    def _continue(self, reply: Reply, begun: Reply | None) -> None:
+        """Join a reply to the last message of its request, if that is the beginning of one.
+
+        What the client wrote stays a message of its own, unless a later request joins both.
+        """
+        requests = self.requests
+        place = len(requests.messages) - 1
+        if place < 0 or not is_prefill(requests.messages[place]):
+            return
+        prefill, own = requests.messages[place], reply.message
+        whole = continued(prefill, own)
+        number = requests.canon.number_of_both(prefill, own, whole)
+        asked, spoken = (requests.chains[place - 1], requests.spoken[place - 1]) if place else (0, 0)
+        chain = hash((asked, number))
+        if begun is None:
+            is_reply = bool(self.met) and self.met[-1].place == place
+            reply.is_prefilled, reply.other_said, reply.other_chain = not is_reply, number, chain
+            return
+        begun.is_continued = reply.is_merged = True
+        reply.other_said, reply.other_chain = reply.said, reply.chain
+        reply.message, reply.said, reply.chain, reply.asked = whole, number, chain, asked
+        reply.spoken = hash((spoken, number))
+        del reply.added[-1], reply.behind[-1]
+
     def _held_before(self, reply: Reply) -> Reply | None:
         """The reply to a request that was logged before this reply and holds it."""
         later = self._unmet.pop(reply.chain, None)
@@ -134,7 +191,7 @@ class Trees(Struct):
         """Remember what a request holds behind the last logged reply, which may be logged later."""
         requests = self.requests
         for place in requests.assistants[-_CANDIDATES:]:
-            if place >= behind:
+            if place >= behind and not (reply.is_merged and place == len(requests.messages) - 1):
                 self._unmet[requests.chains[place]] = reply
 
     def _follow(self, entry: Entry, edits: Edits | None) -> int:
@@ -180,10 +237,12 @@ class Trees(Struct):
             return kept
         return last.place + 1 if last else 0
 
-    def _link(self, reply: Reply, behind: int) -> None:
+    def _link(self, reply: Reply, behind: int, compacted: Compacted | None) -> None:
         """Note where a tree that begins comes from, or what a request says of the calls that began others."""
         if reply.tree == len(self.links):
             link = self.find_origin(reply, self._copied_replies())
+            if compacted and not link.summary and not link.same:
+                self._link_compacted(link, compacted)
             if link.same:
                 reply.tree = link.same.tree
                 reply.is_other_prompt = not is_similar_prompt(link.same.system, reply.system)
@@ -191,6 +250,14 @@ class Trees(Struct):
                 self.links.append(link)
         elif reply.parent and self._lookup.awaits(reply.parent):
             self._hear(reply.parent, behind)
+
+    def _link_compacted(self, link: Link, compacted: Compacted) -> None:
+        """Note the reply that a service gave as the summary, and the last one that it replaced."""
+        link.summary = self._by_said.get(self.requests.canon.number(compacted.summary))
+        if link.summary:
+            link.summary.is_summary = True
+        last = self._by_said.get(self.requests.canon.number(compacted.last)) if compacted.last else None
+        link.copied = [last] if last else []
 
     def _take(self, reply: Reply) -> None:
         if parent := reply.parent:
@@ -202,6 +269,8 @@ class Trees(Struct):
         reply.asked_before = self._by_asked.get(reply.asked)
         self._by_asked[reply.asked] = reply
         self._by_chain[reply.chain] = reply
+        if reply.other_chain:
+            self._by_chain.setdefault(reply.other_chain, reply)
         reply.said_before = self._by_said.get(reply.said)
         self._by_said[reply.said] = reply
         reply.spoken_before = self._by_spoken.get(reply.spoken)
@@ -274,7 +343,7 @@ class Trees(Struct):
         """Find the logged reply that an assistant's message is; returns its chains, else those given."""
         is_cut = bool(self.met) and self.met[-1].how == "cut"
         how: How = "appended"
-        reply = self._by_chain.get(chain)
+        reply = self._by_chain.get(chain) or self._chosen(chain)
         if reply is None:
             how = "rewritten"
             reply = self._rewritten_reply(place, spoken) or self._reworded(place)
@@ -283,6 +352,17 @@ class Trees(Struct):
             self._by_chain[chain] = reply
         self.met.append(RecognisedReply(place, reply, "cut" if is_cut or chain in self._cut else how))
         return reply.chain, reply.spoken
+
+    def _chosen(self, chain: int) -> Reply | None:
+        """The reply of which a choice after the first one ends this chain."""
+        reply = self._choices.choose(chain) if self._choices else None
+        if reply is None:
+            return None
+        if reply.chain == chain:
+            self._by_said.setdefault(reply.said, reply)
+            self._by_spoken.setdefault(reply.spoken, reply)
+        self._by_chain[chain] = reply
+        return reply
 
     def _rewritten_reply(self, place: int, spoken: int) -> Reply | None:
         """The reply behind the same words of assistants, where what others say is rewritten only."""
@@ -325,7 +405,11 @@ class Trees(Struct):
         requests = self.requests
         before = requests.chains[place - 1] if place else 0
         message = requests.messages[place]
-        return next((each for each in self._answers(before) if is_reworded(each.message, message)), None)
+        for each in self._answers(before):
+            is_truncated = each.is_truncated(says_ends=self._says_ends)
+            if is_reworded(each.message, message) or (is_truncated and is_kept_beginning(message, each.message)):
+                return each
+        return None
 
     def _window(self, place: int) -> None:
         """Where messages were left out before a place: the reply there whose path holds all of them, in order."""
