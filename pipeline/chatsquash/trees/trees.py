@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from chatsquash.core import reasoning
-from chatsquash.core.model import Edits, Entry, KeptRun
+from chatsquash.core.model import Compacted, Edits, Entry, KeptRun
 from chatsquash.trees.canonical import is_long, is_similar_prompt
 from chatsquash.trees.links import Link, Links
 from chatsquash.trees.prefill import continued, is_beginning, is_kept_beginning, is_prefill
@@ -122,7 +122,7 @@ class Trees(Struct):
         later = self._held_before(reply)
         if later:
             reply.tree = later.tree
-        self._link(reply)
+        self._link(reply, entry.compacted)
         self._take(reply)
         if entry.reply.choices > 1 and not reply.is_merged:
             self._learn_choices(reply, entry.reply.raw)
@@ -236,15 +236,25 @@ class Trees(Struct):
             return kept
         return last.place + 1 if last else 0
 
-    def _link(self, reply: Reply) -> None:
+    def _link(self, reply: Reply, compacted: Compacted | None) -> None:
         """Note where a tree that begins comes from."""
         if reply.tree == len(self.links):
             link = self.find_origin(reply, self._copied_replies())
+            if compacted and not link.summary and not link.same:
+                self._link_compacted(link, compacted)
             if link.same:
                 reply.tree = link.same.tree
                 reply.is_other_prompt = not is_similar_prompt(link.same.system, reply.system)
             else:
                 self.links.append(link)
+
+    def _link_compacted(self, link: Link, compacted: Compacted) -> None:
+        """Note the reply that a service gave as the summary, and the last one that it replaced."""
+        link.summary = self._by_said.get(self.requests.canon.number(compacted.summary))
+        if link.summary:
+            link.summary.is_summary = True
+        last = self._by_said.get(self.requests.canon.number(compacted.last)) if compacted.last else None
+        link.copied = [last] if last else []
 
     def _take(self, reply: Reply) -> None:
         if parent := reply.parent:
