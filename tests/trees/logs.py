@@ -536,3 +536,45 @@ def left_out_between() -> list[Any]:
         kept.append(user(prompt))
         kept.append(log.add(*kept, says=f"To the question {prompt} I have no answer yet."))
     return log.lines
+
+
+def _with_choices(line: dict[str, Any], *others: str) -> None:
+    """Give a response more choices."""
+    choices = line["response"]["choices"]
+    choices += [{"index": at, "message": assistant(text), "finish_reason": "stop"} for at, text in enumerate(others, 1)]
+
+
+def second_choice_used() -> list[Any]:
+    """The conversation continues from the second choice of a response."""
+    log = Log()
+    log.add(AGENT, user("How do I get to the harbour?"), says="Take the bus.")
+    _with_choices(log.lines[0], "Take the train.")
+    train = assistant("Take the train.")
+    two = log.add(AGENT, user("How do I get to the harbour?"), train, user("And back?"), says="Take the ferry.")
+    _with_choices(log.lines[1], "Walk.")
+    log.add(AGENT, user("How do I get to the harbour?"), train, user("And back?"), two, user("When?"), says="At ten.")
+    return log.lines
+
+
+def earlier_choice_taken_up() -> list[Any]:
+    """A conversation grew from first choices; then the user goes back to the second choice of the last response."""
+    log = Log()
+    one = log.add(AGENT, user("How do I get to the harbour?"), says="Take the bus.")
+    _with_choices(log.lines[0], "Take the train.")
+    asked = (AGENT, user("How do I get to the harbour?"), one, user("And back?"))
+    log.add(*asked, says="Take the ferry.")
+    _with_choices(log.lines[1], "Walk.", "Take a taxi.")
+    log.add(*asked, assistant("Take a taxi."), user("When?"), says="At ten.")
+    return log.lines
+
+
+def two_choices_used() -> list[Any]:
+    """The user continues from both choices of a response; a line counts as one reply, the choice that was used first."""
+    log = Log()
+    asked = (AGENT, user("How do I get to the harbour?"))
+    one = log.add(*asked, says="Take the bus.")
+    _with_choices(log.lines[0], "Take the train.")
+    two = log.add(*asked, one, user("When?"), says="At nine.")
+    log.add(*asked, one, user("When?"), two, user("Where from?"), says="From the square.")
+    log.add(*asked, assistant("Take the train."), user("When?"), says="At ten.")
+    return log.lines

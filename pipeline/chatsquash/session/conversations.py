@@ -289,9 +289,9 @@ def entries_of(replies: Iterable[Reply], session: Session, reread: Reread) -> It
 
 
 def with_whole_reply(entry: Entry, reply: Reply) -> Entry:
-    """An entry whose reply is one message with the last one of the request, if it continues that."""
+    """An entry with the choice that was used, and with one message for the reply and what it continues."""
     if not reply.is_merged:
-        return entry
+        return entry if not reply.choice else replace(entry, reply=replace(entry.reply, message=reply.message))
     messages = entry.messages[:-1]
     whole = replace(entry.reply, message=reply.message)
     return replace(entry, messages=messages, edits=(AddedRun(tuple(messages)),), reply=whole)

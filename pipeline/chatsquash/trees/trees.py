@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from chatsquash.core import chat, reasoning
-from chatsquash.core.model import Edits, Entry, KeptRun
+from chatsquash.core import reasoning
+from chatsquash.core.model import Compacted, Edits, Entry, KeptRun
 from chatsquash.trees.canonical import is_long, is_similar_prompt
 from chatsquash.trees.links import Link, Links
 from chatsquash.trees.prefill import continued, is_beginning, is_kept_beginning, is_prefill
@@ -18,7 +19,6 @@ from chatsquash.trees.replies import (
     LogPath,
     Reply,
     Requests,
-    answered_place,
     follow_links,
     logged_reply,
     system_prompt,
@@ -35,6 +35,9 @@ from chatsquash.trees.rewrites import (
     segments,
     words,
 )
+
+if TYPE_CHECKING:
+    from chatsquash.trees.choices import Choices
 
 _CANDIDATES = 8
 """Replies that are looked at where several say the same."""
@@ -85,6 +88,8 @@ class Trees(Struct):
     _by_spoken: dict[int, Reply] = field(default_factory=dict)
     _by_asked: dict[int, Reply] = field(default_factory=dict)
     _by_said: dict[int, Reply] = field(default_factory=dict)
+    _choices: Choices | None = None
+    """Those of responses that have several."""
     _says_ends: bool = False
     """Whether the log says of some replies why they ended."""
     _beginning: Reply | None = None
@@ -109,7 +114,7 @@ class Trees(Struct):
         self._continue(reply, begun)
         reply.lacks = lacks
         sibling = self._sibling(reply)
-        if sibling and (reply.parent or self.joins_beginnings or sibling.is_one_with(reply)):
+        if sibling and self._is_one(sibling, reply):
             reply.tree, reply.asked = sibling.tree, sibling.asked
             if self._is_again(sibling, reply):
                 return None
@@ -117,11 +122,19 @@ class Trees(Struct):
         later = self._held_before(reply)
         if later:
             reply.tree = later.tree
-        self._link(reply, behind)
+        self._link(reply, entry.compacted)
         self._take(reply)
+        if entry.reply.choices > 1 and not reply.is_merged:
+            self._learn_choices(reply, entry.reply.raw)
         if later:
             later.go_on_from(reply)
         return reply
+
+    def _learn_choices(self, reply: Reply, raw: bytes) -> None:
+        from chatsquash.trees.choices import Choices  # which few logs need
+
+        self._choices = self._choices or Choices()
+        self._choices.add(reply, self.requests, raw)
 
     def _reply(self, entry: Entry, last: RecognisedReply | None, limit: int | None, response: str) -> Reply:
         """The reply to the present request, which goes on from the last one that it holds."""
@@ -223,17 +236,25 @@ class Trees(Struct):
             return kept
         return last.place + 1 if last else 0
 
-    def _link(self, reply: Reply, behind: int) -> None:
-        """Note where a tree that begins comes from, or what a request says of the calls that began others."""
+    def _link(self, reply: Reply, compacted: Compacted | None) -> None:
+        """Note where a tree that begins comes from."""
         if reply.tree == len(self.links):
             link = self.find_origin(reply, self._copied_replies())
+            if compacted and not link.summary and not link.same:
+                self._link_compacted(link, compacted)
             if link.same:
                 reply.tree = link.same.tree
                 reply.is_other_prompt = not is_similar_prompt(link.same.system, reply.system)
             else:
                 self.links.append(link)
-        elif reply.parent and self._lookup.awaits(reply.parent):
-            self._hear(reply.parent, behind)
+
+    def _link_compacted(self, link: Link, compacted: Compacted) -> None:
+        """Note the reply that a service gave as the summary, and the last one that it replaced."""
+        link.summary = self._by_said.get(self.requests.canon.number(compacted.summary))
+        if link.summary:
+            link.summary.is_summary = True
+        last = self._by_said.get(self.requests.canon.number(compacted.last)) if compacted.last else None
+        link.copied = [last] if last else []
 
     def _take(self, reply: Reply) -> None:
         if parent := reply.parent:
@@ -256,14 +277,6 @@ class Trees(Struct):
         """The replies of other trees that the request holds."""
         candidates = (self._by_said.get(self.requests.numbers[place]) for place in self.requests.assistants)
         return [reply for reply in candidates if reply]
-
-    def _hear(self, parent: Reply, behind: int) -> None:
-        """Note the results of a reply's calls, from a place on."""
-        messages = self.requests.messages
-        for message in messages[behind:]:
-            place = answered_place(message, messages[behind - 1]) if message["role"] == "tool" else 0
-            if place:
-                self._lookup.hear(parent, place, chat.text(message) or "")
 
     def find_origin(self, first: Reply, copied: list[Reply]) -> Link:
         """Where a tree comes from that begins with a reply, which is not added yet."""
@@ -304,6 +317,14 @@ class Trees(Struct):
         texts = [(chat.text(one) or "", chat.text(other) or "") for one, other in pairs]
         return not any(one != other and self._lookup.sums_up(one, other, self.replies) for one, other in texts)
 
+    def _is_one(self, sibling: Reply, reply: Reply) -> bool:
+        """Whether two replies to the same request are of one tree: several calls may begin conversations alike."""
+        if reply.parent or sibling.is_one_with(reply):
+            return True
+        return self.joins_beginnings and (
+            sibling.said == reply.said or not self._lookup.begins_with_call(reply, self.replies)
+        )
+
     def _answers(self, asked: int) -> Iterator[Reply]:
         """The last replies to requests that are the same by this, the last one first."""
         return islice(follow_links(self._by_asked.get(asked), "asked_before"), _CANDIDATES)
@@ -327,7 +348,7 @@ class Trees(Struct):
         """Find the logged reply that an assistant's message is; returns its chains, else those given."""
         is_cut = bool(self.met) and self.met[-1].how == "cut"
         how: How = "appended"
-        reply = self._by_chain.get(chain)
+        reply = self._by_chain.get(chain) or self._chosen(chain)
         if reply is None:
             how = "rewritten"
             reply = self._rewritten_reply(place, spoken) or self._reworded(place)
@@ -336,6 +357,17 @@ class Trees(Struct):
             self._by_chain[chain] = reply
         self.met.append(RecognisedReply(place, reply, "cut" if is_cut or chain in self._cut else how))
         return reply.chain, reply.spoken
+
+    def _chosen(self, chain: int) -> Reply | None:
+        """The reply of which a choice after the first one ends this chain."""
+        reply = self._choices.choose(chain) if self._choices else None
+        if reply is None:
+            return None
+        if reply.chain == chain:
+            self._by_said.setdefault(reply.said, reply)
+            self._by_spoken.setdefault(reply.spoken, reply)
+        self._by_chain[chain] = reply
+        return reply
 
     def _rewritten_reply(self, place: int, spoken: int) -> Reply | None:
         """The reply behind the same words of assistants, where what others say is rewritten only."""
