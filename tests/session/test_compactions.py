@@ -266,6 +266,17 @@ def one_sentence(day: Day) -> None:
     day.turn(4, "compacted", 5)
 
 
+def quoting(day: Day) -> None:
+    """A summary that contains the last replies word by word."""
+    summary = f"{summary_of(2)}\n4. What was said last:\n{ANSWERS[0]}\n{ANSWERS[1]}"
+    day.turn(0)
+    day.turn(1)
+    day.inside(summary, 2)
+    day.history = [user(f"Notes:\n{summary}")]
+    day.turn(2, "compacted", 2)
+    day.turn(3, "compacted", 2)
+
+
 def cut(day: Day) -> None:
     """The client cuts the summary to its half."""
     day.turn(0)
@@ -302,6 +313,7 @@ CLIENTS = [
     rolling_messages,
     rolling_text,
     one_sentence,
+    quoting,
     cut,
     rewound,
 ]

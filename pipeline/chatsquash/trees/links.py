@@ -226,11 +226,12 @@ def _parts(message: Message) -> list[str]:
 
 
 def _mark(summary: Reply) -> None:
-    """Mark a summary, and those before it that it is a corrected version of."""
+    """Mark a summary, and those before it that it is a corrected version of: each is much of the other."""
     said = runs(chat.text(summary.message) or "")
     for each in islice(summary.back(), _BACK):
         text = runs(chat.text(each.message) or "")
-        if each is not summary and (chat.calls(each.message) or len(text & said) < max(_LEAST_RUNS, 0.5 * len(text))):
+        is_version = len(text & said) >= max(_LEAST_RUNS, 0.5 * len(text), 0.5 * len(said))
+        if each is not summary and (chat.calls(each.message) or not is_version):
             break
         each.is_summary = True
 

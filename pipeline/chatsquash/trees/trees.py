@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from chatsquash.core import reasoning
+from chatsquash.core import chat, reasoning
 from chatsquash.core.model import Compacted, Edits, Entry, KeptRun
 from chatsquash.trees.canonical import is_long, is_similar_prompt
 from chatsquash.trees.links import Link, Links
