@@ -121,7 +121,7 @@ class Reply(LoggedReply, eq=False, kw_only=True):
 
 
 def follow_links(
-    last: Reply | None, by: Literal["parent", "before", "said_before", "spoken_before", "asked_before"]
+    last: Reply | None, by: Literal["parent", "before", "last_child", "said_before", "spoken_before", "asked_before"]
 ) -> Iterator[Reply]:
     """A reply, and those to which one of its members leads, the last one first."""
     while last is not None:
