@@ -165,7 +165,7 @@ class Links(Struct):
 
     def _claim(self, summaries: dict[Reply, float], first: Reply, link: Link) -> None:
         """Note that a tree begins with a summary which no other tree began with, or else with that of another tree."""
-        own = [reply for reply in summaries if reply.number not in self._claimed]
+        own = [reply for reply in summaries if reply.number not in self._claimed and _takes_over(first, reply)]
         if own:
             most = max(map(summaries.__getitem__, own))
             *link.rivals, link.summary = sorted(
@@ -174,8 +174,8 @@ class Links(Struct):
             for each in (link.summary, *link.rivals):
                 self._claimed[each.number] = first
                 _mark(each)
-        elif summaries:
-            other = self._claimed[max(reply.number for reply in summaries)]
+        elif claimed := [reply.number for reply in summaries if reply.number in self._claimed]:
+            other = self._claimed[max(claimed)]
             if first.tools == other.tools != [] or is_similar_prompt(other.system, first.system):
                 link.same = other
 
@@ -223,6 +223,12 @@ def _parts(message: Message) -> list[str]:
     content = message.get("content")
     texts = [text for part in content if (text := chat.part_text(part))] if isinstance(content, list) else []
     return texts if 1 < len(texts) <= _MOST_PARTS else []
+
+
+def _takes_over(first: Reply, summary: Reply) -> bool:
+    """Whether a tree may continue a conversation with tools: a request without any, under another prompt, does not."""
+    before = summary.parent or summary
+    return bool(first.tools) or not before.tools or is_similar_prompt(before.system, first.system)
 
 
 def _mark(summary: Reply) -> None:
