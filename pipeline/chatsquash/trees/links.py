@@ -143,7 +143,11 @@ class Links(Struct):
             each: max(_quoted_share(said[each], part, set() if each in claimed else older) for part in parts)
             for each in summaries
         }
-        return {each: share for each, share in shares.items() if share and not _has_transcript(each, words)}
+        return {
+            each: share
+            for each, share in shares.items()
+            if share and not _has_transcript(each, words) and _has_own_words(each, said[each], words)
+        }
 
     def _is_first_in(self, first: Reply, reply: Reply) -> bool:
         """Whether a reply is a summary that the first request of a tree contains as the first message of an assistant.
@@ -250,6 +254,13 @@ def _has_transcript(reply: Reply, words: set[int]) -> bool:
     others = words - runs(chat.text(reply.message) or "")
     messages = [each.message for each in islice(reply.back(), 1, _BACK)]
     return _are_quoted([*messages, *reply.behind[-1:]], others)
+
+
+def _has_own_words(reply: Reply, said: set[int], words: set[int]) -> bool:
+    """Whether a text quotes what a reply says itself, and not only what users said before it, perhaps here, too."""
+    users = [message for each in islice(reply.back(), _BACK) for _, message in each.users()]
+    own = said.difference(*(runs(chat.text(message) or "") for message in users))
+    return len(own & words) >= max(1, 0.25 * len(own))
 
 
 def _after(first: Reply, replies: list[Reply]) -> list[Message]:
