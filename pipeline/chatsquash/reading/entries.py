@@ -18,6 +18,7 @@ from chatsquash.core.model import (
     Message,
     RejectedLine,
     RepeatedViolation,
+    Response,
     SkippedLine,
     Tool,
     WrongType,
@@ -37,8 +38,10 @@ from chatsquash.sources.lines import Line
 
 if TYPE_CHECKING:
     from chatsquash.reading.answers import Answers
-    from chatsquash.reading.loading import Loader
+    from chatsquash.reading.loading import LoadedRequest, Loader
 
+_HIDDEN = "what a summary replaced"
+"""What of a request no record shows as the model saw it."""
 _SHORT = 8
 """Bytes; shorter lines are looked at first, since a log may have millions that are blank."""
 
@@ -228,14 +231,16 @@ class _ShapeReader:
             tools = bodies.merge_tools(tools, loaded.brought)
             findings += loader.remember(loaded, exchange, request.messages)
             self.history.known.learn_system(exchange)
-        if when is None or when.naive or session_id is None or offered.wrong or reply.wrong:
-            findings = (*findings, *_lacking(when, session_id, offered.wrong, reply.wrong))
+        reply = _as_seen(reply, loaded)
+        if when is None or when.naive or session_id is None or offered.wrong or reply.wrong or reply.cleared:
+            findings = (*findings, *_lacking(when, session_id, reply.cleared, offered.wrong, reply.wrong))
         return Entry(
             *(line.number, when.at if when else None, session_id, messages, edits, tools, reply),
             size=line.size,
             findings=findings,
             loaded=loaded is not None and not loaded.turns.are_verbatim,
             limit=exchange.first(LIMITS),
+            compacted=loaded.compacted if loaded else None,
         )
 
     def _unwrapped(self, line: Line) -> Line:
@@ -303,7 +308,15 @@ def unreadable(rejected: RejectedLine, size: int) -> SkippedLine:
     return SkippedLine(rejected.line, "unreadable", size, rejected=rejected, findings=(make(rejected.reason),))
 
 
-def _lacking(when: Moment | None, session_id: str | None, *wrong: WrongType | None) -> Iterator[RepeatedViolation]:
+def _as_seen(reply: Response, loaded: LoadedRequest | None) -> Response:
+    """A reply, with a note if the model saw a summary that the record does not show."""
+    is_hidden = loaded.is_hidden if loaded else reply.compacted is not None
+    return replace(reply, cleared=_HIDDEN) if is_hidden and not reply.cleared else reply
+
+
+def _lacking(
+    when: Moment | None, session_id: str | None, cleared: str, *wrong: WrongType | None
+) -> Iterator[RepeatedViolation]:
     """What a line lacks; each is reported once per session."""
     if when is None:
         yield RepeatedViolation("missing-timestamp")
@@ -311,5 +324,7 @@ def _lacking(when: Moment | None, session_id: str | None, *wrong: WrongType | No
         yield RepeatedViolation("naive-timestamp")
     if session_id is None:
         yield RepeatedViolation("missing-session-id")
+    if cleared:
+        yield RepeatedViolation("context-cleared", (cleared,))
     for each in filter(None, wrong):
         yield RepeatedViolation("wrong-type", (each.what, each.seen))

@@ -68,7 +68,8 @@ class GrowthTracker(Struct):
         if self.trees is None and self._only_grows(entry):
             reply = entry.reply
             response = usage.response_id(reply)
-            facts = (reply.message, reply.finish_reason, reply.cut, entry.limit, response, len(entry.messages))
+            said = (reply.message, reply.finish_reason, reply.cut, entry.limit, response)
+            facts = (*said, len(entry.messages), reply.cleared)
             self.grown.append(GrowingRequest(entry.line, entry.at, entry.tools, *facts))
             self.last = entry
             self._count(entry)
@@ -177,7 +178,7 @@ def _logprobs(raw: bytes) -> bytes:
 
 
 def _entry(each: GrowingRequest, messages: list[Message], edits: Edits, response: Response | None) -> Entry:
-    reply = response or Response(each.message, finish_reason=each.finish_reason, cut=each.cut)
+    reply = response or Response(each.message, finish_reason=each.finish_reason, cut=each.cut, cleared=each.cleared)
     return Entry(each.line, each.at, None, messages[: each.count], edits, each.tools, reply, limit=each.limit)
 
 

@@ -29,6 +29,8 @@ ERROR = "error-text"
 """The reply is an error that the client or a proxy logged as one."""
 RESTORED = "context-restored"
 """The record shows what the request of the reply lacked."""
+CLEARED = "context-cleared"
+"""The record shows what the service removed from the request before the model saw it."""
 FAILED = "failed-call"
 """A call of the reply failed and was then corrected."""
 ELSEWHERE = "other-record"
@@ -101,7 +103,8 @@ class Judge(Struct, frozen=True):
         """Why a reply is not trained on, wherever it stands."""
         if reply.is_limited or reply.is_retried or reply.broke_off(says_ends=says_ends):
             return TRUNCATED_REPLY
-        return _flaw(reply.message) or (RESTORED if self.restores and reply.lacks else "")
+        lacking = CLEARED if reply.is_cleared else RESTORED if self.restores and reply.lacks else ""
+        return _flaw(reply.message) or lacking
 
 
 def _flaw(message: Message) -> str:

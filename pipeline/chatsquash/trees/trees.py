@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from chatsquash.core import chat, reasoning
-from chatsquash.core.model import Edits, Entry, KeptRun
+from chatsquash.core.model import Compacted, Edits, Entry, KeptRun
 from chatsquash.trees.canonical import is_long, is_similar_prompt
 from chatsquash.trees.links import Link, Links
 from chatsquash.trees.prefill import Prefill, is_beginning, is_kept_beginning, is_prefill
@@ -19,7 +19,6 @@ from chatsquash.trees.replies import (
     LogPath,
     Reply,
     Requests,
-    answered_place,
     follow_links,
     logged_reply,
     system_prompt,
@@ -116,7 +115,7 @@ class Trees(Struct):
             prefill.join(reply, self.requests.canon)
         reply.lacks = lacks
         sibling = self._sibling(reply)
-        if sibling and (reply.parent or self.joins_beginnings or sibling.is_one_with(reply)):
+        if sibling and self._is_one(sibling, reply):
             reply.tree, reply.asked = sibling.tree, sibling.asked
             if self._is_again(sibling, reply):
                 return None
@@ -124,7 +123,7 @@ class Trees(Struct):
         later = self._held_before(reply)
         if later:
             reply.tree = later.tree
-        self._link(reply, behind)
+        self._link(reply, entry.compacted)
         self._take(reply)
         if entry.reply.choices > 1 and not reply.is_merged:
             self._learn_choices(reply, entry.reply.raw)
@@ -218,17 +217,25 @@ class Trees(Struct):
             return kept
         return last.place + 1 if last else 0
 
-    def _link(self, reply: Reply, behind: int) -> None:
-        """Note where a tree that begins comes from, or what a request says of the calls that began others."""
+    def _link(self, reply: Reply, compacted: Compacted | None) -> None:
+        """Note where a tree that begins comes from."""
         if reply.tree == len(self.links):
             link = self.find_origin(reply, self._copied_replies())
+            if compacted and not link.summary and not link.same:
+                self._link_compacted(link, compacted)
             if link.same:
                 reply.tree = link.same.tree
                 reply.is_other_prompt = not is_similar_prompt(link.same.system, reply.system)
             else:
                 self.links.append(link)
-        elif reply.parent and self._lookup.awaits(reply.parent):
-            self._hear(reply.parent, behind)
+
+    def _link_compacted(self, link: Link, compacted: Compacted) -> None:
+        """Note the reply that a service gave as the summary, and the last one that it replaced."""
+        link.summary = self._by_said.get(self.requests.canon.number(compacted.summary))
+        if link.summary:
+            link.summary.is_summary = True
+        last = self._by_said.get(self.requests.canon.number(compacted.last)) if compacted.last else None
+        link.copied = [last] if last else []
 
     def _take(self, reply: Reply) -> None:
         if parent := reply.parent:
@@ -251,14 +258,6 @@ class Trees(Struct):
         """The replies of other trees that the request holds."""
         candidates = (self._by_said.get(self.requests.numbers[place]) for place in self.requests.assistants)
         return [reply for reply in candidates if reply]
-
-    def _hear(self, parent: Reply, behind: int) -> None:
-        """Note the results of a reply's calls, from a place on."""
-        messages = self.requests.messages
-        for message in messages[behind:]:
-            place = answered_place(message, messages[behind - 1]) if message["role"] == "tool" else 0
-            if place:
-                self._lookup.hear(parent, place, chat.text(message) or "")
 
     def find_origin(self, first: Reply, copied: list[Reply]) -> Link:
         """Where a tree comes from that begins with a reply, which is not added yet."""
@@ -289,7 +288,23 @@ class Trees(Struct):
                 return each
         last = reply.parent.last_child if reply.parent else self._beginning
         others = islice(follow_links(last, "before"), _CANDIDATES)
-        return next((each for each in others if is_resent(each, reply, loosely=self.rewords)), None)
+        return next((each for each in others if self._is_resent(each, reply)), None)
+
+    def _is_resent(self, earlier: Reply, reply: Reply) -> bool:
+        """Whether a request was sent again with another reminder, and not with another summary."""
+        if not is_resent(earlier, reply, loosely=self.rewords):
+            return False
+        pairs = zip(reply.behind, earlier.behind, strict=True)
+        texts = [(chat.text(one) or "", chat.text(other) or "") for one, other in pairs]
+        return not any(one != other and self._lookup.sums_up(one, other, self.replies) for one, other in texts)
+
+    def _is_one(self, sibling: Reply, reply: Reply) -> bool:
+        """Whether two replies to the same request are of one tree: several calls may begin conversations alike."""
+        if reply.parent or sibling.is_one_with(reply):
+            return True
+        return self.joins_beginnings and (
+            sibling.said == reply.said or not self._lookup.begins_with_call(reply, self.replies)
+        )
 
     def _answers(self, asked: int) -> Iterator[Reply]:
         """The last replies to requests that are the same by this, the last one first."""

@@ -70,6 +70,8 @@ class _Message:
                 self.open.pop(place, None)
             case {"type": "message_delta"}:
                 self.end(event.get("delta"), event.get("usage"))
+                if isinstance(managed := event.get("context_management"), dict):
+                    self.body["context_management"] = managed
             case {"type": "message_stop"}:
                 self.stopped = True
 
