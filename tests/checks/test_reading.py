@@ -28,6 +28,7 @@ ROWS = [
     (reading.mixed_formats("gemini", "gemini", 1), "mixed-formats", "warning", "1 entry with another envelope in a log of gemini"),
     (reading.missing_history(2), "missing-history", "warning", "2 entries with turns that are kept elsewhere"),
     (reading.other_conversations(3), "other-conversations", "warning", "3 conversations, the first is converted"),
+    (reading.context_cleared("thinking", 2), "context-cleared", "info", "2 entries without thinking, which the service removed before the model replied"),
     (reading.hosted_tools(1), "hosted-tools", "info", "tools that the provider runs are no part of tools, in 1 entry"),
     (reading.stream_cut(), "stream-cut", "warning", "the stream of the reply was cut, what arrived is converted"),
     (reading.not_held({"server_tool_use": 2, "x\x1b": 1}, 4), "not-held", "warning", "2 'server_tool_use', 1 'x\\x1b'"),

@@ -42,18 +42,22 @@ FACTS = [
 class Day:
     """The log of a client: each request as a line, and what is said so far."""
 
-    def __init__(self, session: str | None = "s") -> None:
+    def __init__(self, session: str | None = "s", *, renews: bool = False) -> None:
         self.lines: list[Any] = []
         self.kinds: list[str] = []
         self.parents: list[int | None] = []
         """Of each line the line, counted from 1, whose conversation its own comes from."""
         self.history: list[Any] = []
         self.session = session
+        self.renews = renews
+        """Whether what follows a compaction has a session id of its own."""
 
     def ask(self, reply: Any, kind: str, parent: int | None = None, *, messages: Any = None, **fields: Any) -> None:
         fields = {"tools": TOOLS, "limit": 4096, "prompt": PROGRAMMER, **fields}
         history = self.history if messages is None else messages
         number = len(self.lines) + 1
+        if self.renews and kind == "compacted" and parent != self.parents[-1]:
+            self.session = f"s{number}"
         made = log_line(
             {"role": "system", "content": fields["prompt"]},
             *history,
@@ -262,6 +266,26 @@ def one_sentence(day: Day) -> None:
     day.turn(4, "compacted", 5)
 
 
+def quoting(day: Day) -> None:
+    """A summary that contains the last replies word by word."""
+    summary = f"{summary_of(2)}\n4. What was said last:\n{ANSWERS[0]}\n{ANSWERS[1]}"
+    day.turn(0)
+    day.turn(1)
+    day.inside(summary, 2)
+    day.history = [user(f"Notes:\n{summary}")]
+    day.turn(2, "compacted", 2)
+    day.turn(3, "compacted", 2)
+
+
+def checked(day: Day) -> None:
+    """No compaction: a question of the client, under its own prompt, quotes the last reply."""
+    for number in range(3):
+        day.turn(number)
+        day.ask(
+            "Yes.", "side", 1, messages=[user(f"Is this all?\n{day.history[-1]['content']}")], prompt=WRITER, tools=None
+        )
+
+
 def cut(day: Day) -> None:
     """The client cuts the summary to its half."""
     day.turn(0)
@@ -298,23 +322,87 @@ CLIENTS = [
     rolling_messages,
     rolling_text,
     one_sentence,
+    quoting,
+    checked,
     cut,
     rewound,
 ]
-WAYS: dict[str, dict[str, Any]] = {"ids": {}, "chain": {"sessions_by": "chain"}, "no ids": {"sessions_by": "chain"}}
+
+
+def merged(line: Any) -> Any:
+    """A request in which messages of one role are one, as the clients of Anthropic and Gemini send them."""
+    messages: list[Any] = []
+    for each in line["request"]["messages"]:
+        if messages and each["role"] == messages[-1]["role"] == "user":
+            messages[-1]["content"].append({"type": "text", "text": each["content"]})
+        elif each["role"] == "user":
+            messages.append({"role": "user", "content": [{"type": "text", "text": each["content"]}]})
+        else:
+            messages.append(each)
+    return {**line, "request": {**line["request"], "messages": messages}}
+
+
+WAYS: dict[str, dict[str, Any]] = {
+    "one id": {},
+    "chained": {"sessions_by": "chain"},
+    "no ids": {"sessions_by": "chain"},
+    "new ids": {"sessions_by": "chain"},
+    "new files": {"sessions_by": "chain"},
+    "merged": {},
+    "merged under new ids": {"sessions_by": "chain"},
+}
 
 
 @pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.__name__)
 @pytest.mark.parametrize("way", WAYS)
 def test_what_follows_a_summary_is_compacted(here: Path, client: Any, way: str) -> None:
-    day = Day(None if way == "no ids" else "s")
+    day = Day(None if way == "no ids" else "s", renews="new" in way)
     client(day)
-    write_log(Path("log.jsonl"), *day.lines)
-    convert("log.jsonl", "out", Options(conversations="all", trace_replies=True, loss="weight", **WAYS[way]))
+    if "merged" in way:
+        day.lines = [*map(merged, day.lines)]
+    names = [str(each.get("session_id")) if way == "new files" else "log" for each in day.lines]
+    for name in names:
+        write_log(
+            Path(f"logs/{name}.jsonl"), *(line for line, its in zip(day.lines, names, strict=True) if its == name)
+        )
+    convert("logs", "out", Options(conversations="all", trace_replies=True, loss="weight", **WAYS[way]))
     replies = [*map(json.loads, Path("out/reports/replies.jsonl").read_text().splitlines())]
-    conversation = {each["line"]: each["conversation"] for each in replies}
     assert len({each["session"] for each in replies}) == 1
     assert [each["kind"] for each in replies] == day.kinds
+    conversation = {line: each["conversation"] for line, each in enumerate(replies, 1)}
     parents = [each["parent"] for each in replies]
     assert parents == [parent and conversation[parent] for parent in day.parents]
     assert [each["loss"] for each in replies] == [1] * len(replies)
+
+
+def interleaved(client: Any, word: str) -> None:
+    """The log of two persons with almost the same day, and ids of their own."""
+    days = Day("a", renews=True), Day("b", renews=True)
+    for day in days:
+        client(day)
+    for one, other in zip(*(day.lines for day in days), strict=True):
+        other["session_id"] = f"b {other['session_id']}"
+    other = json.loads(json.dumps(days[1].lines).replace("export.py", word).replace("reader.py", f"new_{word}"))
+    write_log(Path("log.jsonl"), *(line for pair in zip(days[0].lines, other, strict=True) for line in pair))
+
+
+@pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.__name__)
+def test_days_that_are_alike_are_sessions_of_their_own(here: Path, client: Any) -> None:
+    interleaved(client, "output.py")
+    convert("log.jsonl", "out", Options(conversations="all", trace_replies=True, sessions_by="chain"))
+    replies = [*map(json.loads, Path("out/reports/replies.jsonl").read_text().splitlines())]
+    replies.sort(key=lambda each: each["line"])
+    sessions = [each["session"] for each in replies]
+    assert (len(set(sessions[::2])), len(set(sessions[1::2])), len(set(sessions))) == (1, 1, 2)
+    assert [each["kind"] for each in replies[::2]] == [each["kind"] for each in replies[1::2]]
+
+
+@pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.__name__)
+def test_days_that_are_equal_are_not_mixed(here: Path, client: Any) -> None:
+    interleaved(client, "export.py")
+    convert("log.jsonl", "out", Options(conversations="all", trace_replies=True, sessions_by="chain"))
+    replies = [*map(json.loads, Path("out/reports/replies.jsonl").read_text().splitlines())]
+    lines: dict[str, set[int]] = {}
+    for each in replies:
+        lines.setdefault(each["session"], set()).add(each["line"] % 2)
+    assert {len(each) for each in lines.values()} == {1}

@@ -77,6 +77,13 @@ def claude(*messages: Any, second: int = 0, **members: Any) -> dict[str, Any]:
     return {"session_id": "s1", "timestamp": at(second), "request": request, "response": said}
 
 
+def cleared_by_service(count: int) -> dict[str, Any]:
+    """An exchange with Anthropic, whose service cleared results."""
+    line = claude(A)
+    edit = {"type": "clear_tool_uses_20250919", "cleared_tool_uses": count, "cleared_input_tokens": 9}
+    return {**line, "response": {**line["response"], "context_management": {"applied_edits": [edit]}}}
+
+
 def kept(key: str, parent: str | None, role: str, words: str) -> dict[str, Any]:
     """A line of a session that Claude Code keeps."""
     message = {"role": role, "content": words}
@@ -199,6 +206,8 @@ ROWS = [
     Row("mixed-formats", "one format", [claude(A), claude(A, B, C, second=1)]),
     Row("mixed-formats", "another one", [claude(A), line(A, B, C, second=1)], [("mixed-formats", "warning", 2)], "1 entry with the format openai_chat in a log of anthropic"),
     Row("mixed-formats", "another one, once per session", [line(A), claude(A, B, C, second=1), claude(A, B, C, A, second=2)], [("mixed-formats", "warning", 1)], "1 entry with the format openai_chat in a log of anthropic"),
+    Row("context-cleared", "nothing was cleared", [cleared_by_service(0)]),
+    Row("context-cleared", "results were", [cleared_by_service(2)], [("context-cleared", "info", 1)], "1 entry without tool results, which"),
     Row("missing-history", "a response of the log", [openai(A), openai(C, after="r0", second=1)]),
     Row("missing-history", "a response that is not there", [openai(A), openai(C, after="r7", second=1)], [("missing-history", "warning", 2)], "1 entry with turns that are kept elsewhere"),
     Row("other-conversations", "a document with one", [[A, CALLED]]),

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from tests.simulator.behaviours import Behaviour, behaviours, named
 from tests.simulator.client import Client
+from tests.simulator.not_yet import NOT_MIXED
 from tests.simulator.session import Layout, Log, Session
 from tests.simulator.styles import STYLES
 from tests.simulator.truth import Truth, judged
@@ -48,7 +49,7 @@ def play(seed: int, hard: bool = False, only: tuple[str, ...] = ()) -> Played:
 
 def _mixed(rng: Random, *, hard: bool) -> list[Behaviour]:
     """A layout or none, half of the habits, and a few events; hard ones only where they are wanted."""
-    found = [each for each in behaviours().values() if hard or not each.hard]
+    found = [each for each in behaviours().values() if (hard or not each.hard) and each.name not in NOT_MIXED]
     layouts, habits = _when(found, "layout"), _when(found, "client")
     events = _when(found, "event")
     plain, difficult = [each for each in events if not each.hard], [each for each in events if each.hard]
@@ -74,11 +75,13 @@ def _count(rng: Random, layout: Layout) -> int:
 
 def _session(name: str, rng: Random, log: Log, layout: Layout, chosen: list[Behaviour]) -> Session:
     words = Words(rng)
-    client = Client(words, rng.choice(list(STYLES)))
+    fitting = [style for style in STYLES if all(not each.styles or style in each.styles for each in chosen)]
+    client = Client(words, rng.choice(fitting or list(STYLES)))
     # Without ids of sessions, only those of responses tell a line that was logged twice from an answer like it.
     client.names_responses = not layout.ids or rng.random() < 0.85
     for each in _when(chosen, "client"):
-        each.play(client)
+        if not each.styles or client.style in each.styles:
+            each.play(client)
     return Session(name, rng, words, client, log, layout)
 
 
@@ -111,13 +114,15 @@ def _first(session: Session) -> None:
 
 def _turn(session: Session) -> None:
     session.playing = "append"
-    if session.count < MOST:
+    if session.count < MOST and not session.only_turn:
         session.turn()
 
 
 def _last(session: Session) -> None:
     """Turns until there are enough, and one after what happened last, so that it is not the end."""
     session.playing = "append"
+    if session.only_turn:
+        return
     session.turn()
     while session.count < LEAST:
         session.turn()
@@ -125,7 +130,7 @@ def _last(session: Session) -> None:
 
 def _event(session: Session, each: Behaviour) -> None:
     """Play an event, after some more turns where it cannot happen yet."""
-    if session.count >= MOST:
+    if session.count >= MOST or session.only_turn or (each.styles and session.client.style not in each.styles):
         return
     for _ in range(3):
         session.playing = each.name

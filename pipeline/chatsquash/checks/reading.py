@@ -128,6 +128,15 @@ def hosted_tools(count: int) -> Fact:
     return Fact(f"tools that the provider runs are no part of tools, in {_entries(count)}: they have no definitions")
 
 
+@rule("info")
+def context_cleared(what: str, count: int) -> Fact:
+    """Reported when the service removed something from requests before the model saw it, such as old tool results.
+
+    The record shows it, so a reply to such a request is not trained on with `--loss`.
+    """
+    return Fact(f"{_entries(count)} without {escape(what)}, which the service removed before the model replied")
+
+
 @rule("warning")
 def stream_cut() -> Fact:
     """Reported when the stream of a reply ended early. The record has what arrived."""

@@ -11,9 +11,19 @@ from msgspec.structs import replace
 
 from chatsquash.core import jsonio
 from chatsquash.core.edits import difference
-from chatsquash.core.model import AddedRun, Edits, Json, KeptRun, Message, RepeatedViolation, Tool
+from chatsquash.core.model import (
+    AddedRun,
+    Compacted,
+    Edits,
+    Json,
+    KeptRun,
+    Message,
+    RepeatedViolation,
+    Response,
+    Tool,
+)
 from chatsquash.formats import bodies, view
-from chatsquash.formats.base import Format, TurnError
+from chatsquash.formats.base import Format, ShownTurns, TurnError
 from chatsquash.reading.answers import Answer, Answers
 from chatsquash.reading.deltas import Request
 from chatsquash.reading.exchange import Exchange, LineError
@@ -27,12 +37,18 @@ class LoadedRequest(NamedTuple):
     turns: Turns
     whole: list[Any]
     """The request's turns, with those that it only refers to."""
+    shown: list[Any]
+    """Those that the model saw; the same list unless the service compacted the request."""
     system: tuple[bytes, Json]
     """The system member, raw and parsed."""
     brought: list[Tool] = []  # noqa: RUF012 - never changed
     """The tools that its new turns bring."""
     base: Answer | None = None
     """The response that it continues by reference."""
+    compacted: Compacted | None = None
+    """What a summary replaced in it."""
+    is_hidden: bool = False
+    """Whether the model also saw an encrypted summary."""
 
 
 @dataclass(slots=True)
@@ -51,7 +67,7 @@ class Loader:
     def load(self, exchange: Exchange, request: Request) -> LoadedRequest:
         """A request as it adds to the one before; raises ``LineError`` for what is no turn of the format."""
         form = self.form
-        before = self.before or LoadedRequest(nothing(form), [], (NOTHING, None))
+        before = self.before or LoadedRequest(nothing(form), [], [], (NOTHING, None))
         raw = exchange.first(form.SYSTEM)
         system = (
             before.system if raw in (SYSTEM, before.system[0]) else (raw, jsonio.loads(raw) if raw != NOTHING else None)
@@ -64,13 +80,36 @@ class Loader:
             edits = (KeptRun(0, len(begun.whole)), AddedRun(tuple(whole[len(begun.whole) :])))
         elif base or before.base:  # the reader's edits are those of what stood in the lines
             edits = difference(before.whole, whole)
-        brought = bodies.tools_of_turns(
-            form, (turn for run in edits if isinstance(run, AddedRun) for turn in run.messages)
-        )
-        turns = follow(form, begun.turns, whole, edits, system[1], rewritten if self.is_mixed else blocks_of)
+        added = [turn for run in edits if isinstance(run, AddedRun) for turn in run.messages]
+        brought = bodies.tools_of_turns(form, added)
+        seen = self._shown(begun, whole, added, exchange.reply)
+        if seen.turns is not whole or begun.shown is not begun.whole:
+            edits = difference(begun.shown, seen.turns)
+        turns = follow(form, begun.turns, seen.turns, edits, system[1], rewritten if self.is_mixed else blocks_of)
         if begun is not before:
             turns = replace(turns, edits=difference(before.turns.messages, turns.messages))
-        return LoadedRequest(turns, whole, system, brought, base)
+        compacted = self._compacted(seen) if seen.summary else None
+        return LoadedRequest(turns, whole, seen.turns, system, brought, base, compacted, seen.is_hidden)
+
+    def _shown(self, begun: LoadedRequest, whole: list[Any], added: list[Any], reply: Response) -> ShownTurns:
+        """The turns that the model saw, before a reply that may begin with a summary of them."""
+        is_compacted = begun.shown is not begun.whole or any(map(self.form.is_compaction, added))
+        is_compacted = is_compacted and any(map(self.form.is_compaction, whole))
+        seen = self.form.shown(whole) if is_compacted else ShownTurns(whole)
+        if not reply.compacted:
+            return seen
+        if not self.form.is_compaction(reply.compacted):  # the response is of another format
+            return seen._replace(is_hidden=True)
+        return self.form.shown([*seen.turns, reply.compacted])
+
+    def _compacted(self, seen: ShownTurns) -> Compacted:
+        """What a summary replaced, as messages."""
+        summary: Any = {"role": "assistant", "content": seen.summary}
+        said = (each for each in reversed(seen.replaced) if isinstance(each, dict) and each.get("role") == "assistant")
+        for turn in said:
+            messages = view.messages(self.form.load(turn, self.form.START).turns)
+            return Compacted(summary, messages[-1] if messages else None)
+        return Compacted(summary, None)
 
     def remember(self, loaded: LoadedRequest, exchange: Exchange, asked: list[Any]) -> tuple[RepeatedViolation, ...]:
         """A request that is an entry: the next one goes on from it; gives what was found."""

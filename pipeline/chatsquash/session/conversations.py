@@ -12,10 +12,11 @@ from chatsquash.checks import coverage as checks
 from chatsquash.checks.reading import short_tail
 from chatsquash.core.accounting import Coverage, ReplyOutcome
 from chatsquash.core.marks import by_ordinal
-from chatsquash.core.model import Entry, Mark, Message, Violation
+from chatsquash.core.model import AddedRun, Entry, Mark, Message, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record, Rejection
 from chatsquash.reading.documents import line_of
+from chatsquash.records import presets
 from chatsquash.session.log_findings import SessionCoverage, lost_of, ways, with_asides
 from chatsquash.session.record_filters import RecordFilter, of_records
 from chatsquash.session.record_maker import prefix_of_messages
@@ -69,6 +70,15 @@ def _restored(trees: Trees, path: list[Reply], entry: Entry, wanted: RestoreScop
     return restored_entry, findings
 
 
+def last_snapshot(session: Session, options: Options) -> Snapshot | None:
+    """The snapshot of the specified record; its reply is one message with what it continues, but for plain chat."""
+    snapshot = session.snapshot
+    if snapshot is None or not (session.loaded or options.preset != presets.DEFAULT):
+        return snapshot
+    end = session.followed.last_reply(snapshot.entry.line)
+    return replace(snapshot, entry=with_whole_reply(snapshot.entry, end)) if end else snapshot
+
+
 def of_last(
     session: Session, snapshot: Snapshot | None, name: str, options: Options, make: MakeLast
 ) -> tuple[Record | Rejection, SessionCoverage]:
@@ -119,7 +129,8 @@ def _judge(options: Options) -> Judge:
     from chatsquash.trees.loss import Judge  # which few runs need
 
     restores = options.conversations != "last" or options.restore in _GIVES_CONTEXT
-    return Judge(restores and not options.restored_loss, options.loss_skip_failed)
+    shows_reasoning = options.reasoning != "drop"
+    return Judge(restores and not options.restored_loss, options.loss_skip_failed, shows_reasoning)
 
 
 def with_record(
@@ -275,7 +286,16 @@ def entries_of(replies: Iterable[Reply], session: Session, reread: Reread) -> It
             else:
                 met[each.line] = each
         if entry is not None:
-            yield reply, entry
+            yield reply, with_whole_reply(entry, reply)
+
+
+def with_whole_reply(entry: Entry, reply: Reply) -> Entry:
+    """An entry with the choice that was used, and with one message for the reply and what it continues."""
+    if not reply.is_merged:
+        return entry if not reply.choice else replace(entry, reply=replace(entry.reply, message=reply.message))
+    messages = entry.messages[:-1]
+    whole = replace(entry.reply, message=reply.message)
+    return replace(entry, messages=messages, edits=(AddedRun(tuple(messages)),), reply=whole)
 
 
 def _snapshot(path: LogPath, entry: Entry, *, last_tools: bool) -> Snapshot:

@@ -24,6 +24,8 @@ _CANDIDATES = 8
 """Replies behind the same messages that are told apart."""
 _DEEP = 4
 """Messages of an assistant, the last ones of a request, that a reply which is logged later may turn out to be."""
+_SEVERAL = (1 << 32) - 1
+"""The number of replies of several sessions that say the same."""
 _REPLIES = 4096
 _CHARACTERS = 64 << 20
 """What trees hold at most before they are given up for new ones."""
@@ -80,10 +82,12 @@ class _Recent(Struct):
         trees, last = self.trees, self._last.get(session)
         known = (self._by_chain.get(hash((session, requests.chains[place]))) for place in reversed(requests.assistants))
         parent = next((reply for reply in known if reply), last if requests.assistants else None)
-        reply = logged_reply(entry, requests, parent, len(requests.messages) if parent else 0)
+        reply = logged_reply(entry, requests, parent, requests.assistants[-1] + 1 if parent else 0)
         reply.number = len(trees.replies)
         if parent:
             parent.children += 1
+            users = [*reply.users()]  # results would take much room
+            reply.added, reply.behind = [number for number, _ in users], [message for _, message in users]
         else:
             reply.tree = len(trees.links)
             trees.links.append(Link() if goes_on or last else trees.find_origin(reply, []))
@@ -121,7 +125,7 @@ class _Recent(Struct):
         user = next(first.users(), None)
         said = (chat.text(user[1]) or "") if user else ""
         origins = [each for each in link.copied if _tells(each.message)]
-        if link.summary and (not self._are_apart(first, link.summary) or self._sums_up(link.summary)):
+        if link.summary and (not self._are_apart(first, link.summary) or self._sums_up(link, sets)):
             origins.append(link.summary)
         if link.caller and is_long(said) and (link.is_exact or not self._are_apart(first, link.caller.reply)):
             origins.append(link.caller.reply)
@@ -137,8 +141,12 @@ class _Recent(Struct):
         """Whether one of two trees has a session id, so that what both say may have been pasted."""
         return first.tree in self._named or other.tree in self._named
 
-    def _sums_up(self, summary: Reply) -> bool:
-        """Whether a reply answers a request with a history, as messages or as a text, in its session."""
+    def _sums_up(self, link: Link, sets: Sets) -> bool:
+        """Whether a summary is one session's only, and answers a request with a history, as messages or as a text."""
+        summary = link.summary
+        assert summary is not None
+        if len({sets.find(self.sessions[each.tree]) for each in (summary, *link.rivals)}) > 1:
+            return False
         first = self._named.get(summary.tree)
         return summary.parent is not None or (first is not None and first is not summary)
 
@@ -152,7 +160,7 @@ class Chains(Struct):
     _by_chain: Index = field(default_factory=Index)
     """By what a request and its reply are the same by: the number of the reply."""
     _said: Index = field(default_factory=Index)
-    """By what a reply that says or calls enough is the same by itself: its number."""
+    """By what a reply that says or calls enough is the same by itself: its number, or ``_SEVERAL``."""
     _awaited: Index = field(default_factory=Index)
     """By the same: the session of a request that holds a reply which was not logged so far."""
     _sessions: array[int] = field(default_factory=lambda: array("I"))
@@ -247,7 +255,7 @@ class Chains(Struct):
         met: set[int] = set()
         for place in reversed(requests.assistants):
             number = self._said.get(requests.numbers[place] or 1)
-            other = root if number is None else self.sets.find(self._sessions[number])
+            other = root if number in (None, _SEVERAL) else self.sets.find(self._sessions[number])
             if other != root and (other in met or is_long(chat.text(requests.messages[place]) or "")):
                 self.sets.join(other, session)
                 return
@@ -262,7 +270,9 @@ class Chains(Struct):
         rank = known.index(root) if root in known else min(len(known), _CANDIDATES - 1)
         self._by_chain.put(_rank_key(chain, rank), len(self._sessions))
         if is_long(words(message)):
-            self._said.put(said or 1, len(self._sessions))
+            before = self._said.get(said or 1)
+            is_other = before is not None and (before == _SEVERAL or self.sets.find(self._sessions[before]) != root)
+            self._said.put(said or 1, _SEVERAL if is_other else len(self._sessions))
         self._sessions.append(session)
 
 

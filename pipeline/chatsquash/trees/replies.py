@@ -51,6 +51,8 @@ class Reply(LoggedReply, eq=False, kw_only=True):
     """The id of its response; empty if it has none."""
     lacks: bool = False
     """Whether its request had results emptied that an earlier one had, or messages left out."""
+    cleared: str = ""
+    """What the service removed from its request before the model saw it, as in ``Response.cleared``."""
     is_other_prompt: bool = False
     """Whether its request has another system prompt than its parent's."""
     children: int = 0
@@ -59,6 +61,18 @@ class Reply(LoggedReply, eq=False, kw_only=True):
     """The child of its parent, or the first reply of a tree, that came before it."""
     is_resent: bool = False
     """Whether the same request was sent again and answered otherwise."""
+    choice: int = 0
+    """The index of the choice that it is, of a response with several."""
+    is_continued: bool = False
+    """Whether it was truncated, and a later request had it continued."""
+    is_merged: bool = False
+    """Whether its message consists of the last one of its request, which it continues, and of what was logged."""
+    is_prefilled: bool = False
+    """Whether the last message of its request is one that the client wrote for it to continue."""
+    other_said: int = 0
+    """What it is the same by without the message that it continues, or with it; 0 where it continues none."""
+    other_chain: int = 0
+    """The same for its request and it."""
     is_summary: bool = False
     """Whether a later conversation begins with what it says."""
 
@@ -93,6 +107,10 @@ class Reply(LoggedReply, eq=False, kw_only=True):
         """Whether it is not whole; ``says_ends``: the log says of some replies why they ended."""
         return self.is_cut or (says_ends and not self.is_ended)
 
+    def is_truncated(self, *, says_ends: bool) -> bool:
+        """Whether it reached its limit or was interrupted; ``says_ends`` is as in ``broke_off``."""
+        return self.is_limited or self.broke_off(says_ends=says_ends)
+
     def path(self) -> list[Reply]:
         """The replies that it goes on from, the first one first, and itself."""
         return [*self.back()][::-1]
@@ -103,7 +121,7 @@ class Reply(LoggedReply, eq=False, kw_only=True):
 
 
 def follow_links(
-    last: Reply | None, by: Literal["parent", "before", "said_before", "spoken_before", "asked_before"]
+    last: Reply | None, by: Literal["parent", "before", "last_child", "said_before", "spoken_before", "asked_before"]
 ) -> Iterator[Reply]:
     """A reply, and those to which one of its members leads, the last one first."""
     while last is not None:
@@ -270,6 +288,7 @@ def logged_reply(entry: Entry, requests: Requests, parent: Reply | None, behind:
         is_cut=entry.reply.cut,
         is_limited=entry.reply.finish_reason in chat.TRUNCATED,
         response="",
+        cleared=entry.reply.cleared,
         is_other_prompt=parent is not None and not is_similar_prompt(parent.system, system),
     )
 

@@ -208,8 +208,8 @@ class Growth(Struct):
     def goes_on(self, last: Entry, entry: Entry) -> bool:
         """Whether a request has the beginning of the last one, the reply to it in its place, and more behind."""
         reply, count = last.reply.message, len(last.messages)
-        if reply is None or entry.reply.message is None or len(entry.messages) <= count:
-            return False
+        if reply is None or entry.reply.message is None or len(entry.messages) <= count + 1:
+            return False  # one that ends with the reply may have it continued
         if entry.limit != last.limit or bool(entry.tools) != bool(last.tools):
             return False
         if not self.is_same(entry.messages[count], reply):

@@ -4,6 +4,7 @@ One item is less than one turn: reasoning, text and calls are items of their own
 next item of somebody else are one turn, so they are kept open in the state until that comes.
 """
 
+from chatsquash.formats.providers.openai_responses.compaction import is_compaction, shown
 from chatsquash.formats.providers.openai_responses.definitions import tools, turn_tools
 from chatsquash.formats.providers.openai_responses.evidence import marks
 from chatsquash.formats.providers.openai_responses.items import PROVIDER
@@ -39,9 +40,11 @@ __all__ = [
     "assemble",
     "close",
     "dump",
+    "is_compaction",
     "load",
     "marks",
     "reply",
+    "shown",
     "system",
     "tools",
     "turn_tools",
