@@ -30,6 +30,14 @@ NOT_YET: dict[str, float] = {
 """By the name of a play, the least share of kinds, conversations and weights that is reached in it."""
 
 
+DAYS_NOT_YET: dict[str, float] = {
+    "claude-code": 0.2,
+    "codex": 0.75,
+    "gemini-cli": 0.6,
+    "opencode": 0.7,
+}
+"""By the name of an agent, the least share that is reached in its days."""
+
 NOT_MIXED = frozenset(
     {
         "broken-item",
@@ -54,6 +62,7 @@ NOT_MIXED = frozenset(
         "stored-conversation",
         "summary-again",
         "summary-answer",
+        "summary-checked",
         "summary-hand-off",
         "summary-keeps-prompts",
         "summary-lists-prompts",
