@@ -10,6 +10,7 @@ from msgspec import Struct, field
 
 from chatsquash.core import reasoning
 from chatsquash.core.model import Compacted, Edits, Entry, KeptRun
+from chatsquash.trees.calls import Calls
 from chatsquash.trees.canonical import is_long, is_similar_prompt
 from chatsquash.trees.links import Link, Links
 from chatsquash.trees.prefill import continued, is_beginning, is_kept_beginning, is_prefill
@@ -281,6 +282,11 @@ class Trees(Struct):
     def find_origin(self, first: Reply, copied: list[Reply]) -> Link:
         """Where a tree comes from that begins with a reply, which is not added yet."""
         return self._lookup.begin(first, self.replies, copied) if self.replies else Link()
+
+    def calls(self) -> Calls:
+        """The calls of all replies so far."""
+        self._lookup.learn(self.replies)
+        return self._lookup.calls
 
     # For what is made of the trees
 

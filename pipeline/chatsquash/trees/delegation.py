@@ -1,0 +1,97 @@
+"""Which conversations the calls of other sessions began: decided by results, when all requests were read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+
+from msgspec import Struct, field
+
+from chatsquash.core import chat
+from chatsquash.trees.calls import MOST, Calls, CallSite, returns
+from chatsquash.trees.canonical import is_long
+from chatsquash.trees.links import Link, prompts
+from chatsquash.trees.replies import Reply, follow_links
+
+SessionOf = Callable[[Reply], int]
+
+
+class _Delegated(Struct):
+    """A conversation that a call may have begun."""
+
+    first: Reply
+    sites: list[CallSite]
+    """Calls of other sessions with its prompt as an argument, or with a part of it."""
+    is_exact: bool
+    answers: list[Reply]
+    """Its last replies without calls, and its last reply."""
+
+
+class Delegations(Struct):
+    """The beginnings of conversations, until it is decided which calls began them."""
+
+    _begun: list[tuple[Reply, Link]] = field(default_factory=list)
+
+    def add(self, first: Reply, link: Link) -> None:
+        """Add the first reply of a conversation."""
+        if not link.summary and not link.copied:
+            self._begun.append((first, link))
+
+    def callers(self, calls: Calls, replies: list[Reply], session: SessionOf) -> Iterator[tuple[Reply, Reply]]:
+        """Each reply with a call and the first reply of the conversation in another session that the call began.
+
+        The result decides.  Without a result, a call is the one if no other session has a call with the same prompt.
+        Where several sessions fit alike, none does.
+        """
+        delegated = [each for each in self._candidates(calls, replies, session) if each.sites]
+        claimed: set[tuple[int, int]] = set()
+        for choose in (_confirmed, _unanswered):
+            for each in delegated:
+                sites = [site for site in choose(each) if (site.reply.number, site.place) not in claimed]
+                if sites and len({session(site.reply) for site in sites}) == 1:
+                    claimed.add((sites[0].reply.number, sites[0].place))
+                    yield sites[0].reply, each.first
+                    each.sites = []
+
+    def _candidates(self, calls: Calls, replies: list[Reply], session: SessionOf) -> Iterator[_Delegated]:
+        answers = _answers(replies)
+        for first, link in self._begun:
+            sites = [site for text in prompts(first) for site in calls.equal(text) if is_long(text)]
+            is_exact = bool(sites)
+            if not sites and link.caller and not link.is_short:
+                sites = [link.caller]
+            others = [site for site in sites if session(site.reply) != session(first)]
+            yield _Delegated(first, others, is_exact, answers[first.tree])
+
+
+def _answers(replies: list[Reply]) -> dict[int, list[Reply]]:
+    """For each tree its last replies without calls, and its last reply."""
+    answers: dict[int, list[Reply]] = {}
+    for reply in replies:
+        known = answers.setdefault(reply.tree, [])
+        if known and chat.calls(known[-1].message):
+            known.pop()
+        known.append(reply)
+        del known[:-MOST]
+    return answers
+
+
+def _confirmed(delegated: _Delegated) -> list[CallSite]:
+    """The calls whose result is what the conversation says; of several those that were waiting for it all the time."""
+    sites = [site for site in delegated.sites if returns(site, delegated.answers, is_strict=True)]
+    last = delegated.answers[-1].number
+    waiting = [site for site in sites if site.reply.number < delegated.first.number and _result_number(site) > last]
+    return waiting or sites
+
+
+def _unanswered(delegated: _Delegated) -> list[CallSite]:
+    """The calls with the same prompt before the conversation that had no result then, nor one after its end."""
+    first, last = delegated.first.number, delegated.answers[-1].number
+    before = (site for site in delegated.sites if delegated.is_exact and site.reply.number < first)
+    return [site for site in before if not site.reply.children or first < _result_number(site) < last]
+
+
+def _result_number(site: CallSite) -> int:
+    """The number of the first reply to a request with the results of a call; 0 if there is none."""
+    children = [*islice(follow_links(site.reply.last_child, "before"), MOST)]
+    return children[-1].number if children else 0
