@@ -146,7 +146,7 @@ class _Recent(Struct):
                 self._alike.append((first, link.caller.reply))
             elif not link.is_exact and not link.is_short:
                 origins.append(link.caller.reply)
-        self._delegations.add(first, link)
+        self._delegations.add(first, link, self.trees.calls())
         if not origins and link.quoted and not self._are_apart(first, link.quoted):
             origins += [link.quoted] if is_long(chat.text(link.quoted.message) or "") else []
         for other in origins:

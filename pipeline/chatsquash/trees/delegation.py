@@ -8,8 +8,8 @@ from itertools import islice
 from msgspec import Struct, field
 
 from chatsquash.core import chat
-from chatsquash.trees.calls import MOST, Calls, CallSite, returns
-from chatsquash.trees.canonical import is_long
+from chatsquash.trees.calls import MOST, Calls, CallSite, returning
+from chatsquash.trees.canonical import is_long, runs
 from chatsquash.trees.links import Link, prompts
 from chatsquash.trees.replies import Reply, follow_links
 
@@ -21,21 +21,25 @@ class _Delegated(Struct):
 
     first: Reply
     sites: list[CallSite]
-    """Calls of other sessions with its prompt as an argument, or with a part of it."""
+    """Calls with its prompt as an argument, or with a part of it."""
     is_exact: bool
-    answers: list[Reply]
-    """Its last replies without calls, and its last reply."""
 
 
 class Delegations(Struct):
     """The beginnings of conversations, until it is decided which calls began them."""
 
-    _begun: list[tuple[Reply, Link]] = field(default_factory=list)
+    _begun: list[_Delegated] = field(default_factory=list)
 
-    def add(self, first: Reply, link: Link) -> None:
-        """Add the first reply of a conversation."""
-        if not link.summary and not link.copied:
-            self._begun.append((first, link))
+    def add(self, first: Reply, link: Link, calls: Calls) -> None:
+        """Add the first reply of a conversation, with the calls before it."""
+        if link.summary or link.copied:
+            return
+        texts = prompts(first)
+        sites = [site for text in texts if is_long(text) for site in calls.equal(text)]
+        is_exact = bool(sites)
+        if not sites and link.caller and not link.is_short:
+            sites = [site for text in texts for site in calls.contained(runs(text))]
+        self._begun.append(_Delegated(first, sites, is_exact))
 
     def callers(self, calls: Calls, replies: list[Reply], session: SessionOf) -> Iterator[tuple[Reply, Reply]]:
         """Each reply with a call and the first reply of the conversation in another session that the call began.
@@ -43,29 +47,23 @@ class Delegations(Struct):
         The result decides.  Without a result, a call is the one if no other session has a call with the same prompt.
         Where several sessions fit alike, none does.
         """
-        delegated = [each for each in self._candidates(calls, replies, session) if each.sites]
-        claimed: set[tuple[int, int]] = set()
+        answers, claimed = _answers(replies), set[tuple[int, int]]()
+        for each in self._begun:
+            later = (site for text in prompts(each.first) if is_long(text) for site in calls.equal(text))
+            each.sites += [site for site in later if site.reply.number > each.first.number]
+            each.sites = [site for site in each.sites if session(site.reply) != session(each.first)]
         for choose in (_confirmed, _unanswered):
-            for each in delegated:
-                sites = [site for site in choose(each) if (site.reply.number, site.place) not in claimed]
+            for each in self._begun:
+                chosen = choose(each, answers[each.first.tree]) if each.sites else ()
+                sites = [site for site in chosen if (site.reply.number, site.place) not in claimed]
                 if sites and len({session(site.reply) for site in sites}) == 1:
                     claimed.add((sites[0].reply.number, sites[0].place))
                     yield sites[0].reply, each.first
                     each.sites = []
 
-    def _candidates(self, calls: Calls, replies: list[Reply], session: SessionOf) -> Iterator[_Delegated]:
-        answers = _answers(replies)
-        for first, link in self._begun:
-            sites = [site for text in prompts(first) for site in calls.equal(text) if is_long(text)]
-            is_exact = bool(sites)
-            if not sites and link.caller and not link.is_short:
-                sites = [link.caller]
-            others = [site for site in sites if session(site.reply) != session(first)]
-            yield _Delegated(first, others, is_exact, answers[first.tree])
-
 
 def _answers(replies: list[Reply]) -> dict[int, list[Reply]]:
-    """For each tree its last replies without calls, and its last reply."""
+    """For each tree the last replies without calls, and the last reply."""
     answers: dict[int, list[Reply]] = {}
     for reply in replies:
         known = answers.setdefault(reply.tree, [])
@@ -76,17 +74,16 @@ def _answers(replies: list[Reply]) -> dict[int, list[Reply]]:
     return answers
 
 
-def _confirmed(delegated: _Delegated) -> list[CallSite]:
+def _confirmed(delegated: _Delegated, answers: list[Reply]) -> list[CallSite]:
     """The calls whose result is what the conversation says; of several those that were waiting for it all the time."""
-    sites = [site for site in delegated.sites if returns(site, delegated.answers, is_strict=True)]
-    last = delegated.answers[-1].number
-    waiting = [site for site in sites if site.reply.number < delegated.first.number and _result_number(site) > last]
-    return waiting or sites
+    sites = returning(delegated.sites, answers, is_strict=True)
+    before = (site for site in sites if site.reply.number < delegated.first.number)
+    return [site for site in before if _result_number(site) > answers[-1].number] or sites
 
 
-def _unanswered(delegated: _Delegated) -> list[CallSite]:
+def _unanswered(delegated: _Delegated, answers: list[Reply]) -> list[CallSite]:
     """The calls with the same prompt before the conversation that had no result then, nor one after its end."""
-    first, last = delegated.first.number, delegated.answers[-1].number
+    first, last = delegated.first.number, answers[-1].number
     before = (site for site in delegated.sites if delegated.is_exact and site.reply.number < first)
     return [site for site in before if not site.reply.children or first < _result_number(site) < last]
 

@@ -182,8 +182,8 @@ class Links(Struct):
                 link.caller, link.is_exact = caller, True
                 return
         for _, words in texts:
-            if caller := self.calls.contained(words):
-                link.caller = caller
+            if callers := self.calls.contained(words):
+                link.caller = callers[-1]
                 return
         for text, _ in texts:
             if caller := self.calls.short(text):
