@@ -76,19 +76,31 @@ def _answers(replies: list[Reply]) -> dict[int, list[Reply]]:
 
 def _confirmed(delegated: _Delegated, answers: list[Reply]) -> list[CallSite]:
     """The calls whose result is what the conversation says; of several those that were waiting for it all the time."""
+    first, last = delegated.first, answers[-1]
     sites = returning(delegated.sites, answers, is_strict=True)
-    before = (site for site in sites if site.reply.number < delegated.first.number)
-    return [site for site in before if _result_number(site) > answers[-1].number] or sites
+    waiting = [site for site in sites if _is_before(site.reply, first) and not _is_answered_before(site, last)]
+    return waiting or sites
 
 
 def _unanswered(delegated: _Delegated, answers: list[Reply]) -> list[CallSite]:
     """The calls with the same prompt before the conversation that had no result then, nor one after its end."""
-    first, last = delegated.first.number, answers[-1].number
-    before = (site for site in delegated.sites if delegated.is_exact and site.reply.number < first)
-    return [site for site in before if not site.reply.children or first < _result_number(site) < last]
+    first, last = delegated.first, answers[-1]
+    before = (site for site in delegated.sites if delegated.is_exact and _is_before(site.reply, first))
+    return [
+        site
+        for site in before
+        if not site.reply.children or (not _is_answered_before(site, first) and _is_answered_before(site, last))
+    ]
 
 
-def _result_number(site: CallSite) -> int:
-    """The number of the first reply to a request with the results of a call; 0 if there is none."""
+def _is_before(one: Reply, other: Reply) -> bool:
+    """Whether a reply is not later than another one, by time where both have one: files are read one by one."""
+    if one.at is None or other.at is None:
+        return one.number < other.number
+    return one.at <= other.at
+
+
+def _is_answered_before(site: CallSite, reply: Reply) -> bool:
+    """Whether the conversation with a call went on before a reply."""
     children = [*islice(follow_links(site.reply.last_child, "before"), MOST)]
-    return children[-1].number if children else 0
+    return bool(children) and not _is_before(reply, children[-1])
