@@ -66,12 +66,12 @@ class Links(Struct):
         self.learn(before)
         users = [message for _, message in first.users() if without_reminders(chat.text(message) or "").strip()]
         self._links[first.number] = link = Link(copied=copied)
-        summaries = {reply: 1.0 for reply in copied if self._is_first_in(first, reply)}
+        summaries: dict[Reply, float] = {}
         texts: list[set[int]] = []
         for message in users:
             texts.append(runs(without_reminders(chat.text(message) or "")))
             summaries |= self._read(message, texts[-1], before, link)
-        self._claim(summaries, first, link)
+        self._claim(summaries or {each: 1.0 for each in copied if self._is_first_in(first, each)}, first, link)
         if link.summary:
             self._begun.update(hash(chat.text(message)) for message in users)
         elif users:
@@ -85,7 +85,7 @@ class Links(Struct):
         more = words - runs(other)
         count: Counter[Reply] = Counter(reply for run in more for reply in self._by_run.get(run, ()))
         return any(
-            _quoted_share(said, words) and len(said & more) >= _LEAST_RUNS
+            len(said & more) >= _LEAST_RUNS and (_quoted_share(said, words) or _quoted_share(said, more))
             for reply, _ in count.most_common(_HELD)
             if _may_sum_up(reply)
             for said in [runs(chat.text(reply.message) or "")]
@@ -152,7 +152,9 @@ class Links(Struct):
         if not _may_sum_up(reply) or len(said) < _LEAST_RUNS or not self._has_history(reply):
             return False
         place = next((at for at, message in enumerate(first.behind) if message["role"] == "assistant"), 0)
-        return first.added[place] == reply.said and not set(first.added[:place]) & set(reply.added)
+        before = "\n".join(chat.text(message) or "" for message in first.behind[:place])
+        asked = [text for _, message in reply.users() if (text := (chat.text(message) or "").strip())]
+        return first.added[place] == reply.said and not any(text in before for text in asked)
 
     def _has_history(self, reply: Reply) -> bool:
         """Whether the request of a reply contains other replies, as messages or as a text that quotes them."""
@@ -223,11 +225,12 @@ def _parts(message: Message) -> list[str]:
 
 
 def _mark(summary: Reply) -> None:
-    """Mark a summary, and those before it that it is a corrected version of."""
+    """Mark a summary, and those before it that it is a corrected version of: each is much of the other."""
     said = runs(chat.text(summary.message) or "")
     for each in islice(summary.back(), _BACK):
         text = runs(chat.text(each.message) or "")
-        if each is not summary and (chat.calls(each.message) or len(text & said) < max(_LEAST_RUNS, 0.5 * len(text))):
+        is_version = len(text & said) >= max(_LEAST_RUNS, 0.5 * len(text), 0.5 * len(said))
+        if each is not summary and (chat.calls(each.message) or not is_version):
             break
         each.is_summary = True
 
