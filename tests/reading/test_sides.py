@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from chatsquash import Options, convert_session
-from tests.reading.exchanges import http, plain
+from tests.reading.exchanges import EXCHANGES, http, plain, sse
 
 SIDES = json.loads((Path(__file__).parent / "sides.json").read_text(encoding="utf-8"))
 FORMATS = tuple(SIDES["requests"])
@@ -91,6 +91,35 @@ def test_both_sides_of_an_exchange_come_through_in_any_combination(asked, answer
     assert tool["parameters"]["properties"] == {"port": {"type": "string"}}
     found = {each.code for each in outcome.findings}
     assert not found & {"unknown-format", "mixed-formats", "missing-reply", "wrong-type", "hosted-tools"}
+
+
+TOOL = {"name": "tide", "description": "Looks up the tide."}
+SCHEMA = {"type": "object", "properties": {"port": {"type": "string"}}, "required": ["port"]}
+DEFINITIONS = {
+    "nested": {"type": "function", "function": {**TOOL, "parameters": SCHEMA}},
+    "flat": {"type": "function", **TOOL, "parameters": SCHEMA},
+    "flat without a type": {**TOOL, "parameters": SCHEMA},
+    "input_schema": {**TOOL, "input_schema": SCHEMA},
+    "input_schema of a custom tool": {"type": "custom", **TOOL, "input_schema": SCHEMA},
+}
+
+
+@pytest.mark.parametrize("definition", DEFINITIONS)
+@pytest.mark.parametrize(("asked", "answered"), COMBINATIONS)
+def test_a_definition_keeps_its_schema_in_whichever_spelling(asked, answered, definition):
+    request = {**SIDES["requests"][asked], "tools": [DEFINITIONS[definition]]}
+    record = json.loads(converted(litellm(request, SIDES["responses"][answered])).record)
+    (tool,) = record["tools"]
+    assert (tool["name"], tool["description"], tool["parameters"]) == ("tide", "Looks up the tide.", SCHEMA)
+    assert len(record["messages"]) == 6
+
+
+@pytest.mark.parametrize("events", [sse, list], ids=["server-sent events", "a list of events"])
+@pytest.mark.parametrize(("asked", "answered"), COMBINATIONS)
+def test_a_streamed_response_is_read_by_its_own_events(asked, answered, events):
+    response = events(EXCHANGES[answered].events)
+    messages = json.loads(converted(plain(SIDES["requests"][asked], response)).record)["messages"]
+    assert (len(messages), messages[-1]["content"], calls(messages[-1])) == (6, "looking", [("a", "grep", {})])
 
 
 @pytest.mark.parametrize(("asked", "answered"), COMBINATIONS)

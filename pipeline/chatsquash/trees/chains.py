@@ -104,7 +104,7 @@ class _Recent(Struct):
             if reply := self._by_chain.get(hash((session, requests.chains[place]))):
                 return reply, place + 1
         last = self._last.get(session) if requests.assistants else None
-        return last, len(requests.messages) if last else 0
+        return last, requests.assistants[-1] + 1 if last else 0
 
     def close(self, sets: Sets) -> None:
         """Join sub-agents with their callers, and requests that repeat what a user said with what continues that."""
