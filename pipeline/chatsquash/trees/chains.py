@@ -82,10 +82,12 @@ class _Recent(Struct):
         trees, last = self.trees, self._last.get(session)
         known = (self._by_chain.get(hash((session, requests.chains[place]))) for place in reversed(requests.assistants))
         parent = next((reply for reply in known if reply), last if requests.assistants else None)
-        reply = logged_reply(entry, requests, parent, len(requests.messages) if parent else 0)
+        reply = logged_reply(entry, requests, parent, requests.assistants[-1] + 1 if parent else 0)
         reply.number = len(trees.replies)
         if parent:
             parent.children += 1
+            users = [*reply.users()]  # results would take much room
+            reply.added, reply.behind = [number for number, _ in users], [message for _, message in users]
         else:
             reply.tree = len(trees.links)
             trees.links.append(Link() if goes_on or last else trees.find_origin(reply, []))

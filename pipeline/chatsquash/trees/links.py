@@ -143,7 +143,11 @@ class Links(Struct):
             each: max(_quoted_share(said[each], part, set() if each in claimed else older) for part in parts)
             for each in summaries
         }
-        return {each: share for each, share in shares.items() if share and not _has_transcript(each, words)}
+        return {
+            each: share
+            for each, share in shares.items()
+            if share and not _has_transcript(each, words) and _has_own_words(each, said[each], words)
+        }
 
     def _is_first_in(self, first: Reply, reply: Reply) -> bool:
         """Whether a reply is a summary that the first request of a tree contains as the first message of an assistant.
@@ -165,7 +169,7 @@ class Links(Struct):
 
     def _claim(self, summaries: dict[Reply, float], first: Reply, link: Link) -> None:
         """Note that a tree begins with a summary which no other tree began with, or else with that of another tree."""
-        own = [reply for reply in summaries if reply.number not in self._claimed]
+        own = [reply for reply in summaries if reply.number not in self._claimed and _takes_over(first, reply)]
         if own:
             most = max(map(summaries.__getitem__, own))
             *link.rivals, link.summary = sorted(
@@ -174,8 +178,8 @@ class Links(Struct):
             for each in (link.summary, *link.rivals):
                 self._claimed[each.number] = first
                 _mark(each)
-        elif summaries:
-            other = self._claimed[max(reply.number for reply in summaries)]
+        elif claimed := [reply.number for reply in summaries if reply.number in self._claimed]:
+            other = self._claimed[max(claimed)]
             if first.tools == other.tools != [] or is_similar_prompt(other.system, first.system):
                 link.same = other
 
@@ -225,6 +229,12 @@ def _parts(message: Message) -> list[str]:
     return texts if 1 < len(texts) <= _MOST_PARTS else []
 
 
+def _takes_over(first: Reply, summary: Reply) -> bool:
+    """Whether a tree may continue a conversation with tools: a request without any, under another prompt, does not."""
+    before = summary.parent or summary
+    return bool(first.tools) or not before.tools or is_similar_prompt(before.system, first.system)
+
+
 def _mark(summary: Reply) -> None:
     """Mark a summary, and those before it that it is a corrected version of: each is much of the other."""
     said = runs(chat.text(summary.message) or "")
@@ -244,6 +254,13 @@ def _has_transcript(reply: Reply, words: set[int]) -> bool:
     others = words - runs(chat.text(reply.message) or "")
     messages = [each.message for each in islice(reply.back(), 1, _BACK)]
     return _are_quoted([*messages, *reply.behind[-1:]], others)
+
+
+def _has_own_words(reply: Reply, said: set[int], words: set[int]) -> bool:
+    """Whether a text quotes what a reply says itself, and not only what users said before it, perhaps here, too."""
+    users = [message for each in islice(reply.back(), _BACK) for _, message in each.users()]
+    own = said.difference(*(runs(chat.text(message) or "") for message in users))
+    return len(own & words) >= max(1, 0.25 * len(own))
 
 
 def _after(first: Reply, replies: list[Reply]) -> list[Message]:
