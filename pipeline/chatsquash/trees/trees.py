@@ -107,7 +107,7 @@ class Trees(Struct):
         self._answer = None
         if entry.reply.message is None:
             return None
-        prefill = self._prefill()
+        prefill = self._prefill(is_item=entry.reply.body is not None)
         met = self.met[:-1] if prefill and prefill.begun and prefill.logged else self.met
         last = met[-1] if met else None
         behind = last.place + 1 if last else 0
@@ -147,7 +147,7 @@ class Trees(Struct):
         reply.how = last.how if last else "appended"
         return reply
 
-    def _prefill(self) -> Prefill | None:
+    def _prefill(self, *, is_item: bool) -> Prefill | None:
         """The last message of the present request, if the reply continues it."""
         requests = self.requests
         place = len(requests.messages) - 1
@@ -161,7 +161,7 @@ class Trees(Struct):
             for each in ([logged] if logged else self._answers(asked))
             if each.is_truncated(says_ends=self._says_ends) and is_beginning(message, each.message)
         )
-        return Prefill(message, asked, spoken, logged, next(truncated, None))
+        return Prefill(message, asked, spoken, logged, next(truncated, None), is_item)
 
     def _held_before(self, reply: Reply) -> Reply | None:
         """The reply to a request that was logged before this reply and holds it."""
