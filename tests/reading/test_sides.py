@@ -149,3 +149,23 @@ def test_a_conversation_continues_from_a_reply_in_another_format(asked, answered
     assert [each["role"] for each in record["messages"]][-3:] == ["assistant", "tool", "assistant"]
     assert [each["weight"] for each in record["messages"] if each["role"] == "assistant"] == [0, 1, 1]
     assert outcome.account.counts.superseded == 1
+
+
+def test_a_session_of_plain_chat_stays_as_logged_among_lines_of_other_clients():
+    """A gateway's log of several clients: content of other formats in one line changes no record of another session."""
+    odd = {"role": "assistant", "content": [{"type": "text", "text": "One.", "n": 1}], "name": "x", "other": [1.50]}
+    asked = {"model": "m", "messages": [{"role": "user", "content": "Count."}, odd, {"role": "user", "content": "On."}]}
+    ours = [plain(asked, SIDES["responses"]["openai_chat"])] * 2
+    alone = converted(*ours).record
+    theirs = plain(SIDES["requests"]["anthropic"], SIDES["responses"]["openai_chat"]) | {"session_id": "s2"}
+    mixed = {
+        **SIDES["requests"]["anthropic"],
+        "messages": [*asked["messages"], *SIDES["requests"]["anthropic"]["messages"]],
+    }
+    mixed = plain(
+        {**mixed, "messages": [*mixed["messages"], {"role": "tool", "tool_call_id": "x", "content": "y"}]}, None
+    )
+    for order in ([ours[0], theirs, ours[1]], [theirs, *ours], [ours[0], mixed | {"session_id": "s3"}, ours[1]]):
+        lines = [json.dumps(line) for line in order]
+        records = {each.session: each for each in convert_session(lines, Options(anonymize=False, sessions_by="id"))}
+        assert records["s1"].record == alone

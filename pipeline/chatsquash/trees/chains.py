@@ -15,6 +15,7 @@ from chatsquash.core.index import Index, Sets
 from chatsquash.core.model import AddedRun, Edits, Entry, Message
 from chatsquash.reading import usage
 from chatsquash.trees.canonical import is_long, is_similar_prompt
+from chatsquash.trees.delegation import Delegations
 from chatsquash.trees.links import Link
 from chatsquash.trees.replies import Reply, Requests, logged_reply
 from chatsquash.trees.rewrites import words
@@ -50,6 +51,7 @@ class _Recent(Struct):
     """By what a user says: the last reply behind it."""
     _alike: list[tuple[Reply, Reply]] = field(default_factory=list)
     """First replies to what a user says in another tree, too, under another system prompt; and a reply of that."""
+    _delegations: Delegations = field(default_factory=Delegations)
     _characters: int = 0
 
     def is_full(self) -> bool:
@@ -80,14 +82,12 @@ class _Recent(Struct):
         ``goes_on``: whether the request contains a logged reply of any session.
         """
         trees, last = self.trees, self._last.get(session)
-        known = (self._by_chain.get(hash((session, requests.chains[place]))) for place in reversed(requests.assistants))
-        parent = next((reply for reply in known if reply), last if requests.assistants else None)
-        reply = logged_reply(entry, requests, parent, requests.assistants[-1] + 1 if parent else 0)
+        parent, behind = self._parent(requests, session)
+        reply = logged_reply(entry, requests, parent, behind)
         reply.number = len(trees.replies)
         if parent:
             parent.children += 1
-            users = [*reply.users()]  # results would take much room
-            reply.added, reply.behind = [number for number, _ in users], [message for _, message in users]
+            reply.before, parent.last_child = parent.last_child, reply
         else:
             reply.tree = len(trees.links)
             trees.links.append(Link() if goes_on or last else trees.find_origin(reply, []))
@@ -98,15 +98,29 @@ class _Recent(Struct):
         self._by_chain[hash((session, reply.chain))] = self._last[session] = reply
         self._count(reply)
 
+    def _parent(self, requests: Requests, session: int) -> tuple[Reply | None, int]:
+        """The last reply of a session with an id that a request contains, and the place after it."""
+        for place in reversed(requests.assistants):
+            if reply := self._by_chain.get(hash((session, requests.chains[place]))):
+                return reply, place + 1
+        last = self._last.get(session) if requests.assistants else None
+        return last, requests.assistants[-1] + 1 if last else 0
+
     def close(self, sets: Sets) -> None:
-        """Join requests of clients that repeat what a user said with what goes on from that."""
+        """Join sub-agents with their callers, and requests that repeat what a user said with what continues that."""
+
+        def session(reply: Reply) -> int:
+            return sets.find(self.sessions[reply.tree])
+
+        for caller, first in self._delegations.callers(self.trees.calls(), self.trees.replies, session):
+            sets.join(self.sessions[caller.tree], self.sessions[first.tree])
         for first, other in self._alike:
             if not first.children and (other.parent or other.children):
                 sets.join(self.sessions[other.tree], self.sessions[first.tree])
 
     def _count(self, reply: Reply) -> None:
-        """Count the characters of a reply and of what the user says before it."""
-        messages = [reply.message, *(message for _, message in reply.users())]
+        """Count the characters of a reply and of what its request adds."""
+        messages = [reply.message, *reply.behind]
         self._characters += sum(len(chat.text(message) or "") for message in messages)
 
     def _without_reply(self, sets: Sets) -> int:
@@ -127,8 +141,12 @@ class _Recent(Struct):
         origins = [each for each in link.copied if _tells(each.message)]
         if link.summary and (not self._are_apart(first, link.summary) or self._sums_up(link, sets)):
             origins.append(link.summary)
-        if link.caller and is_long(said) and (link.is_exact or not self._are_apart(first, link.caller.reply)):
-            origins.append(link.caller.reply)
+        if link.caller and is_long(said) and not self._are_apart(first, link.caller.reply):
+            if link.is_short and not is_similar_prompt(link.caller.reply.system, first.system):
+                self._alike.append((first, link.caller.reply))
+            elif not link.is_exact and not link.is_short:
+                origins.append(link.caller.reply)
+        self._delegations.add(first, link, self.trees.calls())
         if not origins and link.quoted and not self._are_apart(first, link.quoted):
             origins += [link.quoted] if is_long(chat.text(link.quoted.message) or "") else []
         for other in origins:

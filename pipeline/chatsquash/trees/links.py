@@ -75,8 +75,7 @@ class Links(Struct):
         if link.summary:
             self._begun.update(hash(chat.text(message)) for message in users)
         elif users:
-            said = [without_reminders(chat.text(message) or "").strip() for message in users[: _prompts(first)]]
-            self._find_call(first, [*zip(said, texts, strict=False)], link)
+            self._find_call(first, [*zip(prompts(first), texts, strict=False)], link)
         return link
 
     def sums_up(self, text: str, other: str, before: list[Reply]) -> bool:
@@ -95,8 +94,7 @@ class Links(Struct):
     def begins_with_call(self, first: Reply, before: list[Reply]) -> bool:
         """Whether the prompt of a tree is the argument of a call that no other tree began with."""
         self.learn(before)
-        users = [*islice(first.users(), _prompts(first))]
-        return any(self.calls.is_open(without_reminders(chat.text(message) or "").strip()) for _, message in users)
+        return any(map(self.calls.is_open, prompts(first)))
 
     def learn(self, replies: list[Reply]) -> None:
         """Remember what replies say and call that were not looked at before."""
@@ -190,8 +188,8 @@ class Links(Struct):
                 link.caller, link.is_exact = caller, True
                 return
         for _, words in texts:
-            if caller := self.calls.contained(words):
-                link.caller = caller
+            if callers := self.calls.contained(words):
+                link.caller = callers[-1]
                 return
         for text, _ in texts:
             if caller := self.calls.short(text):
@@ -199,10 +197,11 @@ class Links(Struct):
                 return
 
 
-def _prompts(first: Reply) -> int:
-    """How many messages of the user a request begins with, and at least one."""
+def prompts(first: Reply) -> list[str]:
+    """What the user says in a first request before an assistant says anything, but for reminders."""
     before = takewhile(lambda message: message["role"] != "assistant", first.behind)
-    return max(1, sum(message["role"] == "user" for message in before))
+    texts = (without_reminders(chat.text(message) or "").strip() for message in before if message["role"] == "user")
+    return [text for text in texts if text]
 
 
 def _quoted_share(said: set[int], words: set[int], older: AbstractSet[int] = frozenset()) -> float:
