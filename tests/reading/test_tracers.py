@@ -232,9 +232,9 @@ def wrapped(*messages):
     ("OpenInference", wrapped(*PROMPT), wrapped(*PROMPT, OF_OPENINFERENCE, {"role": "tool", "content": "half past nine", "tool_call_id": "call_1"}), wrapped(OF_OPENINFERENCE), COLUMN),
 )  # fmt: skip
 def test_an_observation_has_each_call_once_whoever_sent_it(first, second, answer, columns):
-    outcome = converted(
-        observation(0, first, answer, **columns), observation(1, second, "At half past nine.", **columns)
-    )
+    item = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "At half past nine."}]}
+    last = item if answer == ITEMS else "At half past nine."
+    outcome = converted(observation(0, first, answer, **columns), observation(1, second, last, **columns))
     assert told(outcome) == expected()
     assert outcome.account.counts.superseded == 1
     assert not {each.code for each in outcome.findings} & {"mixed-formats", "wrong-type", "missing-reply"}

@@ -65,7 +65,7 @@ def events(body: dict[str, Any]) -> list[dict[str, Any]]:
             found.append({"type": "content_block_delta", "index": at, "delta": delta})
         found.append({"type": "content_block_stop", "index": at})
     delta = {"stop_reason": body["stop_reason"], "stop_sequence": None}
-    managed = {"context_management": body.get("context_management")}
+    managed = {name: body.get(name) for name in ("context_management", "input_transformations")}
     found.append({"type": "message_delta", "delta": delta, "usage": {"output_tokens": 3}, **managed})
     return [*found, {"type": "message_stop"}]
 
@@ -173,6 +173,20 @@ def managed(**counts: int) -> dict[str, Any]:
     "more, is_cleared",
     ("results", managed(cleared_tool_uses=2), True),
     ("thinking", managed(cleared_thinking_turns=1), True),
+    (
+        "thinking that failed a check",
+        {
+            "input_transformations": [
+                {"type": "thinking_dropped", "path": "messages.1.content.0", "reason": "model_binding_mismatch"}
+            ]
+        },
+        True,
+    ),
+    (
+        "thinking that was shown all the same",
+        {"input_transformations": [{"type": "thinking_mismatch_allowed", "path": "messages.1.content.0"}]},
+        False,
+    ),
     ("nothing", managed(cleared_tool_uses=0), False),
     ("no edits", {"context_management": {"applied_edits": []}}, False),
     ("no word of it", {"context_management": None}, False),
@@ -187,6 +201,16 @@ def test_a_reply_without_what_the_service_cleared_is_not_trained_on(streams, mor
     ((_, _, texts),) = found.values()
     assert ("Oak lasts longest." in texts, "+Slate is heavy." in texts) == (is_cleared, True)
     assert ("context-cleared" in codes) is is_cleared
+
+
+@cases("counts, weight", ("results", {"cleared_tool_uses": 1}, 0), ("thinking", {"cleared_thinking_turns": 1}, 1))
+def test_cleared_thinking_matters_only_where_the_record_has_some(counts, weight):
+    log = Log()
+    log.add(FIRST[:1], FIRST[1])
+    log.add(FIRST, said("Oak lasts longest."), **managed(**counts))
+    found, _ = records(log.lines, reasoning="drop")
+    ((_, _, texts),) = found.values()
+    assert texts[-1] == ("+" if weight else "") + "Oak lasts longest."
 
 
 # OpenAI Responses, whose summaries are encrypted

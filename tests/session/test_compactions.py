@@ -266,6 +266,17 @@ def one_sentence(day: Day) -> None:
     day.turn(4, "compacted", 5)
 
 
+def quoting(day: Day) -> None:
+    """A summary that contains the last replies word by word."""
+    summary = f"{summary_of(2)}\n4. What was said last:\n{ANSWERS[0]}\n{ANSWERS[1]}"
+    day.turn(0)
+    day.turn(1)
+    day.inside(summary, 2)
+    day.history = [user(f"Notes:\n{summary}")]
+    day.turn(2, "compacted", 2)
+    day.turn(3, "compacted", 2)
+
+
 def cut(day: Day) -> None:
     """The client cuts the summary to its half."""
     day.turn(0)
@@ -302,23 +313,43 @@ CLIENTS = [
     rolling_messages,
     rolling_text,
     one_sentence,
+    quoting,
     cut,
     rewound,
 ]
+
+
+def merged(line: Any) -> Any:
+    """A request in which messages of one role are one, as the clients of Anthropic and Gemini send them."""
+    messages: list[Any] = []
+    for each in line["request"]["messages"]:
+        if messages and each["role"] == messages[-1]["role"] == "user":
+            messages[-1]["content"].append({"type": "text", "text": each["content"]})
+        elif each["role"] == "user":
+            messages.append({"role": "user", "content": [{"type": "text", "text": each["content"]}]})
+        else:
+            messages.append(each)
+    return {**line, "request": {**line["request"], "messages": messages}}
+
+
 WAYS: dict[str, dict[str, Any]] = {
     "one id": {},
     "chained": {"sessions_by": "chain"},
     "no ids": {"sessions_by": "chain"},
     "new ids": {"sessions_by": "chain"},
     "new files": {"sessions_by": "chain"},
+    "merged": {},
+    "merged under new ids": {"sessions_by": "chain"},
 }
 
 
 @pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.__name__)
 @pytest.mark.parametrize("way", WAYS)
 def test_what_follows_a_summary_is_compacted(here: Path, client: Any, way: str) -> None:
-    day = Day(None if way == "no ids" else "s", renews=way.startswith("new"))
+    day = Day(None if way == "no ids" else "s", renews="new" in way)
     client(day)
+    if "merged" in way:
+        day.lines = [*map(merged, day.lines)]
     names = [str(each.get("session_id")) if way == "new files" else "log" for each in day.lines]
     for name in names:
         write_log(

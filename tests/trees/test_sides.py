@@ -169,6 +169,7 @@ def test_one_text_that_begins_several_trees_in_addition_to_a_conversation_is_a_w
 def unnamed(minute: int, *messages: Any, reply: str, **fields: Any) -> Any:
     line = log_line(*messages, reply=reply, at=f"2026-01-13T10:{minute:02}:00Z", **fields)
     line.pop("session_id", None)
+    line["request"]["max_tokens"] = line.pop("max_tokens")
     line["response"]["id"] = f"response {minute}"
     return line
 

@@ -129,7 +129,8 @@ def _judge(options: Options) -> Judge:
     from chatsquash.trees.loss import Judge  # which few runs need
 
     restores = options.conversations != "last" or options.restore in _GIVES_CONTEXT
-    return Judge(restores and not options.restored_loss, options.loss_skip_failed)
+    shows_reasoning = options.reasoning != "drop"
+    return Judge(restores and not options.restored_loss, options.loss_skip_failed, shows_reasoning)
 
 
 def with_record(

@@ -150,23 +150,32 @@ def spelled(arguments: Json) -> bytes:
             return str(value).strip().encode("utf-8", "surrogatepass")
     if value in (None, "", {}):
         return b"{}"
+    written = jsonio.dumps(value, sort_keys=True)
+    if _ODD_NUMBER.search(written) is None:
+        return written
     with suppress(RecursionError):  # no proxy parses what is nested so deeply
-        value = _with_doubles(value)
-    return jsonio.dumps(value, sort_keys=True)
+        written = jsonio.dumps(_as_parsed(value), sort_keys=True)
+    return written
 
 
-def _with_doubles(value: Any) -> Any:
-    """A value whose numbers are doubles, as parsers of JavaScript and Go make them."""
+_ODD_NUMBER = re.compile(rb"[:,\[]-?(?:\d+[.eE]|\d{16})|\A-?\d")
+"""A number that some write otherwise, in compact JSON; or what looks like one in a string."""
+_EXACT = 1 << 53
+"""The integers below have a double of their own."""
+
+
+def _as_parsed(value: Any) -> Any:
+    """A value with its numbers as parsers of JavaScript have them: integers as far as doubles have all of these."""
     if isinstance(value, dict):
-        return {key: _with_doubles(each) for key, each in value.items()}
+        return {key: _as_parsed(each) for key, each in value.items()}
     if isinstance(value, list):
-        return [_with_doubles(each) for each in value]
-    if type(value) is int:
-        try:
+        return [_as_parsed(each) for each in value]
+    if type(value) is int and abs(value) >= _EXACT:
+        with suppress(OverflowError):
             return float(value)
-        except OverflowError:
-            return value
-    return float(value) if isinstance(value, float) else value
+    if isinstance(value, float):
+        return int(value) if value.is_integer() and abs(value) < _EXACT else float(value)
+    return value
 
 
 RUN = 5

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from functools import cached_property
 from hashlib import sha256
-from itertools import chain, takewhile
+from itertools import chain, islice, takewhile
 
 from chatsquash.core import chat, jsonio
 from chatsquash.core.model import ConversationKind
 from chatsquash.core.options import Options
+from chatsquash.trees.calls import equal_calls, returns
+from chatsquash.trees.forks import find_later_calls, is_fork, separate_forks
 from chatsquash.trees.links import Link, is_tail
 from chatsquash.trees.paths import assign_replies, longest_chain, set_kinds, sort_members
 from chatsquash.trees.replies import LogPath, Reply
 from chatsquash.trees.sides import Sides, inside
 from chatsquash.trees.trees import Trees
+
+_ANSWERS = 8
+"""Replies of a sub-agent that its call's result is compared with."""
 
 
 def conversations(trees: Trees) -> list[LogPath]:
@@ -27,22 +33,27 @@ def conversations(trees: Trees) -> list[LogPath]:
 
 def paths(replies: list[Reply], links: list[Link]) -> list[LogPath]:
     """All conversations, in the order in which they end; each reply that was not retried belongs to one."""
+    separate_forks(replies, links)
+    find_later_calls(replies, links)
     says_ends = any(reply.is_ended for reply in replies)
     for reply in replies:
         reply.is_retried = reply.is_continued or (reply.is_resent and reply.broke_off(says_ends=says_ends))
     leaves, sides = _leaves(replies)
     trees: dict[int, list[LogPath]] = {}
-    for reply in leaves:
+    for reply in sorted(leaves, key=lambda reply: reply.tree):  # a fork follows what it leaves, which has its history
         trees.setdefault(reply.tree, []).append(LogPath(last=reply, kind="side" if reply in sides else "branch"))
     _count(replies, trees.values())
     shapes = _Shapes(replies, links, trees)
     for tree, members in trees.items():
         sort_members(members)
         set_kinds(members, shapes.kind(tree, members[0]))
+        shapes.set_equal_calls(tree, members)
     owners = assign_replies(trees.values())
     trunks = {tree: members[0] for tree, members in trees.items()}
     for tree, trunk in trunks.items():
         trunk.parent = shapes.parent(tree, trunk, owners, trunks)
+        for path in trees[tree]:
+            path.parent = trunk.parent if path.kind == "subagent" else path.parent
     return sorted(chain.from_iterable(trees.values()), key=lambda path: path.last.number)
 
 
@@ -79,8 +90,8 @@ class _Shapes:
 
     def __init__(self, replies: list[Reply], links: list[Link], trees: dict[int, list[LogPath]]) -> None:
         self._links, self._trees = links, trees
-        self._firsts = {reply.tree: reply for reply in reversed(replies) if reply.parent is None}
-        self._sides = Sides(replies, links, trees)
+        self._firsts = {reply.tree: reply for reply in reversed(replies) if reply.parent is None or is_fork(reply)}
+        self._sides = Sides(replies, links, trees, self._firsts)
 
     def kind(self, tree: int, trunk: LogPath) -> ConversationKind:
         """The kind of a tree."""
@@ -96,10 +107,23 @@ class _Shapes:
 
     def _is_confirmed(self, link: Link, trunk: LogPath) -> bool:
         """Whether a tree whose prompt holds a call's argument was begun by that call."""
-        said = (chat.text(trunk.last.message) or "").strip()
-        if said and link.result is not None and said in link.result:
+        assert link.caller
+        answers = (reply for reply in trunk.back() if reply is trunk.last or not chat.calls(reply.message))
+        if returns(link.caller, islice(answers, _ANSWERS), is_strict=link.is_short):
             return True
-        return trunk.length > 1 and bool(trunk.last.tools)
+        return not link.is_short and trunk.length > 1 and bool(trunk.last.tools)
+
+    def set_equal_calls(self, tree: int, members: list[LogPath]) -> None:
+        """Several calls with equal arguments may begin with the same first reply, as one tree."""
+        link = self._links[tree]
+        if len(members) > 1 and members[0].kind == "subagent" and link.caller and link.is_exact:
+            for path in members[1 : equal_calls(link.caller) - self._callers[link.caller.reply.number] + 1]:
+                path.kind = "subagent" if path.kind == "branch" else path.kind
+
+    @cached_property
+    def _callers(self) -> Counter[int]:
+        """How many trees the calls of each reply began, by its number."""
+        return Counter(link.caller.reply.number for link in self._links if link.caller and link.is_exact)
 
     def parent(
         self, tree: int, trunk: LogPath, owners: dict[int, LogPath], trunks: dict[int, LogPath]
@@ -111,7 +135,8 @@ class _Shapes:
         if trunk.kind == "subagent" and link.caller:
             return owners.get(link.caller.reply.number)
         if trunk.kind == "side":
-            about = link.quoted or (link.copied[-1] if link.copied else link.caller.reply if link.caller else None)
+            called = link.caller.reply if link.caller else None
+            about = link.quoted or (link.copied[-1] if link.copied else called)
             if about and about.tree != tree:
                 return trunks.get(about.tree)
             like = self._sides.like(self._firsts[tree])
@@ -188,7 +213,7 @@ def _said(message: object) -> object:
 
 def are_unrelated(trees: Trees) -> bool:
     """Whether there are several requests, and none goes on from another or was begun by it."""
-    follow_links = any(link.summary or link.caller or link.copied for link in trees.links)
+    follow_links = any(link.summary or (link.caller and not link.is_short) or link.copied for link in trees.links)
     return (
         len(trees.links) > 1
         and not follow_links

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Set as AbstractSet
-from itertools import islice
+from itertools import islice, takewhile
 
 from msgspec import Struct, field
 
-from chatsquash.core import chat, jsonio
+from chatsquash.core import chat
 from chatsquash.core.model import Message
-from chatsquash.trees.canonical import Sketch, is_similar_prompt, runs, sketch, without_reminders
+from chatsquash.trees.calls import Calls, CallSite
+from chatsquash.trees.canonical import is_similar_prompt, runs, sketch, without_reminders
 from chatsquash.trees.replies import Reply
 
 _QUOTED = 2
 """Runs of a reply that tell that a text quotes it."""
-_PROMPTED = 3
-"""Runs of an argument that tell that a text holds it."""
 _HELD = 8
 """Replies that are remembered by one run of words."""
 _LEAST_RUNS = 5
@@ -24,13 +23,6 @@ _MOST_PARTS = 16
 """Texts of one message that are looked at by themselves."""
 _BACK = 20
 """Replies before a summary that are looked at."""
-
-
-class CallSite(Struct, frozen=True):
-    """A call of a tool by its reply and its place among the calls there, from 1."""
-
-    reply: Reply
-    place: int
 
 
 class Link(Struct):
@@ -44,8 +36,8 @@ class Link(Struct):
     """The call whose argument is its prompt."""
     is_exact: bool = False
     """Whether the argument is all of the prompt."""
-    result: str | None = None
-    """The result of that call, once it is logged."""
+    is_short: bool = False
+    """Whether it is only a part, and so short that other texts may contain it, too."""
     copied: list[Reply] = field(default_factory=list)
     """The replies of other trees that stand in its first request."""
     quoted: Reply | None = None
@@ -61,80 +53,60 @@ class Links(Struct):
 
     _seen: int = 0
     _by_run: dict[int, list[Reply]] = field(default_factory=dict)
-    _by_argument: dict[str, CallSite] = field(default_factory=dict)
-    _by_argument_run: dict[int, list[tuple[CallSite, Sketch]]] = field(default_factory=dict)
+    calls: Calls = field(default_factory=Calls)
     _claimed: dict[int, Reply] = field(default_factory=dict)
     """By the numbers of summaries, the first reply of the tree that begins with each."""
     _begun: set[int] = field(default_factory=set)
     """What the texts are the same by that trees began with which begin with a summary."""
     _links: dict[int, Link] = field(default_factory=dict)
     """By the numbers of first replies, where their trees come from."""
-    _awaited: dict[int, dict[int, Link]] = field(default_factory=dict)
-    """Links whose call has no result yet, by the number of its reply and its place there."""
 
     def begin(self, first: Reply, before: list[Reply], copied: list[Reply]) -> Link:
         """The link of a tree that begins, to the replies before it."""
-        self._learn(before)
+        self.learn(before)
         users = [message for _, message in first.users() if without_reminders(chat.text(message) or "").strip()]
         self._links[first.number] = link = Link(copied=copied)
-        summaries = {reply: 1.0 for reply in copied if self._is_first_in(first, reply)}
+        summaries: dict[Reply, float] = {}
         texts: list[set[int]] = []
         for message in users:
             texts.append(runs(without_reminders(chat.text(message) or "")))
             summaries |= self._read(message, texts[-1], before, link)
-        self._claim(summaries, first, link)
+        self._claim(summaries or {each: 1.0 for each in copied if self._is_first_in(first, each)}, first, link)
         if link.summary:
             self._begun.update(hash(chat.text(message)) for message in users)
         elif users:
-            self._find_call(without_reminders(chat.text(users[0]) or "").strip(), texts[0], link)
-        if link.caller and not link.is_exact:
-            self._awaited.setdefault(link.caller.reply.number, {})[link.caller.place] = link
+            said = [without_reminders(chat.text(message) or "").strip() for message in users[: _prompts(first)]]
+            self._find_call(first, [*zip(said, texts, strict=False)], link)
         return link
 
     def sums_up(self, text: str, other: str, before: list[Reply]) -> bool:
         """Whether a text contains what another one does not of a summary from which nothing continues."""
-        self._learn(before)
+        self.learn(before)
         words = runs(text)
         more = words - runs(other)
         count: Counter[Reply] = Counter(reply for run in more for reply in self._by_run.get(run, ()))
         return any(
-            _quoted_share(said, words) and len(said & more) >= _LEAST_RUNS
+            len(said & more) >= _LEAST_RUNS and (_quoted_share(said, words) or _quoted_share(said, more))
             for reply, _ in count.most_common(_HELD)
             if _may_sum_up(reply)
             for said in [runs(chat.text(reply.message) or "")]
         )
 
-    def awaits(self, reply: Reply) -> bool:
-        """Whether the result of a call of this reply is wanted."""
-        return reply.number in self._awaited
+    def begins_with_call(self, first: Reply, before: list[Reply]) -> bool:
+        """Whether the prompt of a tree is the argument of a call that no other tree began with."""
+        self.learn(before)
+        users = [*islice(first.users(), _prompts(first))]
+        return any(self.calls.is_open(without_reminders(chat.text(message) or "").strip()) for _, message in users)
 
-    def hear(self, reply: Reply, place: int, result: str) -> None:
-        """The result of a call was logged, which tells something where it is wanted."""
-        link = self._awaited[reply.number].pop(place, None)
-        if link:
-            link.result = result
-
-    def _learn(self, replies: list[Reply]) -> None:
+    def learn(self, replies: list[Reply]) -> None:
         """Remember what replies say and call that were not looked at before."""
         for reply in replies[self._seen :]:
             for run in sketch(chat.text(reply.message) or "").runs:
                 recent = self._by_run.setdefault(run, [])
                 recent.append(reply)
                 del recent[:-_HELD]
-            for place, call in enumerate(chat.calls(reply.message), 1):
-                for argument in _arguments(call):
-                    self._learn_argument(argument, CallSite(reply, place))
+            self.calls.learn(reply)
         self._seen = len(replies)
-
-    def _learn_argument(self, argument: str, call: CallSite) -> None:
-        self._by_argument[argument] = call
-        words = sketch(argument)
-        if words.all < _PROMPTED:
-            return
-        for run in words.runs:
-            others = self._by_argument_run.setdefault(run, [])
-            others.append((call, words))
-            del others[:-_HELD]
 
     def _read(self, message: Message, words: set[int], before: list[Reply], link: Link) -> dict[Reply, float]:
         """Look for replies that a message of a beginning quotes; returns the summaries as ``_summaries`` does."""
@@ -182,7 +154,9 @@ class Links(Struct):
         if not _may_sum_up(reply) or len(said) < _LEAST_RUNS or not self._has_history(reply):
             return False
         place = next((at for at, message in enumerate(first.behind) if message["role"] == "assistant"), 0)
-        return first.added[place] == reply.said and not set(first.added[:place]) & set(reply.added)
+        before = "\n".join(chat.text(message) or "" for message in first.behind[:place])
+        asked = [text for _, message in reply.users() if (text := (chat.text(message) or "").strip())]
+        return first.added[place] == reply.said and not any(text in before for text in asked)
 
     def _has_history(self, reply: Reply) -> bool:
         """Whether the request of a reply contains other replies, as messages or as a text that quotes them."""
@@ -205,20 +179,26 @@ class Links(Struct):
             if first.tools == other.tools != [] or is_similar_prompt(other.system, first.system):
                 link.same = other
 
-    def _find_call(self, text: str, words: set[int], link: Link) -> None:
-        """Look for the call that a tree's first text is the argument of, or holds it."""
-        if call := self._by_argument.get(text):
-            link.caller, link.is_exact = call, True
-            return
-        counts: dict[tuple[int, int], list[tuple[CallSite, Sketch]]] = {}
-        for run in words if self._by_argument_run else ():
-            for call, sketched in self._by_argument_run.get(run, ()):
-                counts.setdefault((call.reply.number, call.place), []).append((call, sketched))
-        fitting = [
-            matches[0][0] for matches in counts.values() if len(matches) >= max(_PROMPTED, len(matches[0][1].runs) - 1)
-        ]
-        if fitting:
-            link.caller = max(fitting, key=lambda call: (call.reply.number, call.place))
+    def _find_call(self, first: Reply, texts: list[tuple[str, set[int]]], link: Link) -> None:
+        """Look for the call that one of the first texts of a tree is the argument of, or contains it."""
+        for text, _ in texts:
+            if caller := self.calls.claim(text, first):
+                link.caller, link.is_exact = caller, True
+                return
+        for _, words in texts:
+            if caller := self.calls.contained(words):
+                link.caller = caller
+                return
+        for text, _ in texts:
+            if caller := self.calls.short(text):
+                link.caller, link.is_short = caller, True
+                return
+
+
+def _prompts(first: Reply) -> int:
+    """How many messages of the user a request begins with, and at least one."""
+    before = takewhile(lambda message: message["role"] != "assistant", first.behind)
+    return max(1, sum(message["role"] == "user" for message in before))
 
 
 def _quoted_share(said: set[int], words: set[int], older: AbstractSet[int] = frozenset()) -> float:
@@ -246,11 +226,12 @@ def _parts(message: Message) -> list[str]:
 
 
 def _mark(summary: Reply) -> None:
-    """Mark a summary, and those before it that it is a corrected version of."""
+    """Mark a summary, and those before it that it is a corrected version of: each is much of the other."""
     said = runs(chat.text(summary.message) or "")
     for each in islice(summary.back(), _BACK):
         text = runs(chat.text(each.message) or "")
-        if each is not summary and (chat.calls(each.message) or len(text & said) < max(_LEAST_RUNS, 0.5 * len(text))):
+        is_version = len(text & said) >= max(_LEAST_RUNS, 0.5 * len(text), 0.5 * len(said))
+        if each is not summary and (chat.calls(each.message) or not is_version):
             break
         each.is_summary = True
 
@@ -279,11 +260,3 @@ def _are_quoted(messages: list[Message], words: set[int]) -> bool:
 def is_tail(first: Reply, link: Link) -> bool:
     """Whether a tree goes on with messages of another one under its system prompt, without a summary."""
     return any(is_similar_prompt(reply.system, first.system) for reply in link.copied)
-
-
-def _arguments(call: dict[str, object]) -> list[str]:
-    """The texts that a call gives to its tool."""
-    function = call.get("function") or call.get("custom")
-    given = (function.get("arguments") or function.get("input")) if isinstance(function, dict) else None
-    value = jsonio.value(given, given) if isinstance(given, str) else given
-    return [text for each in chat.strings(value) if (text := each.strip())]

@@ -44,6 +44,8 @@ class Judge(Struct, frozen=True):
     """Whether replies are left out that did not see what their record shows."""
     skips_failed: bool = False
     """Whether calls are left out that failed and were then corrected."""
+    shows_reasoning: bool = True
+    """Whether records have reasoning, without which a reply whose request lacked only that saw what they show."""
 
     def of_trees(
         self, trees: Trees, paths: list[LogPath], placements: list[Placement[LogPath]], written: list[Container[int]]
@@ -103,8 +105,11 @@ class Judge(Struct, frozen=True):
         """Why a reply is not trained on, wherever it stands."""
         if reply.is_limited or reply.is_retried or reply.broke_off(says_ends=says_ends):
             return TRUNCATED_REPLY
-        lacking = CLEARED if reply.is_cleared else RESTORED if self.restores and reply.lacks else ""
-        return _flaw(reply.message) or lacking
+        if flaw := _flaw(reply.message):
+            return flaw
+        if reply.cleared and (self.shows_reasoning or reply.cleared != chat.THINKING):
+            return CLEARED
+        return RESTORED if self.restores and reply.lacks else ""
 
 
 def _flaw(message: Message) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from chatsquash.core import chat, reasoning
 from chatsquash.core.blocks import Block, Reasoning, Text, Turn
 from chatsquash.core.model import Json, Message
-from chatsquash.trees.canonical import is_long
+from chatsquash.trees.canonical import Canon, is_long
+from chatsquash.trees.replies import Reply
 
 
 def is_prefill(message: Message) -> bool:
@@ -30,6 +31,37 @@ def is_beginning(message: Message, reply: Message) -> bool:
 def is_kept_beginning(message: Message, reply: Message) -> bool:
     """The same for a message that others follow: it says something."""
     return bool((chat.text(message) or "").strip() or chat.calls(message)) and is_beginning(message, reply)
+
+
+class Prefill(NamedTuple):
+    """The last message of a request, which its reply continues."""
+
+    message: Message
+    asked: int
+    """What the request is the same by without it."""
+    spoken: int
+    """The same for what assistants say alone."""
+    logged: Reply | None
+    """The logged reply that it is."""
+    begun: Reply | None
+    """The truncated reply that it is, or the beginning of."""
+
+    def join(self, reply: Reply, canon: Canon) -> None:
+        """Make one message of a truncated reply and the reply that continues it.
+
+        What the client wrote stays a message of its own, unless a later request joins both.
+        """
+        whole = continued(self.message, reply.message)
+        number = canon.number_of_both(self.message, reply.message, whole)
+        chain = hash((self.asked, number))
+        if self.begun is None:
+            reply.is_prefilled, reply.other_said, reply.other_chain = self.logged is None, number, chain
+            return
+        self.begun.is_continued = reply.is_merged = True
+        reply.other_said, reply.other_chain = reply.said, reply.chain
+        reply.message, reply.said, reply.chain, reply.asked = whole, number, chain, self.asked
+        reply.spoken = hash((self.spoken, number))
+        del reply.added[-1], reply.behind[-1]
 
 
 def continued(prefill: Message, reply: Message) -> Message:

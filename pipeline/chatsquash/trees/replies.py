@@ -51,8 +51,8 @@ class Reply(LoggedReply, eq=False, kw_only=True):
     """The id of its response; empty if it has none."""
     lacks: bool = False
     """Whether its request had results emptied that an earlier one had, or messages left out."""
-    is_cleared: bool = False
-    """Whether the service removed something from its request, or replaced it, before the model saw it."""
+    cleared: str = ""
+    """What the service removed from its request before the model saw it, as in ``Response.cleared``."""
     is_other_prompt: bool = False
     """Whether its request has another system prompt than its parent's."""
     children: int = 0
@@ -121,7 +121,7 @@ class Reply(LoggedReply, eq=False, kw_only=True):
 
 
 def follow_links(
-    last: Reply | None, by: Literal["parent", "before", "said_before", "spoken_before", "asked_before"]
+    last: Reply | None, by: Literal["parent", "before", "last_child", "said_before", "spoken_before", "asked_before"]
 ) -> Iterator[Reply]:
     """A reply, and those to which one of its members leads, the last one first."""
     while last is not None:
@@ -288,7 +288,7 @@ def logged_reply(entry: Entry, requests: Requests, parent: Reply | None, behind:
         is_cut=entry.reply.cut,
         is_limited=entry.reply.finish_reason in chat.TRUNCATED,
         response="",
-        is_cleared=bool(entry.reply.cleared),
+        cleared=entry.reply.cleared,
         is_other_prompt=parent is not None and not is_similar_prompt(parent.system, system),
     )
 

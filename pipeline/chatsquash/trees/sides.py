@@ -10,9 +10,9 @@ from itertools import pairwise
 from chatsquash.core import chat
 from chatsquash.core.model import Message
 from chatsquash.trees.canonical import is_long, is_similar_prompt, runs, without_reminders
+from chatsquash.trees.forks import is_fork
 from chatsquash.trees.links import Link
-from chatsquash.trees.paths import Path
-from chatsquash.trees.replies import Reply
+from chatsquash.trees.replies import LogPath, Reply
 from chatsquash.trees.rewrites import is_reminded
 
 _NEAR = 4
@@ -25,7 +25,7 @@ _NUMBER = re.compile(r"\d+")
 
 def inside(replies: list[Reply]) -> set[Reply]:
     """The replies within conversations that answer requests of the client, from which nothing continues."""
-    leaves = [reply for reply in replies if not reply.children and not reply.is_retried]
+    leaves = [reply for reply in replies if not reply.children and not reply.is_retried and not is_fork(reply)]
     return {reply for reply in leaves if _has_own_settings(reply)} | _repeated(replies, leaves)
 
 
@@ -96,6 +96,16 @@ def _is_deeper(one: Reply, other: Reply) -> bool:
     return False
 
 
+def _is_about_call(first: Reply, link: Link) -> bool:
+    """Whether a request contains a call's argument; a short one counts if the settings differ from the call's."""
+    if link.caller is None or not link.is_short:
+        return link.caller is not None
+    caller = link.caller.reply
+    if not is_similar_prompt(caller.system, first.system) or len(first.tools) < len(caller.tools):
+        return True
+    return 0 < (first.limit or 0) < (caller.limit or 0)
+
+
 def is_less(reply: Reply, other: Reply) -> bool:
     """Whether a request has another system prompt than one that a person's may be, and no more tools."""
     return len(reply.tools) <= len(other.tools) and not is_similar_prompt(other.system, reply.system)
@@ -125,10 +135,11 @@ def has_much_less_room(reply: Reply, other: Reply) -> bool:
 class Sides:
     """Decides which trees of one request are the client's, and which conversation each is about."""
 
-    def __init__(self, replies: list[Reply], links: list[Link], trees: dict[int, list[Path[Reply]]]) -> None:
-        self._replies, self._links = replies, links
+    def __init__(
+        self, replies: list[Reply], links: list[Link], trees: dict[int, list[LogPath]], firsts: dict[int, Reply]
+    ) -> None:
+        self._replies, self._links, self._firsts = replies, links, firsts
         self._lengths = {tree: max(path.length for path in paths) for tree, paths in trees.items()}
-        self._firsts = {reply.tree: reply for reply in reversed(replies) if reply.parent is None}
         self._tools = max((len(reply.tools) for reply in replies), default=0)
         self._limit = max((reply.limit or 0 for reply in replies), default=0)
 
@@ -142,7 +153,8 @@ class Sides:
         return (
             first.is_summary
             or self._is_probe(first)
-            or bool(link.copied or link.caller)
+            or bool(link.copied)
+            or _is_about_call(first, link)
             or (link.quotes > 1 and self.is_small(first))
             or (link.quoted is not None and is_less(first, link.quoted))
             or self.like(first) is not None

@@ -12,14 +12,13 @@ from chatsquash.core import chat, reasoning
 from chatsquash.core.model import Compacted, Edits, Entry, KeptRun
 from chatsquash.trees.canonical import is_long, is_similar_prompt
 from chatsquash.trees.links import Link, Links
-from chatsquash.trees.prefill import continued, is_beginning, is_kept_beginning, is_prefill
+from chatsquash.trees.prefill import Prefill, is_beginning, is_kept_beginning, is_prefill
 from chatsquash.trees.replies import (
     Again,
     How,
     LogPath,
     Reply,
     Requests,
-    answered_place,
     follow_links,
     logged_reply,
     system_prompt,
@@ -107,15 +106,16 @@ class Trees(Struct):
         self._answer = None
         if entry.reply.message is None:
             return None
-        begun = self._truncated_reply()
-        met = self.met[:-1] if begun and self.met and self.met[-1].place == len(entry.messages) - 1 else self.met
+        prefill = self._prefill()
+        met = self.met[:-1] if prefill and prefill.begun and prefill.logged else self.met
         last = met[-1] if met else None
         behind = last.place + 1 if last else 0
         reply = self._reply(entry, last, limit, response)
-        self._continue(reply, begun)
+        if prefill:
+            prefill.join(reply, self.requests.canon)
         reply.lacks = lacks
         sibling = self._sibling(reply)
-        if sibling and (reply.parent or self.joins_beginnings or sibling.is_one_with(reply)):
+        if sibling and self._is_one(sibling, reply):
             reply.tree, reply.asked = sibling.tree, sibling.asked
             if self._is_again(sibling, reply):
                 return None
@@ -123,7 +123,7 @@ class Trees(Struct):
         later = self._held_before(reply)
         if later:
             reply.tree = later.tree
-        self._link(reply, behind, entry.compacted)
+        self._link(reply, entry.compacted)
         self._take(reply)
         if entry.reply.choices > 1 and not reply.is_merged:
             self._learn_choices(reply, entry.reply.raw)
@@ -146,41 +146,21 @@ class Trees(Struct):
         reply.how = last.how if last else "appended"
         return reply
 
-    def _truncated_reply(self) -> Reply | None:
-        """The truncated reply that the last message of the present request is, or the beginning of."""
+    def _prefill(self) -> Prefill | None:
+        """The last message of the present request, if the reply continues it."""
         requests = self.requests
         place = len(requests.messages) - 1
         if place < 0 or not is_prefill(requests.messages[place]):
             return None
-        met = self.met[-1].reply if self.met and self.met[-1].place == place else None
-        for each in [met] if met else self._answers(requests.chains[place - 1] if place else 0):
-            if each.is_truncated(says_ends=self._says_ends) and is_beginning(requests.messages[place], each.message):
-                return each
-        return None
-
-    def _continue(self, reply: Reply, begun: Reply | None) -> None:
-        """Join a reply to the last message of its request, if that is the beginning of one.
-
-        What the client wrote stays a message of its own, unless a later request joins both.
-        """
-        requests = self.requests
-        place = len(requests.messages) - 1
-        if place < 0 or not is_prefill(requests.messages[place]):
-            return
-        prefill, own = requests.messages[place], reply.message
-        whole = continued(prefill, own)
-        number = requests.canon.number_of_both(prefill, own, whole)
+        message = requests.messages[place]
         asked, spoken = (requests.chains[place - 1], requests.spoken[place - 1]) if place else (0, 0)
-        chain = hash((asked, number))
-        if begun is None:
-            is_reply = bool(self.met) and self.met[-1].place == place
-            reply.is_prefilled, reply.other_said, reply.other_chain = not is_reply, number, chain
-            return
-        begun.is_continued = reply.is_merged = True
-        reply.other_said, reply.other_chain = reply.said, reply.chain
-        reply.message, reply.said, reply.chain, reply.asked = whole, number, chain, asked
-        reply.spoken = hash((spoken, number))
-        del reply.added[-1], reply.behind[-1]
+        logged = self.met[-1].reply if self.met and self.met[-1].place == place else None
+        truncated = (
+            each
+            for each in ([logged] if logged else self._answers(asked))
+            if each.is_truncated(says_ends=self._says_ends) and is_beginning(message, each.message)
+        )
+        return Prefill(message, asked, spoken, logged, next(truncated, None))
 
     def _held_before(self, reply: Reply) -> Reply | None:
         """The reply to a request that was logged before this reply and holds it."""
@@ -237,8 +217,8 @@ class Trees(Struct):
             return kept
         return last.place + 1 if last else 0
 
-    def _link(self, reply: Reply, behind: int, compacted: Compacted | None) -> None:
-        """Note where a tree that begins comes from, or what a request says of the calls that began others."""
+    def _link(self, reply: Reply, compacted: Compacted | None) -> None:
+        """Note where a tree that begins comes from."""
         if reply.tree == len(self.links):
             link = self.find_origin(reply, self._copied_replies())
             if compacted and not link.summary and not link.same:
@@ -248,8 +228,6 @@ class Trees(Struct):
                 reply.is_other_prompt = not is_similar_prompt(link.same.system, reply.system)
             else:
                 self.links.append(link)
-        elif reply.parent and self._lookup.awaits(reply.parent):
-            self._hear(reply.parent, behind)
 
     def _link_compacted(self, link: Link, compacted: Compacted) -> None:
         """Note the reply that a service gave as the summary, and the last one that it replaced."""
@@ -281,14 +259,6 @@ class Trees(Struct):
         candidates = (self._by_said.get(self.requests.numbers[place]) for place in self.requests.assistants)
         return [reply for reply in candidates if reply]
 
-    def _hear(self, parent: Reply, behind: int) -> None:
-        """Note the results of a reply's calls, from a place on."""
-        messages = self.requests.messages
-        for message in messages[behind:]:
-            place = answered_place(message, messages[behind - 1]) if message["role"] == "tool" else 0
-            if place:
-                self._lookup.hear(parent, place, chat.text(message) or "")
-
     def find_origin(self, first: Reply, copied: list[Reply]) -> Link:
         """Where a tree comes from that begins with a reply, which is not added yet."""
         return self._lookup.begin(first, self.replies, copied) if self.replies else Link()
@@ -318,7 +288,23 @@ class Trees(Struct):
                 return each
         last = reply.parent.last_child if reply.parent else self._beginning
         others = islice(follow_links(last, "before"), _CANDIDATES)
-        return next((each for each in others if is_resent(each, reply, loosely=self.rewords)), None)
+        return next((each for each in others if self._is_resent(each, reply)), None)
+
+    def _is_resent(self, earlier: Reply, reply: Reply) -> bool:
+        """Whether a request was sent again with another reminder, and not with another summary."""
+        if not is_resent(earlier, reply, loosely=self.rewords):
+            return False
+        pairs = zip(reply.behind, earlier.behind, strict=True)
+        texts = [(chat.text(one) or "", chat.text(other) or "") for one, other in pairs]
+        return not any(one != other and self._lookup.sums_up(one, other, self.replies) for one, other in texts)
+
+    def _is_one(self, sibling: Reply, reply: Reply) -> bool:
+        """Whether two replies to the same request are of one tree: several calls may begin conversations alike."""
+        if reply.parent or sibling.is_one_with(reply):
+            return True
+        return self.joins_beginnings and (
+            sibling.said == reply.said or not self._lookup.begins_with_call(reply, self.replies)
+        )
 
     def _answers(self, asked: int) -> Iterator[Reply]:
         """The last replies to requests that are the same by this, the last one first."""

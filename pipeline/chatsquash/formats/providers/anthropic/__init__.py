@@ -16,7 +16,7 @@ TURNS = "messages"
 SYSTEM = ("system",)
 TOOLS = ("tools",)
 REFERS: tuple[str, ...] = ()
-READS = ("content", "type", "role", "stop_reason", "context_management")
+READS = ("content", "type", "role", "stop_reason", "context_management", "input_transformations")
 
 LOSES = """
 developer role, developer mid, audio, video, approval, orphan result, reasoning, reasoning+call, reasoning of two

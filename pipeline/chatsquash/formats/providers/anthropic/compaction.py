@@ -1,15 +1,17 @@
 """What Anthropic's service did to a request before the model saw it: summaries, cleared results and thinking.
 
-The shapes are those of ``BetaCompactionBlock`` and ``BetaContextManagementResponse`` in Anthropic's Python SDK.
+The shapes are those of ``BetaCompactionBlock``, ``BetaContextManagementResponse`` and ``BetaInputTransformation`` in
+Anthropic's Python SDK.
 """
 
 from __future__ import annotations
 
+from chatsquash.core.chat import THINKING
 from chatsquash.core.model import Json
 from chatsquash.formats.base import ShownTurns
 from chatsquash.formats.values import Object, objects, string
 
-_CLEARED = {"cleared_tool_uses": "tool results", "cleared_thinking_turns": "thinking"}
+_CLEARED = {"cleared_tool_uses": "tool results", "cleared_thinking_turns": THINKING}
 
 
 def is_compaction(turn: Json) -> bool:
@@ -62,6 +64,8 @@ def cleared(body: Object) -> str:
     management = body.get("context_management")
     edits = objects(management.get("applied_edits")) if isinstance(management, dict) else ()
     found = [word for edit in edits for name, word in _CLEARED.items() if _is_count(edit.get(name))]
+    changes = objects(body.get("input_transformations"))
+    found += [THINKING for change in changes if change.get("type") == "thinking_dropped"]
     return " and ".join(dict.fromkeys(found))
 
 
