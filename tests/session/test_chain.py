@@ -128,6 +128,7 @@ LINKED: list[tuple[str, list[Any], int, list[str]]] = [
     ("the same prompt in three sessions", [first(session="s"), first(session="t"), line(3, ASKED, reply="x", session="u")], 3, ["main"] * 3),
     ("a reply to a single request, which is pasted", [line(1, "Write it down for all of us.", reply=SUM, session="s"), handed_over("t")], 2, ["main"] * 2),
     ("a summary after which its session continued", [first(session="s"), summary("s"), line(3, *ASKED_TO_SUM, assistant(SUM), user("Thanks"), reply="Yes.", session="s"), handed_over("t", minute=4)], 2, ["main"] * 4),
+    ("a text that two persons paste", [first(session="s"), line(2, user(ASKED), assistant(SAID), user(f"Spell it right:\n{SUM}"), reply=SUM, session="s"), line(3, f"Translate this:\n{SUM}", reply="Yes.", session="t")], 2, ["main"] * 3),
     ("a short argument", [calling("s"), line(2, "name their lines", reply="Two of them.", session="t")], 2, ["main"] * 2),
 ]  # fmt: skip
 

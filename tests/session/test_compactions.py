@@ -277,6 +277,15 @@ def quoting(day: Day) -> None:
     day.turn(3, "compacted", 2)
 
 
+def checked(day: Day) -> None:
+    """No compaction: a question of the client, under its own prompt, quotes the last reply."""
+    for number in range(3):
+        day.turn(number)
+        day.ask(
+            "Yes.", "side", 1, messages=[user(f"Is this all?\n{day.history[-1]['content']}")], prompt=WRITER, tools=None
+        )
+
+
 def cut(day: Day) -> None:
     """The client cuts the summary to its half."""
     day.turn(0)
@@ -314,6 +323,7 @@ CLIENTS = [
     rolling_text,
     one_sentence,
     quoting,
+    checked,
     cut,
     rewound,
 ]

@@ -35,6 +35,10 @@ PROMPTED = Options(anonymize=False, system_file=b"Be brief.")
 AS_LOGGED = Options(anonymize=False, cleanup_goose=False)
 
 INFO = "<info-msg>now</info-msg>"
+HOSTED = {
+    "session_id": "s1", "timestamp": "2026-01-13T10:00:00Z", "request": {"input": [{"role": "user", "content": "q"}]},
+    "response": {"object": "response", "status": "completed", "output": [{"type": "web_search_call", "id": "w", "status": "completed", "action": {"type": "search", "query": "q"}}]},
+}  # fmt: skip
 TITLE = {"role": "system", "content": "Reply with only a description in four words or less"}
 FIRST = user("Here are the first few user messages: hi")
 IMAGE = {"type": "image_url", "image_url": {"url": "data:,"}}
@@ -250,7 +254,8 @@ ROWS = [
     Row("stream-cut", "a stream without its end", [responding([{"choices": [{"delta": {"content": "x"}}]}])], [("stream-cut", "warning", 1)], "the stream of the reply was cut"),
     # Shapes
     Row("no-assistant-turn", "a preset with a turn of the assistant", [line(A)], [], "", HF),
-    Row("no-assistant-turn", "a preset without one", [line(A, reply=None)], [("missing-reply", "warning", 1), ("no-assistant-turn", "error", 1)], "no assistant message", HF),
+    Row("unanswered-session", "a preset for training", [line(A, reply=None)], [("unanswered-session", "info", 1)], "nobody answered", HF),
+    Row("no-assistant-turn", "a reply of which a preset has nothing", [json.dumps(HOSTED)], [("no-assistant-turn", "error", 1), ("not-held", "warning", 1)], "no assistant message", HF),
     Row("no-assistant-turn", "the specified record needs none", [line(A, reply=None)], [("missing-reply", "warning", 1)]),
     Row("arguments-unparsable", "arguments that are an object", [CALLING], [], "", HF),
     Row("arguments-unparsable", "arguments that are cut off", [line(A, reply=assistant("x", call(arguments='{"q": ')), tools=[tool()])], [("arguments-unparsable", "error", 1, 1)], "arguments of 'grep' are no JSON", HF),
@@ -278,7 +283,8 @@ ROWS = [
     Row("float-rounded", "in the text of arguments it stays", [line(A, assistant("", call(arguments='{"q": 0.7}')), result(), tools=[tool()])], [], "", Options(anonymize=False, preset="openai")),
     # Whole sessions
     Row("empty-session", "one entry is enough", [line()]),
-    Row("empty-session", "no line", [], [("empty-session", "error", None)], "no usable entry"),
+    Row("unanswered-session", "no line", [], [("unanswered-session", "info", None)], "nobody answered"),
+    Row("unanswered-session", "a line with a reply", [line(A)], [], "", HF),
     Row("empty-session", "only blank and bad lines", ["", "x"], [("empty-session", "error", None), ("bad-line", "error", 2)], "no usable entry"),
     Row("empty-session", "title requests only", [line(TITLE, FIRST)], [("cleaned", "info", None), ("empty-session", "error", None)], "cleaning left none of 1 entry"),
     Row("empty-session", "title requests that are not cleaned", [line(TITLE, FIRST)], [], "", AS_LOGGED),

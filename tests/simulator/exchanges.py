@@ -56,6 +56,12 @@ def exchanges(played: Played) -> list[Exchange]:
     return sorted(found, key=lambda each: each.at)
 
 
+def last_text(exchange: Exchange) -> str:
+    """The text of the last message of a request, without white space."""
+    said = exchange.messages[-1]
+    return told(said.get("parts") or said.get("content"))
+
+
 def of_kind(logged: list[Exchange], kind: str) -> list[Exchange]:
     """Those whose replies are of a kind."""
     return [each for each in logged if each.reply.kind == kind]

@@ -15,8 +15,8 @@ from tests.simulator.styles import STYLES
 from tests.simulator.truth import Truth, judged
 from tests.simulator.words import Words
 
-LEAST, MOST = 5, 26
-"""Exchanges of a session: it goes on until it has so many, and nothing more begins behind the other number."""
+LEAST = 5
+"""A session goes on until it has so many exchanges."""
 
 
 class Played(NamedTuple):
@@ -39,9 +39,15 @@ def play(seed: int, hard: bool = False, only: tuple[str, ...] = ()) -> Played:
     sessions = [_session(f"s{seed:05}{letter}", rng, log, layout, chosen) for letter in "abc"[: _count(rng, layout)]]
     if layout.alike:
         _begin_alike(sessions)
-    steps = [_steps(session, chosen) for session in sessions]
-    while steps := [left for left in steps if left]:
-        rng.choice(steps).pop(0)()
+    return collected(seed, rng, log, sessions, [steps(session, chosen) for session in sessions])
+
+
+def collected(
+    seed: int, rng: Random, log: Log, sessions: list[Session], planned: list[list[Callable[[], object]]]
+) -> Played:
+    """Play what is planned for each session, one step of any session after another, and collect log and truth."""
+    while planned := [left for left in planned if left]:
+        rng.choice(planned).pop(0)()
     truth = judged((session.name, session.trees) for session in sessions)
     files = {name: b"\n".join(lines) + b"\n" for name, lines in sorted(log.files.items())}
     return Played(seed, files, truth)
@@ -85,7 +91,7 @@ def _session(name: str, rng: Random, log: Log, layout: Layout, chosen: list[Beha
     return Session(name, rng, words, client, log, layout)
 
 
-def _steps(session: Session, chosen: list[Behaviour]) -> list[Callable[[], object]]:
+def steps(session: Session, chosen: list[Behaviour]) -> list[Callable[[], object]]:
     """What a session does in order: its opening, then turns with events between them, until it is long enough."""
     events = [partial(_event, session, each) for each in _when(chosen, "event")]
     turns = [partial(_turn, session) for _ in range(session.rng.randint(0, 5))]
@@ -114,7 +120,7 @@ def _first(session: Session) -> None:
 
 def _turn(session: Session) -> None:
     session.playing = "append"
-    if session.count < MOST and not session.only_turn:
+    if session.count < session.most and not session.only_turn:
         session.turn()
 
 
@@ -130,7 +136,7 @@ def _last(session: Session) -> None:
 
 def _event(session: Session, each: Behaviour) -> None:
     """Play an event, after some more turns where it cannot happen yet."""
-    if session.count >= MOST or session.only_turn or (each.styles and session.client.style not in each.styles):
+    if session.count >= session.most or session.only_turn or (each.styles and session.client.style not in each.styles):
         return
     for _ in range(3):
         session.playing = each.name

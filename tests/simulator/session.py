@@ -103,6 +103,8 @@ class Session:
     once: set[str] = field(default_factory=set)
     """What is not played again."""
     count: int = 0
+    most: int = 26
+    """After so many exchanges nothing more begins."""
     day: int = 0
     part: int = 0
     session_id: str = ""

@@ -10,7 +10,7 @@ from tests.conftest import cases
 from tests.simulator import play
 from tests.simulator.behaviours import behaviours
 from tests.simulator.canonical import squeezed
-from tests.simulator.exchanges import alone, arguments, exchanges, of_kind, told
+from tests.simulator.exchanges import alone, arguments, exchanges, last_text, of_kind, told
 from tests.simulator.nodes import CLEARED
 
 SEEDS = range(4)
@@ -135,11 +135,6 @@ def aside(logged, truth):
     (asked,) = of_kind(logged, "side")
     assert not any(asked.answer in more.asked for more in later(logged, asked) if len(asked.answer) > 20)
     return truth.conversations[truth.conversations[asked.reply.conversation].parent].kind == "main"
-
-
-def last_text(exchange):
-    said = exchange.messages[-1]
-    return told(said["parts"] if "parts" in said else said["content"])
 
 
 def about_the_first_prompt(logged, truth):
@@ -289,6 +284,11 @@ def summary_as_an_answer(logged, truth):
     return any(role in ("assistant", "model") and text == asked.answer for role, text in texts)
 
 
+def checked_summary(logged, truth):
+    first, second = of_kind(logged, "side")
+    return first.answer in second.asked and second.answer in of_kind(logged, "compacted")[0].asked
+
+
 def handed_off(logged, truth):
     asked, begun = summary(logged)
     return asked.session_id != begun.session_id and asked.file != begun.file
@@ -369,6 +369,7 @@ EVENTS = {
     "emptied-then-rewind": emptied_and_left,
     "summary-again": nearly_equal,
     "summary-answer": summary_as_an_answer,
+    "summary-checked": checked_summary,
     "summary-hand-off": handed_off,
     "summary-keeps-prompts": prompts_and_summary,
     "summary-rolling": lambda logged, truth: two_summaries(logged, truth, both=True),

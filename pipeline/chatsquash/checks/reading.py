@@ -225,6 +225,16 @@ def empty_session(entries_seen: int, rejected: int) -> Fact:
     return Fact(f"cleaning left none of {seen}, so there is no record: --no-cleanup-goose keeps them")
 
 
+@rule("info")
+def unanswered_session(why: str = "") -> Fact:
+    """Reported when nobody answered in a session: it has no line, only bookkeeping or commands, or a prompt alone.
+
+    It gets no record from files of agents, nor under a preset for training. Otherwise `missing-reply` is reported. If
+    other sessions have records, the exit code remains 0.
+    """
+    return Fact(f"nobody answered in this session, so there is no record{f': {escape(why)}' if why else ''}")
+
+
 @rule("error")
 def unreadable_log(reason: str) -> Fact:
     """Reported when chatsquash cannot open a log, read it to its end, or hold it in memory.

@@ -23,9 +23,11 @@ from chatsquash.session.record_maker import prefix_of_messages
 from chatsquash.session.select import ToolUnion
 from chatsquash.session.session import Noted, Session, Snapshot
 from chatsquash.trees.account import Placement, account, assistants, place_replies, shared_calls
+from chatsquash.trees.canonical import Canon
 from chatsquash.trees.coverage import coverage
 from chatsquash.trees.kinds import conversations, first_conversation, names, select_paths, unexplained
 from chatsquash.trees.paths import AnyPath, P
+from chatsquash.trees.prefill import without_finished
 from chatsquash.trees.replies import LogPath, Reply, number_messages
 from chatsquash.trees.restore import RestoreScope, restored
 from chatsquash.trees.trees import Trees
@@ -76,7 +78,11 @@ def last_snapshot(session: Session, options: Options) -> Snapshot | None:
     if snapshot is None or not (session.loaded or options.preset != presets.DEFAULT):
         return snapshot
     end = session.followed.last_reply(snapshot.entry.line)
-    return replace(snapshot, entry=with_whole_reply(snapshot.entry, end)) if end else snapshot
+    return (
+        replace(snapshot, entry=with_whole_reply(snapshot.entry, end, session.followed.branch().requests.canon))
+        if end
+        else snapshot
+    )
 
 
 def of_last(
@@ -286,12 +292,15 @@ def entries_of(replies: Iterable[Reply], session: Session, reread: Reread) -> It
             else:
                 met[each.line] = each
         if entry is not None:
-            yield reply, with_whole_reply(entry, reply)
+            yield reply, with_whole_reply(entry, reply, session.followed.branch().requests.canon)
 
 
-def with_whole_reply(entry: Entry, reply: Reply) -> Entry:
+def with_whole_reply(entry: Entry, reply: Reply, canon: Canon) -> Entry:
     """An entry with the choice that was used, and with one message for the reply and what it continues."""
-    if not reply.is_merged:
+    messages = without_finished(entry.messages, reply.back(), canon)
+    if messages is not entry.messages:
+        entry = replace(entry, messages=messages, edits=(AddedRun(tuple(messages)),))
+    if not reply.is_merged or reply.finished:
         return entry if not reply.choice else replace(entry, reply=replace(entry.reply, message=reply.message))
     messages = entry.messages[:-1]
     whole = replace(entry.reply, message=reply.message)

@@ -71,7 +71,11 @@ def unfit(seen: LogHead | None, session: Session) -> Violation | None:
     cleaned_lines = session.lines.cleaned
     if seen and seen.why and not seen.format and (seen.conflict or not (session.snapshot or cleaned_lines)):
         return reading.unknown_format(seen.why)
-    return None if session.snapshot else reading.empty_session(cleaned_lines, len(session.rejected))
+    if session.snapshot:
+        return None
+    if session.rejected or session.asides:
+        return reading.empty_session(cleaned_lines, len(session.rejected))
+    return reading.unanswered_session()
 
 
 def cleaning_notes(session: Session, sets: tuple[str, ...]) -> list[Noted]:

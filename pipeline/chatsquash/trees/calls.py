@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TypeVar
@@ -18,6 +19,8 @@ _PROMPTED = 3
 """Runs of an argument by which a text that contains it is found."""
 MOST = 8
 """Calls with the same words that are remembered."""
+_EQUAL = 64
+"""Calls with equal arguments that are remembered."""
 ARGUMENTS = 64
 """Arguments of one reply that are compared."""
 _SHORT_WORDS, _SHORT_LENGTH = 3, 30
@@ -42,7 +45,8 @@ class Calls(Struct):
     """Those of them that no conversation began with."""
     _begun: dict[str, Reply] = field(default_factory=dict)
     """For each argument the first reply of the last conversation that began with it."""
-    _by_run: dict[int, list[tuple[CallSite, Sketch]]] = field(default_factory=dict)
+    _by_run: dict[int, list[tuple[str, Sketch]]] = field(default_factory=dict)
+    """The last arguments with a run of words."""
     _short: list[tuple[CallSite, str]] = field(default_factory=list)
     """The last short arguments."""
 
@@ -54,11 +58,13 @@ class Calls(Struct):
 
     def _learn(self, argument: str, site: CallSite) -> None:
         for sites in (self._sites, self._open):
-            _remember(sites.setdefault(argument, []), site, MOST)
+            _remember(sites.setdefault(argument, []), site, _EQUAL)
         words = sketch(argument)
         if words.all >= _PROMPTED:
             for run in words.runs:
-                _remember(self._by_run.setdefault(run, []), (site, words), MOST)
+                others = self._by_run.setdefault(run, [])
+                if all(other != argument for other, _ in others):
+                    _remember(others, (argument, words), MOST)
         elif len(argument.split()) >= _SHORT_WORDS or len(argument) >= _SHORT_LENGTH:
             _remember(self._short, (site, argument), ARGUMENTS)
 
@@ -86,14 +92,16 @@ class Calls(Struct):
         site = self._sites[text][-1]
         return None if is_similar_prompt(site.reply.system, first.system) else site
 
-    def contained(self, words: set[int]) -> CallSite | None:
-        """The last call with an argument that a text contains, given the runs of words of that."""
-        matches: dict[tuple[int, int], list[tuple[CallSite, Sketch]]] = {}
+    def contained(self, words: set[int]) -> list[CallSite]:
+        """The last calls with an argument that a text contains, given the runs of words of that, in order."""
+        matches: Counter[str] = Counter()
+        least: dict[str, int] = {}
         for run in words if self._by_run else ():
-            for site, sketched in self._by_run.get(run, ()):
-                matches.setdefault((site.reply.number, site.place), []).append((site, sketched))
-        fitting = [each[0][0] for each in matches.values() if len(each) >= max(_PROMPTED, len(each[0][1].runs) - 1)]
-        return max(fitting, key=_order, default=None)
+            for argument, sketched in self._by_run.get(run, ()):
+                matches[argument] += 1
+                least[argument] = max(_PROMPTED, len(sketched.runs) - 1)
+        fitting = [argument for argument, times in matches.items() if times >= least[argument]]
+        return sorted((site for argument in fitting for site in self._sites[argument]), key=_order)
 
     def short(self, text: str) -> CallSite | None:
         """The last call with a short argument that a text contains, of those whose result is not logged so far."""
@@ -138,23 +146,34 @@ def equal_calls(site: CallSite) -> int:
     return calls.count(calls[site.place - 1])
 
 
-def outcomes(site: CallSite) -> Iterator[str]:
-    """The result of a call, and what else its conversation is sent afterwards."""
+def _results(site: CallSite) -> Iterator[str]:
+    """The results of a call."""
     for child in islice(follow_links(site.reply.last_child, "before"), MOST):
         for number, message in zip(child.added, child.behind, strict=True):
             if message["role"] == "tool" and number == result_number(site.place):
                 yield chat.text(message) or ""
+
+
+def _sent_later(site: CallSite) -> Iterator[str]:
+    """What the conversation with a call is sent after it."""
     for each in islice(follow_links(site.reply.last_child, "last_child"), _FURTHER):
         yield from (chat.text(message) or "" for message in each.behind if message["role"] in ("tool", "user"))
 
 
-def returns(site: CallSite, replies: Iterable[Reply], *, is_strict: bool) -> bool:
-    """Whether the outcome of a call is what one of some replies says.
+def returning(sites: Iterable[CallSite], replies: Iterable[Reply], *, is_strict: bool) -> list[CallSite]:
+    """The calls of which the result, or else what comes later, is what one of some replies says.
 
     ``is_strict``: a short reply has to be all of it.
     """
     texts = [text for reply in replies for text in _said(reply)]
-    return any(_is_outcome(text, outcome, is_strict=is_strict) for outcome in outcomes(site) for text in texts)
+
+    def fits(outcomes: Iterator[str]) -> bool:
+        return any(_is_outcome(text, outcome, is_strict=is_strict) for outcome in outcomes for text in texts)
+
+    sites = [*sites]
+    return [site for site in sites if fits(_results(site))] or [
+        site for site in sites[-MOST:] if fits(_sent_later(site))
+    ]
 
 
 def _is_outcome(text: str, outcome: str, *, is_strict: bool) -> bool:

@@ -15,6 +15,7 @@ from chatsquash.core.index import Index, Sets
 from chatsquash.core.model import AddedRun, Edits, Entry, Message
 from chatsquash.reading import usage
 from chatsquash.trees.canonical import is_long
+from chatsquash.trees.delegation import Delegations
 from chatsquash.trees.links import Link
 from chatsquash.trees.replies import Reply, Requests, logged_reply
 from chatsquash.trees.rewrites import words
@@ -53,6 +54,7 @@ class _Recent(Struct):
     """The first reply of a tree, and one of another tree to the same prompt under another system prompt."""
     _linked: set[int] = field(default_factory=set)
     """The trees that calls, summaries or copies connect to others, to which equal prompts add nothing."""
+    _delegations: Delegations = field(default_factory=Delegations)
     _characters: int = 0
 
     def is_full(self) -> bool:
@@ -82,12 +84,12 @@ class _Recent(Struct):
         ``goes_on``: whether the request contains a logged reply of any session.
         """
         trees, last = self.trees, self._last.get(session)
-        known = (self._by_chain.get(hash((session, requests.chains[place]))) for place in reversed(requests.assistants))
-        parent = next((reply for reply in known if reply), last if requests.assistants else None)
-        reply = logged_reply(entry, requests, parent, len(requests.messages) if parent else 0)
+        parent, behind = self._parent(requests, session)
+        reply = logged_reply(entry, requests, parent, behind)
         reply.number = len(trees.replies)
         if parent:
             parent.children += 1
+            reply.before, parent.last_child = parent.last_child, reply
         else:
             reply.tree = len(trees.links)
             trees.links.append(Link() if goes_on or last else trees.find_origin(reply, []))
@@ -98,11 +100,26 @@ class _Recent(Struct):
         self._by_chain[hash((session, reply.chain))] = self._last[session] = reply
         self._count(reply)
 
+    def _parent(self, requests: Requests, session: int) -> tuple[Reply | None, int]:
+        """The last reply of a session with an id that a request contains, and the place after it."""
+        for place in reversed(requests.assistants):
+            if reply := self._by_chain.get(hash((session, requests.chains[place]))):
+                return reply, place + 1
+        last = self._last.get(session) if requests.assistants else None
+        return last, requests.assistants[-1] + 1 if last else 0
+
     def close(self, sets: Sets) -> None:
-        """Join requests of clients that repeat a prompt with the conversation that contains it.
+        """Join sub-agents with their callers, and requests of clients that repeat a prompt with its conversation.
 
         Of several conversations with this prompt it is the one logged nearest.
         """
+
+        def session(reply: Reply) -> int:
+            return sets.find(self.sessions[reply.tree])
+
+        for caller, first in self._delegations.callers(self.trees.calls(), self.trees.replies, session):
+            self._linked.add(first.tree)
+            sets.join(self.sessions[caller.tree], self.sessions[first.tree])
         others: dict[int, list[Reply]] = {}
         for first, other in self._alike:
             if first.children or first.tree in self._linked:
@@ -131,8 +148,8 @@ class _Recent(Struct):
             del others[:-_CANDIDATES]
 
     def _count(self, reply: Reply) -> None:
-        """Count the characters of a reply and of what the user says before it."""
-        messages = [reply.message, *(message for _, message in reply.users())]
+        """Count the characters of a reply and of what its request adds."""
+        messages = [reply.message, *reply.behind]
         self._characters += sum(len(chat.text(message) or "") for message in messages)
 
     def _without_reply(self, sets: Sets) -> int:
@@ -153,8 +170,12 @@ class _Recent(Struct):
         origins = [each for each in link.copied if _tells(each.message)]
         if link.summary and (not self._are_apart(first, link.summary) or self._sums_up(link, sets)):
             origins.append(link.summary)
-        if link.caller and is_long(said) and (link.is_exact or not self._are_apart(first, link.caller.reply)):
-            origins.append(link.caller.reply)
+        if link.caller and is_long(said) and not self._are_apart(first, link.caller.reply):
+            if link.is_short and not is_similar_prompt(link.caller.reply.system, first.system):
+                self._alike.append((first, link.caller.reply))
+            elif not link.is_exact and not link.is_short:
+                origins.append(link.caller.reply)
+        self._delegations.add(first, link, self.trees.calls())
         if not origins and link.quoted and not self._are_apart(first, link.quoted):
             origins += [link.quoted] if is_long(chat.text(link.quoted.message) or "") else []
         for other in origins:

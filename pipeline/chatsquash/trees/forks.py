@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from chatsquash.core import chat
-from chatsquash.trees.calls import ARGUMENTS, MOST, CallSite, arguments, contains, equal_calls, returns
+from chatsquash.trees.calls import ARGUMENTS, MOST, CallSite, arguments, contains, equal_calls, returning
 from chatsquash.trees.canonical import is_long, without_reminders
 from chatsquash.trees.links import Link
 from chatsquash.trees.replies import Reply, follow_links
@@ -97,7 +97,7 @@ def find_later_calls(replies: list[Reply], links: list[Link]) -> None:
         for first in (each for each in begun if each.number > since and each.tree != reply.tree):
             link = links[first.tree]
             caller = _find_call(reply, _first_prompt(first)) if link.caller is None else None
-            if caller and returns(caller, _answers(first), is_strict=True):
+            if caller and returning([caller], _answers(first), is_strict=True):
                 link.caller, link.is_exact = caller, True
 
 

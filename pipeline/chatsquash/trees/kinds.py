@@ -11,7 +11,7 @@ from itertools import chain, islice, takewhile
 from chatsquash.core import chat, jsonio
 from chatsquash.core.model import ConversationKind
 from chatsquash.core.options import Options
-from chatsquash.trees.calls import equal_calls, returns
+from chatsquash.trees.calls import equal_calls, returning
 from chatsquash.trees.forks import find_later_calls, is_fork, separate_forks
 from chatsquash.trees.links import Link, is_tail
 from chatsquash.trees.paths import assign_replies, longest_chain, set_kinds, sort_members
@@ -109,7 +109,7 @@ class _Shapes:
         """Whether a tree whose prompt holds a call's argument was begun by that call."""
         assert link.caller
         answers = (reply for reply in trunk.back() if reply is trunk.last or not chat.calls(reply.message))
-        if returns(link.caller, islice(answers, _ANSWERS), is_strict=link.is_short):
+        if returning([link.caller], islice(answers, _ANSWERS), is_strict=link.is_short):
             return True
         return not link.is_short and trunk.length > 1 and bool(trunk.last.tools)
 

@@ -75,8 +75,7 @@ class Links(Struct):
         if link.summary:
             self._begun.update(hash(chat.text(message)) for message in users)
         elif users:
-            said = [without_reminders(chat.text(message) or "").strip() for message in users[: _prompts(first)]]
-            self._find_call(first, [*zip(said, texts, strict=False)], link)
+            self._find_call(first, [*zip(prompts(first), texts, strict=False)], link)
         return link
 
     def sums_up(self, text: str, other: str, before: list[Reply]) -> bool:
@@ -95,8 +94,7 @@ class Links(Struct):
     def begins_with_call(self, first: Reply, before: list[Reply]) -> bool:
         """Whether the prompt of a tree is the argument of a call that no other tree began with."""
         self.learn(before)
-        users = [*islice(first.users(), _prompts(first))]
-        return any(self.calls.is_open(without_reminders(chat.text(message) or "").strip()) for _, message in users)
+        return any(map(self.calls.is_open, prompts(first)))
 
     def learn(self, replies: list[Reply]) -> None:
         """Remember what replies say and call that were not looked at before."""
@@ -143,7 +141,11 @@ class Links(Struct):
             each: max(_quoted_share(said[each], part, set() if each in claimed else older) for part in parts)
             for each in summaries
         }
-        return {each: share for each, share in shares.items() if share and not _has_transcript(each, words)}
+        return {
+            each: share
+            for each, share in shares.items()
+            if share and not _has_transcript(each, words) and _has_own_words(each, said[each], words)
+        }
 
     def _is_first_in(self, first: Reply, reply: Reply) -> bool:
         """Whether a reply is a summary that the first request of a tree contains as the first message of an assistant.
@@ -165,7 +167,7 @@ class Links(Struct):
 
     def _claim(self, summaries: dict[Reply, float], first: Reply, link: Link) -> None:
         """Note that a tree begins with a summary which no other tree began with, or else with that of another tree."""
-        own = [reply for reply in summaries if reply.number not in self._claimed]
+        own = [reply for reply in summaries if reply.number not in self._claimed and _takes_over(first, reply)]
         if own:
             most = max(map(summaries.__getitem__, own))
             *link.rivals, link.summary = sorted(
@@ -174,8 +176,8 @@ class Links(Struct):
             for each in (link.summary, *link.rivals):
                 self._claimed[each.number] = first
                 _mark(each)
-        elif summaries:
-            other = self._claimed[max(reply.number for reply in summaries)]
+        elif claimed := [reply.number for reply in summaries if reply.number in self._claimed]:
+            other = self._claimed[max(claimed)]
             if first.tools == other.tools != [] or is_similar_prompt(other.system, first.system):
                 link.same = other
 
@@ -186,8 +188,8 @@ class Links(Struct):
                 link.caller, link.is_exact = caller, True
                 return
         for _, words in texts:
-            if caller := self.calls.contained(words):
-                link.caller = caller
+            if callers := self.calls.contained(words):
+                link.caller = callers[-1]
                 return
         for text, _ in texts:
             if caller := self.calls.short(text):
@@ -195,10 +197,11 @@ class Links(Struct):
                 return
 
 
-def _prompts(first: Reply) -> int:
-    """How many messages of the user a request begins with, and at least one."""
+def prompts(first: Reply) -> list[str]:
+    """What the user says in a first request before an assistant says anything, but for reminders."""
     before = takewhile(lambda message: message["role"] != "assistant", first.behind)
-    return max(1, sum(message["role"] == "user" for message in before))
+    texts = (without_reminders(chat.text(message) or "").strip() for message in before if message["role"] == "user")
+    return [text for text in texts if text]
 
 
 def _quoted_share(said: set[int], words: set[int], older: AbstractSet[int] = frozenset()) -> float:
@@ -225,6 +228,12 @@ def _parts(message: Message) -> list[str]:
     return texts if 1 < len(texts) <= _MOST_PARTS else []
 
 
+def _takes_over(first: Reply, summary: Reply) -> bool:
+    """Whether a tree may continue a conversation with tools: a request without any, under another prompt, does not."""
+    before = summary.parent or summary
+    return bool(first.tools) or not before.tools or is_similar_prompt(before.system, first.system)
+
+
 def _mark(summary: Reply) -> None:
     """Mark a summary, and those before it that it is a corrected version of: each is much of the other."""
     said = runs(chat.text(summary.message) or "")
@@ -244,6 +253,13 @@ def _has_transcript(reply: Reply, words: set[int]) -> bool:
     others = words - runs(chat.text(reply.message) or "")
     messages = [each.message for each in islice(reply.back(), 1, _BACK)]
     return _are_quoted([*messages, *reply.behind[-1:]], others)
+
+
+def _has_own_words(reply: Reply, said: set[int], words: set[int]) -> bool:
+    """Whether a text quotes what a reply says itself, and not only what users said before it, perhaps here, too."""
+    users = [message for each in islice(reply.back(), _BACK) for _, message in each.users()]
+    own = said.difference(*(runs(chat.text(message) or "") for message in users))
+    return len(own & words) >= max(1, 0.25 * len(own))
 
 
 def _after(first: Reply, replies: list[Reply]) -> list[Message]:

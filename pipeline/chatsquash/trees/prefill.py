@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from chatsquash.core import chat, reasoning
@@ -45,6 +47,8 @@ class Prefill(NamedTuple):
     """The logged reply that it is."""
     begun: Reply | None
     """The truncated reply that it is, or the beginning of."""
+    is_item: bool
+    """Whether it consists of items, after which a model begins a new one."""
 
     def join(self, reply: Reply, canon: Canon) -> None:
         """Make one message of a truncated reply and the reply that continues it.
@@ -61,6 +65,8 @@ class Prefill(NamedTuple):
         reply.other_said, reply.other_chain = reply.said, reply.chain
         reply.message, reply.said, reply.chain, reply.asked = whole, number, chain, self.asked
         reply.spoken = hash((self.spoken, number))
+        if self.is_item and (chat.text(self.message) or "").strip():
+            reply.finished = self.message
         del reply.added[-1], reply.behind[-1]
 
 
@@ -90,6 +96,40 @@ def _parts(content: Json) -> list[Json]:
     if isinstance(content, list):
         return content
     return [{"type": "text", "text": content}] if content else []
+
+
+def without_finished(messages: list[Message], path: Iterable[Reply], canon: Canon) -> list[Message]:
+    """Return messages in which finished items of truncated responses are apart from the replies that follow them.
+
+    ``path``: the replies, the last one first.
+    """
+    waiting = deque(reply for reply in [*path][::-1] if reply.finished)
+    if not waiting:
+        return messages
+    made: list[Message] = []
+    for message in messages:
+        reply = waiting[0] if waiting and message["role"] == "assistant" else None
+        if reply and reply.finished and canon.number(message) == reply.said:
+            waiting.popleft()
+            made += _divided(message, reply.finished)
+        else:
+            made.append(message)
+    return made
+
+
+def _divided(message: Message, finished: Message) -> list[Message]:
+    """A message as two: the blocks of the finished items, and those after them."""
+    from chatsquash.formats import view  # as below
+    from chatsquash.formats.providers.openai_chat.read import turns_of_messages
+
+    turn, begun = turns_of_messages([message])[0], turns_of_messages([finished])[0]
+    left = sum(type(block) is not Reasoning for block in begun.blocks)
+    for at, block in enumerate(turn.blocks):
+        if not left and at < len(turn.blocks):
+            both = (turn.blocks[:at], turn.blocks[at:])
+            return [view.message(Turn("assistant", blocks, native=turn.native)) for blocks in both]
+        left -= type(block) is not Reasoning
+    return [message]
 
 
 def _of_turns(prefill: Message, reply: Message) -> Message:

@@ -67,6 +67,8 @@ class Reply(LoggedReply, eq=False, kw_only=True):
     """Whether it was truncated, and a later request had it continued."""
     is_merged: bool = False
     """Whether its message consists of the last one of its request, which it continues, and of what was logged."""
+    finished: Message | None = None
+    """The message of finished items that it follows, of a truncated response whose items the client kept."""
     is_prefilled: bool = False
     """Whether the last message of its request is one that the client wrote for it to continue."""
     other_said: int = 0

@@ -10,6 +10,7 @@ from msgspec import Struct, field
 
 from chatsquash.core import chat, reasoning
 from chatsquash.core.model import Compacted, Edits, Entry, KeptRun
+from chatsquash.trees.calls import Calls
 from chatsquash.trees.canonical import is_long, is_similar_prompt
 from chatsquash.trees.links import Link, Links
 from chatsquash.trees.prefill import Prefill, is_beginning, is_kept_beginning, is_prefill
@@ -106,7 +107,7 @@ class Trees(Struct):
         self._answer = None
         if entry.reply.message is None:
             return None
-        prefill = self._prefill()
+        prefill = self._prefill(is_item=entry.reply.body is not None)
         met = self.met[:-1] if prefill and prefill.begun and prefill.logged else self.met
         last = met[-1] if met else None
         behind = last.place + 1 if last else 0
@@ -146,7 +147,7 @@ class Trees(Struct):
         reply.how = last.how if last else "appended"
         return reply
 
-    def _prefill(self) -> Prefill | None:
+    def _prefill(self, *, is_item: bool) -> Prefill | None:
         """The last message of the present request, if the reply continues it."""
         requests = self.requests
         place = len(requests.messages) - 1
@@ -160,7 +161,7 @@ class Trees(Struct):
             for each in ([logged] if logged else self._answers(asked))
             if each.is_truncated(says_ends=self._says_ends) and is_beginning(message, each.message)
         )
-        return Prefill(message, asked, spoken, logged, next(truncated, None))
+        return Prefill(message, asked, spoken, logged, next(truncated, None), is_item)
 
     def _held_before(self, reply: Reply) -> Reply | None:
         """The reply to a request that was logged before this reply and holds it."""
@@ -262,6 +263,11 @@ class Trees(Struct):
     def find_origin(self, first: Reply, copied: list[Reply]) -> Link:
         """Where a tree comes from that begins with a reply, which is not added yet."""
         return self._lookup.begin(first, self.replies, copied) if self.replies else Link()
+
+    def calls(self) -> Calls:
+        """The calls of all replies so far."""
+        self._lookup.learn(self.replies)
+        return self._lookup.calls
 
     # For what is made of the trees
 

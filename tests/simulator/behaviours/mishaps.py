@@ -84,7 +84,8 @@ def item_kept(session: Session) -> bool:
     thread = session.main
     session.say(thread)
     session.work(thread, 1)
-    session.sample(thread, text=session.words.text(40, 300), reasoning=session.words.text(30, 200), ended=None)
+    text, reasoning = session.words.text(40, 300), session.words.text(30, 200)
+    session.sample(thread, text=text, reasoning=reasoning, ended=None).sampled.retried = True
     session.sample(thread, session.calls())
     session.answer(thread)
     session.sample(thread)

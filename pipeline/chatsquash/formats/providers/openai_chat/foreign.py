@@ -50,7 +50,7 @@ def _is_foreign_part(part: Json) -> bool:
 def _are_foreign_calls(calls: Any) -> bool:
     """Whether calls are spelled as a text, or one has its name beside its arguments or another one inside."""
     if type(calls) is not list:
-        return isinstance(calls, str)
+        return isinstance(calls, str) and calls[:1] == "["
     for call in calls:
         if type(call) is dict and "function" not in call and "custom" not in call:
             if "toolName" in call or "tool_call" in call:
