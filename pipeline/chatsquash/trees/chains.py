@@ -14,7 +14,7 @@ from chatsquash.core import chat
 from chatsquash.core.index import Index, Sets
 from chatsquash.core.model import AddedRun, Edits, Entry, Message
 from chatsquash.reading import usage
-from chatsquash.trees.canonical import is_long
+from chatsquash.trees.canonical import is_long, is_similar_prompt
 from chatsquash.trees.delegation import Delegations
 from chatsquash.trees.links import Link
 from chatsquash.trees.replies import Reply, Requests, logged_reply
