@@ -229,6 +229,7 @@ def wrapped(*messages):
     ("the AI SDK", PROMPT, [*PROMPT, {**OF_AI, "content": OF_AI["content"][1:]}, {"role": "tool", "content": [{**AI_RESULT, "output": {"type": "text", "value": "half past nine"}}]}], {"role": "assistant", "content": "One moment.", "tool_calls": json.dumps([AI_CALL])}, COLUMN),
     ("the AI SDK 4", PROMPT, [*PROMPT, {"role": "assistant", "content": [TEXT, {"type": "tool-call", "toolCallId": "call_1", "toolName": "tide", "args": {"port": "Leith"}}]}, {"role": "tool", "content": [{**AI_RESULT, "result": "half past nine"}]}], {"role": "assistant", "content": "One moment.", "tool_calls": json.dumps([AI_CALL])}, COLUMN),
     ("OpenLLMetry", PROMPT, [*PROMPT, OF_OPENLLMETRY, {"role": "tool", "content": "half past nine", "tool_call_id": "call_1"}], [OF_OPENLLMETRY], COLUMN),
+    ("OpenLLMetry of Anthropic", PROMPT, [*PROMPT, {**OF_ANTHROPIC, "content": json.dumps(OF_ANTHROPIC["content"])}, {"role": "user", "content": json.dumps(ANSWERED["content"])}], [OF_OPENLLMETRY], COLUMN),
     ("OpenInference", wrapped(*PROMPT), wrapped(*PROMPT, OF_OPENINFERENCE, {"role": "tool", "content": "half past nine", "tool_call_id": "call_1"}), wrapped(OF_OPENINFERENCE), COLUMN),
 )  # fmt: skip
 def test_an_observation_has_each_call_once_whoever_sent_it(first, second, answer, columns):

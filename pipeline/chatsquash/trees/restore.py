@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct, field
 
 from chatsquash.core import chat, reasoning
-from chatsquash.core.model import Message
+from chatsquash.core.model import Json, Message
 from chatsquash.trees.alignment import Alignment, LoggedMessage, Numbered, align, logged_messages
 from chatsquash.trees.canonical import result_number
 from chatsquash.trees.emptied import is_emptied
@@ -155,6 +155,8 @@ def first_emptied(requests: Requests, begin: int, end: int, last: Reply) -> int 
     if not wanted:
         return None
     logged = [*logged_messages(last.path())]
+    if _results(requests.messages[:end]) == _results(each.message for each in logged):
+        return None
     history = [*zip(requests.numbers[:end], requests.messages, strict=False)]
     places = align(history, logged, is_cut=False).places
     for at in wanted:
@@ -162,3 +164,8 @@ def first_emptied(requests: Requests, begin: int, end: int, last: Reply) -> int 
         if there is not None and is_emptied(requests.messages[at], logged[there].message):
             return at
     return None
+
+
+def _results(messages: Iterable[Message]) -> list[Json]:
+    """The contents of the results among messages."""
+    return [message.get("content") for message in messages if message["role"] == "tool"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from chatsquash.core import jsonio
 from chatsquash.core.model import Json
 from chatsquash.formats.definitions import function_tool
+from chatsquash.formats.exports.otel import flattened
 from chatsquash.formats.values import as_list
 from chatsquash.reading.envelopes import _bodies
 from chatsquash.reading.members import Members, first_present, present, unquoted
@@ -52,10 +53,18 @@ def _request(value: Json, line: Members) -> dict[str, Json] | None:
     made = _bodies.request(value)
     if made is None:
         return None
+    if isinstance(value, list) and "messages" in made:  # of OpenLLMetry, which spells blocks as a text
+        made["messages"] = list(map(_with_blocks, made["messages"]))
     model = jsonio.value(first_present(line, _MODELS) or b"null")
     made = {"model": model, **made} if isinstance(model, str) else made
     defined = _tools(line)
     return {**made, "tools": defined} if defined and not made.get("tools") else made
+
+
+def _with_blocks(message: Json) -> Json:
+    given = message.get("content") if isinstance(message, dict) else None
+    made = flattened.content(given) if isinstance(given, str) else given
+    return message if made is given else {**message, "content": made}
 
 
 def _tools(line: Members) -> list[Json]:

@@ -10,6 +10,7 @@ from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import parsed
 from chatsquash.formats.definitions import function_tool
 from chatsquash.formats.providers.openai_chat import rewriting
+from chatsquash.formats.providers.openai_chat.foreign import TYPES
 from chatsquash.formats.values import Object, as_list, members, objects, string, without
 
 PROMPT, COMPLETION, FUNCTION = "gen_ai.prompt.", "gen_ai.completion.", "llm.request.functions."
@@ -83,11 +84,11 @@ def _messages(attributes: Object, prefix: str) -> Iterator[Object]:
     """The messages in numbered attributes, each with the reasoning before it."""
     thoughts = list[str]()
     for each in _numbered(attributes, prefix):
-        content = _content(each.get("content"))
-        if each.get("role") == _THOUGHT and isinstance(content, str):
-            thoughts.append(content)
+        said = content(each.get("content"))
+        if each.get("role") == _THOUGHT and isinstance(said, str):
+            thoughts.append(said)
             continue
-        made: Object = {"role": each.get("role"), "content": content}
+        made: Object = {"role": each.get("role"), "content": said}
         if called := list(_numbered(each, "tool_calls.")):
             made["tool_calls"] = called
         if each.get("tool_call_id"):
@@ -100,11 +101,14 @@ def _messages(attributes: Object, prefix: str) -> Iterator[Object]:
         yield {"role": "assistant", "content": "", "reasoning_content": "\n\n".join(thoughts)}
 
 
-def _content(value: Json) -> Json:
-    """A content, of which a list of blocks is spelled as a text."""
+def content(value: Json) -> Json:
+    """Return a content, of which a list of blocks may be spelled as a text."""
     blocks = parsed(value) if isinstance(value, str) and value[:1] == "[" else None
     are_blocks = isinstance(blocks, list) and blocks and len(objects(blocks)) == len(blocks)
-    return blocks if are_blocks and all(string(each, "type") for each in blocks) else value  # type: ignore[union-attr]
+    return blocks if are_blocks and all(string(each, "type") in _BLOCKS for each in blocks) else value  # type: ignore[union-attr]
+
+
+_BLOCKS = frozenset(("text", "image", "image_url", "thinking", "redacted_thinking", *TYPES))
 
 
 def _numbered(attributes: Object, prefix: str) -> list[Object]:
