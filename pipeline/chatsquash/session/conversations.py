@@ -191,7 +191,26 @@ def of_each(
     noted += _tail(session, alone, selected, rows)
     wanted_ones = coverage(row for row in rows if row.why != "filtered")
     lost = lost_of(covered, last, wanted_ones, ways(covered, len(session.asides), options))
-    return begun_with(records, begun, session, options), noted, SessionCoverage(covered, rows, lost, alone), why
+    lost += _repeated(rows, last, options)
+    return (
+        begun_with(records, begun, session, options),
+        noted,
+        SessionCoverage(covered, rows, lost, alone - _continued(trees)),
+        why,
+    )
+
+
+def _continued(trees: Trees) -> set[int]:
+    """The lines of trees with several replies: conversations of their own, whose beginnings need no explanation."""
+    replies = Counter(reply.tree for reply in trees.replies)
+    return {reply.line for reply in trees.replies if replies[reply.tree] > 1}
+
+
+def _repeated(rows: list[ReplyOutcome], line: int | None, options: Options) -> list[Noted]:
+    """What is said of replies that several records contain, if no flag says in which one to train on them."""
+    repeated = sum(bool(row.others) for row in rows)
+    is_flagged = options.flag != "none" or options.samples != "session"
+    return [(line, checks.replies_repeated(repeated))] if repeated and not is_flagged else []
 
 
 def _tail(session: Session, alone: set[int], wanted: list[_RestoredPath], rows: list[ReplyOutcome]) -> list[Noted]:
