@@ -19,6 +19,7 @@ from chatsquash.trees.delegation import Delegations
 from chatsquash.trees.links import Link
 from chatsquash.trees.replies import Reply, Requests, logged_reply
 from chatsquash.trees.rewrites import words
+from chatsquash.trees.sides import has_much_less_room, is_less
 from chatsquash.trees.trees import Trees
 
 _CANDIDATES = 8
@@ -47,10 +48,12 @@ class _Recent(Struct):
     """The last reply of each session with an id."""
     _unanswered: dict[int, int] = field(default_factory=dict)
     """The sessions of requests without a reply, until one like them is answered, by what they are the same by."""
-    _asked: dict[int, Reply] = field(default_factory=dict)
-    """By what a user says: the last reply behind it."""
+    _asked: dict[int, list[Reply]] = field(default_factory=dict)
+    """By what a user says: the last replies to it."""
     _alike: list[tuple[Reply, Reply]] = field(default_factory=list)
-    """First replies to what a user says in another tree, too, under another system prompt; and a reply of that."""
+    """The first reply of a tree, and one of another tree to the same prompt under another system prompt."""
+    _linked: set[int] = field(default_factory=set)
+    """The trees that calls, summaries or copies connect to others, to which equal prompts add nothing."""
     _delegations: Delegations = field(default_factory=Delegations)
     _characters: int = 0
 
@@ -71,8 +74,7 @@ class _Recent(Struct):
             session = self._unanswered.pop(reply.asked, None)  # of a request like it without a reply
             self.sessions.append(sets.add() if session is None else session)
             self._link(reply, trees.links[-1], sets)
-        for number, _ in reply.users():
-            self._asked[number] = reply
+        self._compare(reply)
         self._count(reply)
         return self.sessions[reply.tree], reply, is_new
 
@@ -107,16 +109,43 @@ class _Recent(Struct):
         return last, requests.assistants[-1] + 1 if last else 0
 
     def close(self, sets: Sets) -> None:
-        """Join sub-agents with their callers, and requests that repeat what a user said with what continues that."""
+        """Join sub-agents with their callers, and requests of clients that repeat a prompt with its conversation.
+
+        Of several conversations with this prompt it is the one logged nearest.
+        """
 
         def session(reply: Reply) -> int:
             return sets.find(self.sessions[reply.tree])
 
         for caller, first in self._delegations.callers(self.trees.calls(), self.trees.replies, session):
+            self._linked.add(first.tree)
             sets.join(self.sessions[caller.tree], self.sessions[first.tree])
+        others: dict[int, list[Reply]] = {}
         for first, other in self._alike:
-            if not first.children and (other.parent or other.children):
-                sets.join(self.sessions[other.tree], self.sessions[first.tree])
+            if first.children or first.tree in self._linked:
+                continue
+            is_continued = bool(other.parent or other.children)
+            if is_less(first, other) and (is_continued or has_much_less_room(first, other)):
+                others.setdefault(first.number, []).append(other)
+        for number, replies in others.items():
+            nearest = min(replies, key=lambda other: (abs(other.number - number), other.number))
+            sets.join(self.sessions[nearest.tree], self.sessions[self.trees.replies[number].tree])
+
+    def _compare(self, reply: Reply) -> None:
+        """Note the first replies of other trees to the same prompts, or other replies if this is a first one."""
+        for at, (number, message) in enumerate(reply.users()):
+            if not is_long(chat.text(message) or ""):
+                continue
+            others = self._asked.setdefault(number, [])
+            for other in others:
+                if other.tree == reply.tree:
+                    continue
+                if not reply.parent and at == 0:
+                    self._alike.append((reply, other))
+                if not other.parent:
+                    self._alike.append((other, reply))
+            others.append(reply)
+            del others[:-_CANDIDATES]
 
     def _count(self, reply: Reply) -> None:
         """Count the characters of a reply and of what its request adds."""
@@ -150,10 +179,8 @@ class _Recent(Struct):
         if not origins and link.quoted and not self._are_apart(first, link.quoted):
             origins += [link.quoted] if is_long(chat.text(link.quoted.message) or "") else []
         for other in origins:
+            self._linked.add(first.tree)
             sets.join(self.sessions[other.tree], self.sessions[first.tree])
-        like = self._asked.get(user[0]) if user and not origins and is_long(said) else None
-        if like and not is_similar_prompt(like.system, first.system) and len(first.tools) <= len(like.tools):
-            self._alike.append((first, like))
 
     def _are_apart(self, first: Reply, other: Reply) -> bool:
         """Whether one of two trees has a session id, so that what both say may have been pasted."""

@@ -49,7 +49,10 @@ class Delegations(Struct):
         """
         answers, claimed = _answers(replies), set[tuple[int, int]]()
         for each in self._begun:
-            later = (site for text in prompts(each.first) if is_long(text) for site in calls.equal(text))
+            texts = prompts(each.first)
+            later = [site for text in texts if is_long(text) for site in calls.equal(text)]
+            if not later and not each.sites:
+                later = [site for text in texts for site in calls.contained(runs(text))]
             each.sites += [site for site in later if site.reply.number > each.first.number]
             each.sites = [site for site in each.sites if session(site.reply) != session(each.first)]
         for choose in (_confirmed, _unanswered):
