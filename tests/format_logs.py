@@ -85,6 +85,18 @@ def conversation(requests: int) -> list[Any]:
     return messages
 
 
+def _step(item: dict[str, Any]) -> dict[str, Any]:
+    """An item of Responses as a step of an interaction."""
+    match item.get("type"):
+        case "function_call":
+            called = json.loads(item["arguments"])
+            return {"type": "function_call", "id": item["call_id"], "name": item["name"], "arguments": called}
+        case "function_call_output":
+            return {"type": "function_result", "call_id": item["call_id"], "result": item["output"]}
+    of = "model_output" if item["role"] == "assistant" else "user_input"
+    return {"type": of, "content": [{"type": "text", "text": item["content"]}]}
+
+
 def numbered(name: str, number: Any) -> Turns:
     """Turns whose call has a number, and its result."""
     function = {"name": "grep", "arguments": json.dumps({"n": number})}
@@ -97,9 +109,14 @@ def numbered(name: str, number: Any) -> Turns:
 
 
 def dumped(form: Any, said: Conversation) -> dict[str, Any]:
-    """A request of a format; that of Bedrock, which is only read, is made of one to Anthropic."""
+    """A request of a format; that of one that is only read is made of one to another service."""
     if form.dump:
         return dict(form.dump(said))
+    if form.NAME == "gemini_interactions":
+        body = named("openai_responses").dump(said)
+        system = {"system_instruction": body["instructions"]} if "instructions" in body else {}
+        tools = {"tools": body["tools"]} if "tools" in body else {}
+        return {"input": list(map(_step, body["input"])), **system, **tools}
     body = named("anthropic").dump(said)
     turns = [{**turn, "content": list(map(_of_converse, _listed(turn["content"])))} for turn in body["messages"]]
     tools = [

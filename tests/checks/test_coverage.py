@@ -7,6 +7,7 @@ from chatsquash.checks import coverage, files, sampling
 LOST = {"branch": 1, "compacted": 12, "duplicate": 1, "refused": 3, "retry": 2, "short-tail": 1, "side-request": 5}
 
 ROWS = [
+    (coverage.replies_repeated(1), "replies-repeated", "warning", "1 reply in more than one record, and a trainer trains on each: --loss"),
     (coverage.replies_lost(3, 2, {"branch": 1}, {"--conversations all": 1}), "replies-lost", "warning", "2 of 3 logged replies are in the records; 1 is not: 1 on another branch (--conversations all keeps 1)"),
     (coverage.replies_lost(3, 1, {"branch": 2}, {"--conversations all": 2}), "replies-lost", "warning", "2 are not: 2 on other branches (--conversations all keeps 2)"),
     (coverage.replies_lost(9, 7, {"subagent": 1, "compacted": 1}, {"--conversations all": 2}), "replies-lost", "warning", "2 are not: 1 of a sub-agent, 1 compacted away (--conversations all keeps 2)"),
@@ -18,6 +19,7 @@ ROWS = [
     (coverage.reasoning_restored(2), "reasoning-restored", "info", "the reasoning of 2 messages is put back from the logged replies"),
     (coverage.context_restored(1, 0, 1), "context-restored", "info", "1 result put back that later requests lacked; 1 reply did not see them"),
     (coverage.context_restored(2, 3, 4), "context-restored", "info", "2 results and 3 messages put back that later requests lacked; 4 replies did not see them"),
+    (coverage.restore_ambiguous(1), "restore-ambiguous", "info", "nothing is restored in 1 message that may be one of several logged ones"),
     (coverage.replies_lost(3, 1, {"truncated": 1, "error-text": 1}, {}), "replies-lost", "warning", "2 are not: 1 truncated, 1 error text"),
     (files.joined(1, 1, 0), "joined", "info", "is joined with 1 file of an agent, by 1 reply in both"),
     (files.joined(2, 5, 1), "joined", "info", "is joined with 2 files of an agent, by 5 replies in both; 1 reply that no gateway logged is added"),

@@ -10,7 +10,7 @@ from chatsquash import formats
 from chatsquash.formats import NO_RANK, PLAIN_RANK, Recognised, look_alike, recognise, recognise_file
 from tests.conftest import cases
 
-ALL = ["gemini", "openai_responses", "anthropic", "bedrock", "ollama", "openai_chat"]
+ALL = ["gemini", "gemini_interactions", "openai_responses", "anthropic", "bedrock", "ollama", "openai_chat"]
 PLAIN = "chat messages without the marks of any provider"
 
 
@@ -46,6 +46,8 @@ def test_formats_are_the_modules_with_a_name_in_a_stable_order():
 @cases("request_, name, rank",
     ("contents", {"contents": [{"role": "user", "parts": [{"text": "x"}]}]}, "gemini", 6),
     ("contents without a role", {"contents": [{"parts": [{"text": "x"}]}]}, "gemini", 6),
+    ("steps of an interaction", {"model": "m", "input": [{"type": "user_input", "content": "x"}]}, "gemini_interactions", 6),
+    ("a text that continues an interaction", {"model": "m", "input": "x", "previous_interaction_id": "i"}, "gemini_interactions", 6),
     ("input with items", {"model": "m", "input": [{"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}]}, "openai_responses", 6),
     ("input with messages that have no type", {"model": "m", "input": [USER]}, "openai_responses", 6),
     ("input as a text beside instructions", {"model": "m", "input": "x", "instructions": "y"}, "openai_responses", 6),
@@ -143,7 +145,9 @@ def test_a_stream(event, name, rank):
 def test_what_is_no_chat_is_none(request_, response):
     found = recognise(request_, response, None)
     assert (found.name, found.rank) == (None, NO_RANK), found.why
-    assert found.why.endswith("; known are gemini, openai_responses, anthropic, bedrock, ollama, openai_chat")
+    assert found.why.endswith(
+        "; known are gemini, gemini_interactions, openai_responses, anthropic, bedrock, ollama, openai_chat"
+    )
 
 
 def test_nothing_known_says_what_was_seen():

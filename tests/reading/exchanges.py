@@ -135,6 +135,32 @@ OLLAMA = Exchange(
         said(done=True, content=""),
     ],
 )
+STEPS = [
+    {"type": "model_output", "content": [{"type": "text", "text": "looking"}]},
+    {"type": "function_call", "id": "a", "name": "grep", "arguments": {}},
+]
+INTERACTION = {"id": "int_1", "object": "interaction", "model": "m", "status": "requires_action"}
+"""As google-genai 3.6 types it (``Interaction``, ``InteractionSSEEvent``)."""
+GEMINI_INTERACTIONS = Exchange(
+    {
+        "model": "m",
+        "system_instruction": "s",
+        "input": [{"type": "user_input", "content": [{"type": "text", "text": "grüße 🙂"}]}],
+        "tools": [{"type": "function", **tool()}],
+    },
+    {**INTERACTION, "steps": STEPS},
+    [
+        {"event_type": "interaction.created", "interaction": {**INTERACTION, "status": "in_progress"}},
+        {"event_type": "step.start", "index": 0, "step": {"type": "model_output"}},
+        {"event_type": "step.delta", "index": 0, "delta": {"type": "text", "text": "look"}},
+        {"event_type": "step.delta", "index": 0, "delta": {"type": "text", "text": "ing"}},
+        {"event_type": "step.stop", "index": 0},
+        {"event_type": "step.start", "index": 1, "step": {**STEPS[1], "arguments": {}}},
+        {"event_type": "step.delta", "index": 1, "delta": {"type": "arguments_delta", "arguments": "{}"}},
+        {"event_type": "step.stop", "index": 1},
+        {"event_type": "interaction.completed", "interaction": INTERACTION},
+    ],
+)
 BEDROCK = Exchange(
     {
         "system": [{"text": "s"}],
@@ -161,7 +187,7 @@ BEDROCK = Exchange(
 )
 EXCHANGES = {
     "openai_chat": CHAT, "openai_responses": RESPONSES, "anthropic": ANTHROPIC, "bedrock": BEDROCK, "gemini": GEMINI,
-    "ollama": OLLAMA,
+    "ollama": OLLAMA, "gemini_interactions": GEMINI_INTERACTIONS,
 }  # fmt: skip
 MESSAGES = [{"role": "system", "content": "s"}, {"role": "user", "content": "grüße 🙂"}, ASSISTANT]
 """What each of them is in a record."""

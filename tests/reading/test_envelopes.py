@@ -128,7 +128,15 @@ CUTS = {
     "an event in its middle": lambda events, rest: sse(events, end="") + sse(rest, end="")[:-9],
     "an event before its data": lambda events, rest: sse(events, end="") + "event: x\nda",
 }
-ARRIVED = {"openai_chat": 2, "gemini": 2, "ollama": 2, "openai_responses": 3, "anthropic": 4, "bedrock": 3}
+ARRIVED = {
+    "openai_chat": 2,
+    "gemini": 2,
+    "ollama": 2,
+    "openai_responses": 3,
+    "anthropic": 4,
+    "bedrock": 3,
+    "gemini_interactions": 4,
+}
 """How many events bring the text, and no end."""
 
 

@@ -5,11 +5,12 @@ import json
 import pytest
 from msgspec.structs import replace
 
-from chatsquash.formats import formats
-from chatsquash.formats.providers import openai_chat, openai_responses
+from chatsquash.formats import formats, named
 from chatsquash.reading import replies
 from tests.conftest import cases
 from tests.reading.exchanges import CHAT, EXCHANGES, ndjson, sse
+
+openai_chat, openai_responses = named("openai_chat"), named("openai_responses")
 
 A, B = {"a": 1}, {"b": [2, "\n\n", "data: x"]}
 
@@ -162,7 +163,8 @@ def test_a_response_without_anything_of_its_format_is_foreign(response, foreign)
 def test_what_later_requests_may_refer_to_is_kept_for_the_format_that_has_it_only():
     for name, form in formats().items():
         body = replies.read(EXCHANGES[name].response, form).body
-        assert body == (EXCHANGES[name].response if name == "openai_responses" else None)
+        assert body == (EXCHANGES[name].response if form.added else None)
+    assert [name for name, form in formats().items() if form.added] == ["gemini_interactions", "openai_responses"]
 
 
 @cases("response, seen", ("an empty list", [], "an empty list"), ("text", "busy", "a string without events"))

@@ -143,11 +143,15 @@ CALLS = {
     "gemini": lambda ident: {"role": "model", "parts": [{"functionCall": {"name": "f", "id": ident}}]},
     "openai_responses": lambda ident: {"type": "function_call", "name": "f", "call_id": ident, "arguments": "{}"},
     "anthropic": lambda ident: {"role": "assistant", "content": [{"type": "tool_use", "name": "f", "id": ident, "input": {}}]},
+    "gemini_interactions": lambda ident: {"type": "function_call", "name": "f", "id": ident, "arguments": {}},
     "bedrock": lambda ident: {"role": "assistant", "content": [{"toolUse": {"name": "f", "toolUseId": ident, "input": {}}}]},
     "ollama": lambda ident: {"role": "assistant", "tool_calls": [{"id": ident, "function": {"name": "f"}}]},
     "openai_chat": lambda ident: {"role": "assistant", "tool_calls": [{"id": ident, "function": {"name": "f"}}]},
 }  # fmt: skip
-ASKS = {"gemini": {"role": "user", "parts": [{"text": "u"}]}, "openai_responses": {"role": "user", "content": "u"}}
+ASKS = {
+    "gemini": {"role": "user", "parts": [{"text": "u"}]}, "openai_responses": {"role": "user", "content": "u"},
+    "gemini_interactions": {"type": "user_input", "content": "u"},
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", formats())

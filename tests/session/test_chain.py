@@ -1,5 +1,6 @@
 """Sessions whose lines stand in several files, or share one, by what continues what."""
 
+import gc
 import gzip
 import json
 import tracemalloc
@@ -99,6 +100,46 @@ APART: list[tuple[str, dict[str, list[Any]], int]] = [
 def test_what_goes_on_from_nothing_is_a_session(here, sentence, files, sessions):
     put(files)
     assert convert("logs", "out", CHAIN).sessions == sessions
+    assert verify(Path("out"), logs=True).problems == []
+
+
+SUM = "The user wants all tests to pass on the new machine. Only test_sum failed, since its loop began at one; it is mended."
+TASK = "Find out which of the other tests begin their loops at one, and name their lines."
+ASKED_TO_SUM = user(ASKED), assistant(SAID), user("Sum up what was done, for one who takes over.")
+
+
+def summary(session: str, *, minute: int = 2, reply: str = SUM) -> Any:
+    return line(minute, *ASKED_TO_SUM, reply=reply, session=session)
+
+
+def handed_over(session: str, *, minute: int = 3, text: str = SUM) -> Any:
+    return line(minute, f"Notes of an earlier talk:\n{text}", reply="I look at the other tests.", session=session)
+
+
+def calling(session: str) -> Any:
+    call = {"id": "c1", "type": "function", "function": {"name": "task", "arguments": json.dumps({"prompt": TASK})}}
+    return line(1, ASKED, reply={"role": "assistant", "content": None, "tool_calls": [call]}, session=session)
+
+
+LINKED: list[tuple[str, list[Any], int, list[str]]] = [
+    ("a summary that a new id begins with", [first(session="s"), summary("s"), handed_over("t")], 1, ["main", "side", "compacted"]),
+    ("a summary of a history that is one text", [first(session="s"), line(2, f"Sum up:\nQ: {ASKED}\nA: {SAID}", reply=SUM, session="s"), handed_over("t")], 1, ["main", "side", "compacted"]),
+    ("a prompt that is an argument of a call", [calling("s"), line(2, TASK, reply="Two of them.", session="t")], 1, ["main", "subagent"]),
+    ("the same prompt in three sessions", [first(session="s"), first(session="t"), line(3, ASKED, reply="x", session="u")], 3, ["main"] * 3),
+    ("a reply to a single request, which is pasted", [line(1, "Write it down for all of us.", reply=SUM, session="s"), handed_over("t")], 2, ["main"] * 2),
+    ("a summary after which its session continued", [first(session="s"), summary("s"), line(3, *ASKED_TO_SUM, assistant(SUM), user("Thanks"), reply="Yes.", session="s"), handed_over("t", minute=4)], 2, ["main"] * 4),
+    ("a text that two persons paste", [first(session="s"), line(2, user(ASKED), assistant(SAID), user(f"Spell it right:\n{SUM}"), reply=SUM, session="s"), line(3, f"Translate this:\n{SUM}", reply="Yes.", session="t")], 2, ["main"] * 3),
+    ("a short argument", [calling("s"), line(2, "name their lines", reply="Two of them.", session="t")], 2, ["main"] * 2),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("sentence, lines, sessions, kinds", LINKED, ids=[row[0] for row in LINKED])
+@pytest.mark.parametrize("in_files", [False, True])
+def test_links_join_sessions_of_different_ids(here, sentence, lines, sessions, kinds, in_files):
+    names = [each["session_id"] if in_files else "all" for each in lines]
+    put({name: [each for each, its in zip(lines, names, strict=True) if its == name] for name in names})
+    assert convert("logs", "out", CHAIN).sessions == sessions
+    assert [each["kind"] for each in replies()] == kinds
     assert verify(Path("out"), logs=True).problems == []
 
 
@@ -246,6 +287,7 @@ def test_what_is_kept_of_a_request_is_small(here):
     tracemalloc.start()
     chained = Chained([log], CHAIN)
     chained.read()
+    gc.collect()  # which takes back the spare tuples of the interpreter, too
     size, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert size / 8_000 <= 100

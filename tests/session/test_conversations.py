@@ -100,6 +100,8 @@ class Row(NamedTuple):
 
 MAIN, ALL = given(conversations="main"), given(conversations="all")
 ROWS = [
+    Row("replies-repeated", logs.regenerated, "1 reply in more than one record, and a trainer trains on each: --loss flags them, once each", 4, ALL),
+    Row("replies-repeated", logs.regenerated, None, None, given(conversations="all", loss="weight")),
     Row("replies-lost", logs.grows, None),
     Row("replies-lost", logs.clock, None),
     Row("replies-lost", logs.reworded, None),
@@ -130,6 +132,9 @@ ROWS = [
     Row("context-restored", logs.grows, None, None, given(restore="all")),
     Row("context-restored", logs.emptied, None, None, given(restore="reasoning")),
     Row("context-restored", logs.emptied, "1 result put back that later requests lacked; 1 reply did not see them", 3, given(restore="results")),
+    Row("restore-ambiguous", logs.emptied, None, None, given(restore="results")),
+    Row("restore-ambiguous", logs.left_out_between, None),
+    Row("restore-ambiguous", logs.left_out_between, "nothing is restored in 1 message that may be one of several logged ones", 10, given(restore="results")),
     Row("no-sample", logs.grows, None, None, REPLY),
     Row("no-sample", cut_off, "none of 1 logged reply of the conversations that were asked for is to be trained on", 1, REPLY),
     Row("joined-reply", logs.grows, None, None, REPLY),

@@ -44,7 +44,7 @@ from tests.formats.kinds import (  # fmt: skip
 from tests.samples.table import agents
 
 EXCHANGES = ("gemini", "openai_responses", "anthropic", "ollama", "openai_chat")
-LOGGED_ONLY = ("bedrock",)
+LOGGED_ONLY = ("bedrock", "gemini_interactions")
 READ_ONLY = tuple(name for name in documents.names() if not documents.named(name).dump)
 TEXT_ONLY = ("oumi_history",)
 WRITTEN = ("clippy", "model_messages", "oumi", "portable", "pydantic_ai", "vercel_ai")

@@ -70,6 +70,16 @@ def second_copy_differs(first: str, differs: int | None, unread: str = "") -> Fa
 
 
 @rule("warning", kind="replies")
+def replies_repeated(count: int) -> Fact:
+    """Reported when several records contain the same replies, and no flag says in which one to train on them.
+
+    `--loss` writes the flag. `--conversations main` writes one record for each conversation of the user.
+    """
+    replies = pluralize(count, "reply", "replies")
+    return Fact(f"{replies} in more than one record, and a trainer trains on each: --loss flags them, once each")
+
+
+@rule("warning", kind="replies")
 def replies_lost(logged: int, in_records: int, lost: Mapping[str, int], ways: Mapping[str, int]) -> Fact:
     """Reported when replies of a session are in none of its records.
 
@@ -125,3 +135,13 @@ def context_restored(results: int, messages: int, replies: int) -> Fact:
     parts = [pluralize(count, what) for count, what in ((results, "result"), (messages, "message")) if count]
     lacked = pluralize(replies, "reply", "replies")
     return Fact(f"{' and '.join(parts)} put back that later requests lacked; {lacked} did not see them")
+
+
+@rule("info", kind="replies")
+def restore_ambiguous(count: int) -> Fact:
+    """Reported when `--restore` could take a message for several logged ones, and so restored nothing in it.
+
+    The record shows these messages as the client sent them.
+    """
+    what = pluralize(count, "message")
+    return Fact(f"nothing is restored in {what} that may be one of several logged ones")

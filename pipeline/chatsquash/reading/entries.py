@@ -18,6 +18,7 @@ from chatsquash.core.model import (
     Message,
     RejectedLine,
     RepeatedViolation,
+    Response,
     SkippedLine,
     Tool,
     WrongType,
@@ -36,8 +37,11 @@ from chatsquash.reading.repeated_members import NO_TOOLS, TOOLS, KnownTools, Rep
 from chatsquash.sources.lines import Line
 
 if TYPE_CHECKING:
-    from chatsquash.reading.loading import Answer, Loader
+    from chatsquash.reading.answers import Answers
+    from chatsquash.reading.loading import LoadedRequest, Loader
 
+_HIDDEN = "what a summary replaced"
+"""What of a request no record shows as the model saw it."""
 _SHORT = 8
 """Bytes; shorter lines are looked at first, since a log may have millions that are blank."""
 
@@ -60,7 +64,7 @@ class EntryReader:
         self, shape: Shape, known: dict[str, KnownTools], bounds: Bounds = BOUNDS, effort: Effort | None = None
     ) -> None:
         self._shape, self._effort, self._known, self._bounds = shape, effort or Effort(), known, bounds
-        self._answers: dict[str, Answer] = {}
+        self._answers: Answers | None = None
         self._stream = self._home = self._new(shape)
         self._before: list[Message] = []
 
@@ -124,8 +128,10 @@ class EntryReader:
         return _ShapeReader(shape, history, self._bounds, loader)
 
     def _loader(self, form: Format, shape: Shape) -> Loader:
-        from chatsquash.reading.loading import Loader  # which plain chat does not need
+        from chatsquash.reading.answers import Answers  # which plain chat does not need
+        from chatsquash.reading.loading import Loader
 
+        self._answers = self._answers or Answers()
         return Loader(form, self._answers, shape.is_mixed)
 
     def _read(self, line: Line) -> Entry:
@@ -140,12 +146,14 @@ class EntryReader:
             if shape is None:
                 raise
             other = shape
-        if other.is_mixed and self._shape.request == PLAIN and other.response == self._shape.response:
-            self._shape = self._shape._replace(is_mixed=True)
-            self._stream = self._home = self._new(self._shape)
-            return self._stream.read(line)
+        is_same_logger = (other.response, other.envelope) == (self._shape.response, self._shape.envelope)
+        is_usual = not self._before or (other.is_mixed and self._shape.request == PLAIN)
         self._stream = self._new(other)
         entry = self._stream.read(line)
+        if is_same_logger and is_usual:
+            self._shape, self._home = other, self._stream
+        if is_same_logger:
+            return entry  # gateways that translate responses log requests of any client
         mixed = RepeatedViolation("mixed-formats", (self._shape.request, other.request))
         return replace(entry, findings=(*entry.findings, mixed))
 
@@ -221,16 +229,18 @@ class _ShapeReader:
         if loader and loaded:
             messages, edits = loaded.turns.messages, loaded.turns.edits
             tools = bodies.merge_tools(tools, loaded.brought)
-            findings += loader.remember(loaded, exchange)
+            findings += loader.remember(loaded, exchange, request.messages)
             self.history.known.learn_system(exchange)
-        if when is None or when.naive or session_id is None or offered.wrong or reply.wrong:
-            findings = (*findings, *_lacking(when, session_id, offered.wrong, reply.wrong))
+        reply = _as_seen(reply, loaded)
+        if when is None or when.naive or session_id is None or offered.wrong or reply.wrong or reply.cleared:
+            findings = (*findings, *_lacking(when, session_id, reply.cleared, offered.wrong, reply.wrong))
         return Entry(
             *(line.number, when.at if when else None, session_id, messages, edits, tools, reply),
             size=line.size,
             findings=findings,
             loaded=loaded is not None and not loaded.turns.are_verbatim,
             limit=exchange.first(LIMITS),
+            compacted=loaded.compacted if loaded else None,
         )
 
     def _unwrapped(self, line: Line) -> Line:
@@ -265,10 +275,14 @@ class _ShapeReader:
 def _has_foreign(exchange: Exchange, request: Request) -> bool:
     """Whether a request of plain chat adds content of another format, or has its system prompt beside the messages."""
     for run in request.edits:
-        if isinstance(run, AddedRun) and any(map(foreign.is_foreign, run.messages)):
-            return True
-    prompts = (exchange.request[name] for name in foreign.SYSTEM if name in exchange.request)
-    return any(bytes(raw) not in _NO_PROMPT for raw in prompts)
+        if type(run) is AddedRun:
+            for message in run.messages:
+                if foreign.is_foreign(message):
+                    return True
+    members = exchange.request
+    if "system" not in members and "instructions" not in members:
+        return False
+    return any(name in members and bytes(members[name]) not in _NO_PROMPT for name in foreign.SYSTEM)
 
 
 _NO_PROMPT = (NOTHING, b"null", b'""', b"[]")
@@ -294,7 +308,15 @@ def unreadable(rejected: RejectedLine, size: int) -> SkippedLine:
     return SkippedLine(rejected.line, "unreadable", size, rejected=rejected, findings=(make(rejected.reason),))
 
 
-def _lacking(when: Moment | None, session_id: str | None, *wrong: WrongType | None) -> Iterator[RepeatedViolation]:
+def _as_seen(reply: Response, loaded: LoadedRequest | None) -> Response:
+    """A reply, with a note if the model saw a summary that the record does not show."""
+    is_hidden = loaded.is_hidden if loaded else reply.compacted is not None
+    return replace(reply, cleared=_HIDDEN) if is_hidden and not reply.cleared else reply
+
+
+def _lacking(
+    when: Moment | None, session_id: str | None, cleared: str, *wrong: WrongType | None
+) -> Iterator[RepeatedViolation]:
     """What a line lacks; each is reported once per session."""
     if when is None:
         yield RepeatedViolation("missing-timestamp")
@@ -302,5 +324,7 @@ def _lacking(when: Moment | None, session_id: str | None, *wrong: WrongType | No
         yield RepeatedViolation("naive-timestamp")
     if session_id is None:
         yield RepeatedViolation("missing-session-id")
+    if cleared:
+        yield RepeatedViolation("context-cleared", (cleared,))
     for each in filter(None, wrong):
         yield RepeatedViolation("wrong-type", (each.what, each.seen))

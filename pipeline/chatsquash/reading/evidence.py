@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from typing import Any, BinaryIO, Literal, NamedTuple
 
@@ -86,8 +85,6 @@ _answer = _answer_decoder(replies.Choice, dict.fromkeys(("id", "model", "usage")
 """Parses of a response what is read of it."""
 _raw_answer = _answer_decoder(_RawChoice, {})
 _line = msgspec.json.Decoder(dict[str, Raw])
-_FOREIGN = re.compile(b'"(?:%b|input_schema)"' % b"|".join(sorted(each.encode() for each in foreign.TYPES)))
-"""Names that requests of plain chat do not have; in a text, their quotation marks would be escaped."""
 
 
 def is_chat(line: bytes | bytearray) -> bool:
@@ -102,7 +99,9 @@ def is_chat(line: bytes | bytearray) -> bool:
         return False
     if is_claimed(members) or not choices or bytes(members.request.get(TURNS, NOTHING))[:1] != b"[":
         return False
-    if not members.request.keys().isdisjoint(foreign.SYSTEM) or _FOREIGN.search(line):
+    if not members.request.keys().isdisjoint(foreign.SYSTEM) or b'"input_schema"' in bytes(
+        members.request.get("tools", NOTHING)
+    ):
         return False
     if is_read and not bytes(members.status) and type(choices[0].message.get("role")) is str:
         return True

@@ -38,7 +38,10 @@ class LineError(Exception):
 
 _MISSING = Raw()
 REQUEST = "request"
-LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "generationConfig", "options")
+LIMITS = (
+    *("max_tokens", "max_completion_tokens", "max_output_tokens"),
+    *("generationConfig", "generation_config", "options"),
+)
 """The members of a request that say how many tokens a reply may have, or hold what does."""
 
 

@@ -11,9 +11,20 @@ from msgspec.structs import replace
 
 from chatsquash.core import jsonio
 from chatsquash.core.edits import difference
-from chatsquash.core.model import AddedRun, Edits, Json, KeptRun, Message, RepeatedViolation, Tool
+from chatsquash.core.model import (
+    AddedRun,
+    Compacted,
+    Edits,
+    Json,
+    KeptRun,
+    Message,
+    RepeatedViolation,
+    Response,
+    Tool,
+)
 from chatsquash.formats import bodies, view
-from chatsquash.formats.base import Format, TurnError
+from chatsquash.formats.base import Format, ShownTurns, TurnError
+from chatsquash.reading.answers import Answer, Answers
 from chatsquash.reading.deltas import Request
 from chatsquash.reading.exchange import Exchange, LineError
 from chatsquash.reading.members import NOTHING
@@ -26,19 +37,18 @@ class LoadedRequest(NamedTuple):
     turns: Turns
     whole: list[Any]
     """The request's turns, with those that it only refers to."""
+    shown: list[Any]
+    """Those that the model saw; the same list unless the service compacted the request."""
     system: tuple[bytes, Json]
     """The system member, raw and parsed."""
-    referred: bool = False
-    """Whether it refers to turns that do not stand in its line."""
     brought: list[Tool] = []  # noqa: RUF012 - never changed
     """The tools that its new turns bring."""
-
-
-class Answer(NamedTuple):
-    """What a later request may refer to by a response's id."""
-
-    asked: list[Any]
-    said: list[Any]
+    base: Answer | None = None
+    """The response that it continues by reference."""
+    compacted: Compacted | None = None
+    """What a summary replaced in it."""
+    is_hidden: bool = False
+    """Whether the model also saw an encrypted summary."""
 
 
 @dataclass(slots=True)
@@ -46,53 +56,74 @@ class Loader:
     """Loads neighbouring requests of one format."""
 
     form: Format
-    answers: dict[str, Answer]
-    """The turns up to each response of the log that a later request may refer to, by its id."""
+    answers: Answers
+    """The responses of the log that later requests may refer to."""
     is_mixed: bool = False
     """Whether turns are messages of plain chat, of which those with content of other formats are rewritten."""
     before: LoadedRequest | None = None
+    last: Answer | None = None
+    """The response to it, if later requests can refer to that."""
 
     def load(self, exchange: Exchange, request: Request) -> LoadedRequest:
         """A request as it adds to the one before; raises ``LineError`` for what is no turn of the format."""
         form = self.form
-        before = self.before or LoadedRequest(nothing(form), [], (NOTHING, None))
+        before = self.before or LoadedRequest(nothing(form), [], [], (NOTHING, None))
         raw = exchange.first(form.SYSTEM)
         system = (
             before.system if raw in (SYSTEM, before.system[0]) else (raw, jsonio.loads(raw) if raw != NOTHING else None)
         )
-        whole, edits = request.messages, request.edits
-        refers = exchange.first(form.REFERS)
-        base = self.answers.get(_key(refers)) if refers else None
+        whole, edits, begun = request.messages, request.edits, before
+        base = self.answers.referred(exchange, form, whole) if exchange.first(form.REFERS) else None
         if base:
-            whole = [*base.asked, *base.said, *whole]
-        if base or before.referred:  # the reader's edits are those of what stood in the lines
+            begun, whole = base.loaded or before, [*base.turns, *whole]
+        if base and base.loaded:
+            edits = (KeptRun(0, len(begun.whole)), AddedRun(tuple(whole[len(begun.whole) :])))
+        elif base or before.base:  # the reader's edits are those of what stood in the lines
             edits = difference(before.whole, whole)
-        brought = bodies.tools_of_turns(
-            form, (turn for run in edits if isinstance(run, AddedRun) for turn in run.messages)
-        )
-        turns = follow(form, before.turns, whole, edits, system[1], rewritten if self.is_mixed else blocks_of)
-        return LoadedRequest(turns, whole, system, bool(base), brought)
+        added = [turn for run in edits if isinstance(run, AddedRun) for turn in run.messages]
+        brought = bodies.tools_of_turns(form, added)
+        seen = self._shown(begun, whole, added, exchange.reply)
+        if seen.turns is not whole or begun.shown is not begun.whole:
+            edits = difference(begun.shown, seen.turns)
+        turns = follow(form, begun.turns, seen.turns, edits, system[1], rewritten if self.is_mixed else blocks_of)
+        if begun is not before:
+            turns = replace(turns, edits=difference(before.turns.messages, turns.messages))
+        compacted = self._compacted(seen) if seen.summary else None
+        return LoadedRequest(turns, whole, seen.turns, system, brought, base, compacted, seen.is_hidden)
 
-    def remember(self, loaded: LoadedRequest, exchange: Exchange) -> tuple[RepeatedViolation, ...]:
+    def _shown(self, begun: LoadedRequest, whole: list[Any], added: list[Any], reply: Response) -> ShownTurns:
+        """The turns that the model saw, before a reply that may begin with a summary of them."""
+        is_compacted = begun.shown is not begun.whole or any(map(self.form.is_compaction, added))
+        is_compacted = is_compacted and any(map(self.form.is_compaction, whole))
+        seen = self.form.shown(whole) if is_compacted else ShownTurns(whole)
+        if not reply.compacted:
+            return seen
+        if not self.form.is_compaction(reply.compacted):  # the response is of another format
+            return seen._replace(is_hidden=True)
+        return self.form.shown([*seen.turns, reply.compacted])
+
+    def _compacted(self, seen: ShownTurns) -> Compacted:
+        """What a summary replaced, as messages."""
+        summary: Any = {"role": "assistant", "content": seen.summary}
+        said = (each for each in reversed(seen.replaced) if isinstance(each, dict) and each.get("role") == "assistant")
+        for turn in said:
+            messages = view.messages(self.form.load(turn, self.form.START).turns)
+            return Compacted(summary, messages[-1] if messages else None)
+        return Compacted(summary, None)
+
+    def remember(self, loaded: LoadedRequest, exchange: Exchange, asked: list[Any]) -> tuple[RepeatedViolation, ...]:
         """A request that is an entry: the next one goes on from it; gives what was found."""
         self.before = loaded
-        refers = exchange.first(self.form.REFERS)
-        is_missing = refers not in (NOTHING, b"null") and _key(refers) not in self.answers
-        answer = exchange.reply.body
-        if isinstance(answer, dict) and isinstance(answer.get("id"), str):
-            said = answer.get("output")
-            self.answers[answer["id"]] = Answer(loaded.whole, said if isinstance(said, list) else [])
+        is_missing = self.answers.lacks(exchange, self.form)
+        self.last = self.answers.add(exchange, self.form, asked, loaded)
         return (RepeatedViolation("missing-history"),) if is_missing else ()
 
     def adopt(self, messages: list[Message]) -> None:
         """Go on with these messages in the place of the equal ones that were loaded last."""
         if self.before:
             self.before = self.before._replace(turns=replace(self.before.turns, messages=messages))
-
-
-def _key(reference: bytes) -> str:
-    value = jsonio.loads(reference) if reference[:1] == b'"' else ""
-    return str(value)
+            if self.last and self.last.loaded:
+                self.last.loaded = self.before
 
 
 class Turns(Struct, frozen=True):

@@ -23,7 +23,6 @@ _GAP = re.compile(r"[\s,]*")
 _CODE = re.compile(rb"\d{3}(?!\d)")
 _STARTS = re.compile(r"\s*(data:|event:|id:|retry:|:|\{)")
 _FIELD = re.compile(r":|(event|id|retry)\b|data\b|\[DONE\]")
-_ID = "previous_response_id"
 _DONE = "[DONE]"
 _RAW, _BODY = "body_raw", "body"
 ASKED = "model"
@@ -156,7 +155,7 @@ def _answer(body: Json, form: Format) -> Response:
     response = form.reply(body)
     if response.message is None and isinstance(body, dict) and not body.get("error"):
         return replace(response, foreign=True)
-    return replace(response, body=body) if _ID in form.REFERS else response
+    return replace(response, body=body) if form.added else response
 
 
 def _beside(events: list[Json]) -> dict[str, Any]:

@@ -57,14 +57,14 @@ def _value(raw: bytes) -> Json:
         return None
 
 
-WITHIN = ("message", "response")
+WITHIN = ("message", "response", "interaction")
 """What events of a stream hold a response in."""
 _USAGE = ("usage", "usageMetadata")
 _CACHED = ("cache_read_input_tokens", "cache_creation_input_tokens")
 """Anthropic's, which are no part of its input tokens."""
-_PROMPT = ("prompt_tokens", "input_tokens", "promptTokenCount", "prompt_eval_count")
-_COMPLETION = ("completion_tokens", "output_tokens", "candidatesTokenCount", "eval_count")
-_THOUGHTS = "thoughtsTokenCount"
+_PROMPT = ("prompt_tokens", "input_tokens", "promptTokenCount", "prompt_eval_count", "total_input_tokens")
+_COMPLETION = ("completion_tokens", "output_tokens", "candidatesTokenCount", "eval_count", "total_output_tokens")
+_THOUGHTS = ("thoughtsTokenCount", "total_thought_tokens")
 """Gemini's, which are no part of its candidates."""
 MEMBERS = (*_USAGE, *_PROMPT, *_COMPLETION)
 """The members of a response, or of what it stands in, that count its tokens."""
@@ -99,7 +99,7 @@ def _counts(usage: Json) -> dict[str, Any]:
 
 
 def _count_words(usage: dict[str, Any]) -> Tokens:
-    return Tokens(_first(usage, _PROMPT, *_CACHED), _first(usage, _COMPLETION, _THOUGHTS))
+    return Tokens(_first(usage, _PROMPT, *_CACHED), _first(usage, _COMPLETION, *_THOUGHTS))
 
 
 def _first(usage: dict[str, Any], names: tuple[str, ...], *more: str) -> int | None:

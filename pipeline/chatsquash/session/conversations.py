@@ -12,19 +12,22 @@ from chatsquash.checks import coverage as checks
 from chatsquash.checks.reading import short_tail
 from chatsquash.core.accounting import Coverage, ReplyOutcome
 from chatsquash.core.marks import by_ordinal
-from chatsquash.core.model import Entry, Mark, Message, Violation
+from chatsquash.core.model import AddedRun, Entry, Mark, Message, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record, Rejection
 from chatsquash.reading.documents import line_of
+from chatsquash.records import presets
 from chatsquash.session.log_findings import SessionCoverage, lost_of, ways, with_asides
 from chatsquash.session.record_filters import RecordFilter, of_records
 from chatsquash.session.record_maker import prefix_of_messages
 from chatsquash.session.select import ToolUnion
 from chatsquash.session.session import Noted, Session, Snapshot
 from chatsquash.trees.account import Placement, account, assistants, place_replies, shared_calls
+from chatsquash.trees.canonical import Canon
 from chatsquash.trees.coverage import coverage
 from chatsquash.trees.kinds import conversations, first_conversation, names, select_paths, unexplained
 from chatsquash.trees.paths import AnyPath, P
+from chatsquash.trees.prefill import without_finished
 from chatsquash.trees.replies import LogPath, Reply, number_messages
 from chatsquash.trees.restore import RestoreScope, restored
 from chatsquash.trees.trees import Trees
@@ -63,7 +66,23 @@ def _restored(trees: Trees, path: list[Reply], entry: Entry, wanted: RestoreScop
     lacking = sum(reply.lacks for reply in path)
     if made.results or made.inserted:
         findings.append(checks.context_restored(made.results, made.inserted, lacking))
-    return (replace(entry, messages=made.messages) if findings else entry), findings
+    restored_entry = replace(entry, messages=made.messages) if findings else entry
+    if made.ambiguous:
+        findings.append(checks.restore_ambiguous(made.ambiguous))
+    return restored_entry, findings
+
+
+def last_snapshot(session: Session, options: Options) -> Snapshot | None:
+    """The snapshot of the specified record; its reply is one message with what it continues, but for plain chat."""
+    snapshot = session.snapshot
+    if snapshot is None or not (session.loaded or options.preset != presets.DEFAULT):
+        return snapshot
+    end = session.followed.last_reply(snapshot.entry.line)
+    return (
+        replace(snapshot, entry=with_whole_reply(snapshot.entry, end, session.followed.branch().requests.canon))
+        if end
+        else snapshot
+    )
 
 
 def of_last(
@@ -116,7 +135,8 @@ def _judge(options: Options) -> Judge:
     from chatsquash.trees.loss import Judge  # which few runs need
 
     restores = options.conversations != "last" or options.restore in _GIVES_CONTEXT
-    return Judge(restores and not options.restored_loss, options.loss_skip_failed)
+    shows_reasoning = options.reasoning != "drop"
+    return Judge(restores and not options.restored_loss, options.loss_skip_failed, shows_reasoning)
 
 
 def with_record(
@@ -171,7 +191,26 @@ def of_each(
     noted += _tail(session, alone, selected, rows)
     wanted_ones = coverage(row for row in rows if row.why != "filtered")
     lost = lost_of(covered, last, wanted_ones, ways(covered, len(session.asides), options))
-    return begun_with(records, begun, session, options), noted, SessionCoverage(covered, rows, lost, alone), why
+    lost += _repeated(rows, last, options)
+    return (
+        begun_with(records, begun, session, options),
+        noted,
+        SessionCoverage(covered, rows, lost, alone - _continued(trees)),
+        why,
+    )
+
+
+def _continued(trees: Trees) -> set[int]:
+    """The lines of trees with several replies: conversations of their own, whose beginnings need no explanation."""
+    replies = Counter(reply.tree for reply in trees.replies)
+    return {reply.line for reply in trees.replies if replies[reply.tree] > 1}
+
+
+def _repeated(rows: list[ReplyOutcome], line: int | None, options: Options) -> list[Noted]:
+    """What is said of replies that several records contain, if no flag says in which one to train on them."""
+    repeated = sum(bool(row.others) for row in rows)
+    is_flagged = options.flag != "none" or options.samples != "session"
+    return [(line, checks.replies_repeated(repeated))] if repeated and not is_flagged else []
 
 
 def _tail(session: Session, alone: set[int], wanted: list[_RestoredPath], rows: list[ReplyOutcome]) -> list[Noted]:
@@ -272,7 +311,19 @@ def entries_of(replies: Iterable[Reply], session: Session, reread: Reread) -> It
             else:
                 met[each.line] = each
         if entry is not None:
-            yield reply, entry
+            yield reply, with_whole_reply(entry, reply, session.followed.branch().requests.canon)
+
+
+def with_whole_reply(entry: Entry, reply: Reply, canon: Canon) -> Entry:
+    """An entry with the choice that was used, and with one message for the reply and what it continues."""
+    messages = without_finished(entry.messages, reply.back(), canon)
+    if messages is not entry.messages:
+        entry = replace(entry, messages=messages, edits=(AddedRun(tuple(messages)),))
+    if not reply.is_merged or reply.finished:
+        return entry if not reply.choice else replace(entry, reply=replace(entry.reply, message=reply.message))
+    messages = entry.messages[:-1]
+    whole = replace(entry.reply, message=reply.message)
+    return replace(entry, messages=messages, edits=(AddedRun(tuple(messages)),), reply=whole)
 
 
 def _snapshot(path: LogPath, entry: Entry, *, last_tools: bool) -> Snapshot:

@@ -262,7 +262,7 @@ class Converter:
         from chatsquash.session import conversations  # which sessions that only grow do not need
 
         if self._options.conversations == "last" or why or session.followed.last is None:
-            snapshot = session.snapshot
+            snapshot = conversations.last_snapshot(session, self._options)
             if not why and snapshot and self._options.restore != "none":
                 snapshot, findings = conversations.restored_last(session, snapshot, self._options.restore)
                 noted += [(snapshot.entry.line, each) for each in findings]
@@ -305,7 +305,7 @@ class Converter:
             candidates = document_candidates(part, session.snapshot, counterfactuals=counterfactuals)
         else:
             again = partial(self._again, file, log, session)
-            candidates = log_candidates(session, _format(read, None) or PLAIN, again, counterfactuals=counterfactuals)
+            candidates = log_candidates(session, again, counterfactuals=counterfactuals)
         source, version = (read.seen.format, read.seen.version) if read.seen else (None, None)
 
         def make(snapshot: Snapshot, marks: list[Mark] | None) -> tuple[Record | Rejection, list[Violation]]:

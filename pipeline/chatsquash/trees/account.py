@@ -207,17 +207,24 @@ def place_replies(path: LogPath, replies: list[Reply], messages: list[Message], 
     waiting: list[Reply] = []
     last = -1
     for reply in replies:
-        same = by_number.get(reply.said, [])
-        behind = bisect_right(same, last)
-        if behind == len(same):
+        is_begun, fitting = False, _next(by_number, reply.said, last)
+        if fitting is None:
+            is_begun, fitting = reply.is_prefilled, _next(by_number, reply.other_said, last)
+        if fitting is None:
             waiting.append(reply)
             continue
-        fitting = same[behind]
         _fill(standing, waiting, range(last + 1, fitting))
-        standing[reply.number] = Standing(fitting, False)
+        standing[reply.number] = Standing(fitting, is_begun)
         last = fitting
     _fill(standing, waiting, range(last + 1, len(places)))
     return Placement(path, messages, places, standing)
+
+
+def _next(by_number: dict[int, list[int]], number: int, last: int) -> int | None:
+    """The first ordinal after one at which a message has a number."""
+    ordinals = by_number.get(number, [])
+    at = bisect_right(ordinals, last)
+    return ordinals[at] if at < len(ordinals) else None
 
 
 def place_in_file(path: FilePath, messages: list[Message], replies: Sequence[OriginReply]) -> Placement[FilePath]:

@@ -87,6 +87,15 @@ class Canon(Struct):
         self._divided.update(dict.fromkeys(ways, joined))
         return joined
 
+    def number_of_both(self, begun: Message, said: Message, whole: Message) -> int:
+        """The number of a message that consists of two, which others may join with another seam."""
+        texts = [_essential("assistant", (chat.text(each) or "").strip()) for each in (begun, said)]
+        if all(texts):
+            number = self._join_parts("assistant", texts)
+            exact = _essential("assistant", (chat.text(whole) or "").strip())
+            self._divided.setdefault(hash(("assistant", exact)), number)
+        return self.number(whole)
+
     def _call(self, call: Json) -> int:
         """What a call is the same by: its tool and its arguments, however they are spelled."""
         function: Any = call.get("function") or call.get("custom") or call if isinstance(call, dict) else None
@@ -141,23 +150,32 @@ def spelled(arguments: Json) -> bytes:
             return str(value).strip().encode("utf-8", "surrogatepass")
     if value in (None, "", {}):
         return b"{}"
+    written = jsonio.dumps(value, sort_keys=True)
+    if _ODD_NUMBER.search(written) is None:
+        return written
     with suppress(RecursionError):  # no proxy parses what is nested so deeply
-        value = _with_doubles(value)
-    return jsonio.dumps(value, sort_keys=True)
+        written = jsonio.dumps(_as_parsed(value), sort_keys=True)
+    return written
 
 
-def _with_doubles(value: Any) -> Any:
-    """A value whose numbers are doubles, as parsers of JavaScript and Go make them."""
+_ODD_NUMBER = re.compile(rb"[:,\[]-?(?:\d+[.eE]|\d{16})|\A-?\d")
+"""A number that some write otherwise, in compact JSON; or what looks like one in a string."""
+_EXACT = 1 << 53
+"""The integers below have a double of their own."""
+
+
+def _as_parsed(value: Any) -> Any:
+    """A value with its numbers as parsers of JavaScript have them: integers as far as doubles have all of these."""
     if isinstance(value, dict):
-        return {key: _with_doubles(each) for key, each in value.items()}
+        return {key: _as_parsed(each) for key, each in value.items()}
     if isinstance(value, list):
-        return [_with_doubles(each) for each in value]
-    if type(value) is int:
-        try:
+        return [_as_parsed(each) for each in value]
+    if type(value) is int and abs(value) >= _EXACT:
+        with suppress(OverflowError):
             return float(value)
-        except OverflowError:
-            return value
-    return float(value) if isinstance(value, float) else value
+    if isinstance(value, float):
+        return int(value) if value.is_integer() and abs(value) < _EXACT else float(value)
+    return value
 
 
 RUN = 5
@@ -207,12 +225,15 @@ def is_long(text: str) -> bool:
 def share_ends(one: str, other: str) -> float:
     """The share of the longer text that both begin and end with."""
     longest = max(len(one), len(other))
-    if not longest:
-        return 1.0
+    return sum(common_ends(one, other)) / longest if longest else 1.0
+
+
+def common_ends(one: str, other: str) -> tuple[int, int]:
+    """How many characters two texts begin with in common, and end with after those."""
     shortest = min(len(one), len(other))
     begin = _most(shortest, lambda count: one[:count] == other[:count])
     end = _most(shortest - begin, lambda count: one[len(one) - count :] == other[len(other) - count :])
-    return (begin + end) / longest
+    return begin, end
 
 
 def _most(most: int, fits: Callable[[int], bool]) -> int:

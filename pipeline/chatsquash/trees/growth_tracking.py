@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
+from chatsquash.core import chat
 from chatsquash.core.accounting import total
 from chatsquash.core.model import AddedRun, Edits, Entry, Json, KeptRun, Message, Response, Tokens
 from chatsquash.reading import usage
@@ -44,8 +45,8 @@ class GrowthTracker(Struct):
     """The entries of the replies that nothing goes on from so far, by the replies' numbers, as far as they are held."""
     tokens: Tokens = Tokens()
     """Those of all requests, each response counted once."""
-    several: list[int] = field(default_factory=list)
-    """The lines of responses with several choices."""
+    several: dict[int, Response] = field(default_factory=dict)
+    """Responses with several choices, by their lines."""
     logprobs: dict[int, bytes] = field(default_factory=dict)
     """What responses say of their tokens, by their lines."""
     unanswered: dict[int, replies.Reply | None] = field(default_factory=dict)
@@ -61,13 +62,14 @@ class GrowthTracker(Struct):
         if self.first is None:
             self.first = entry
         if entry.reply.choices > 1:
-            self.several.append(entry.line)
+            self.several[entry.line] = entry.reply
         if self.keeps_logprobs and (logprobs := _logprobs(entry.reply.raw)):
             self.logprobs[entry.line] = logprobs
         if self.trees is None and self._only_grows(entry):
             reply = entry.reply
             response = usage.response_id(reply)
-            facts = (reply.message, reply.finish_reason, reply.cut, entry.limit, response, len(entry.messages))
+            said = (reply.message, reply.finish_reason, reply.cut, entry.limit, response)
+            facts = (*said, len(entry.messages), reply.cleared)
             self.grown.append(GrowingRequest(entry.line, entry.at, entry.tools, *facts))
             self.last = entry
             self._count(entry)
@@ -130,7 +132,7 @@ class GrowthTracker(Struct):
                 if last and last.line == each.line:
                     self._add(last, each.response, edits if said is messages else (AddedRun(tuple(messages)),))
                 else:
-                    self._add(_entry(each, said, edits), each.response, edits)
+                    self._add(_entry(each, said, edits, self.several.get(each.line)), each.response, edits)
             self.grown = []
         return self.trees
 
@@ -175,8 +177,8 @@ def _logprobs(raw: bytes) -> bytes:
     return logprobs.of_raw(raw)
 
 
-def _entry(each: GrowingRequest, messages: list[Message], edits: Edits) -> Entry:
-    reply = Response(each.message, finish_reason=each.finish_reason, cut=each.cut)
+def _entry(each: GrowingRequest, messages: list[Message], edits: Edits, response: Response | None) -> Entry:
+    reply = response or Response(each.message, finish_reason=each.finish_reason, cut=each.cut, cleared=each.cleared)
     return Entry(each.line, each.at, None, messages[: each.count], edits, each.tools, reply, limit=each.limit)
 
 
@@ -189,9 +191,14 @@ def _grows(last: Entry, entry: Entry) -> bool:
     if type(run) is not AddedRun or entry.shared_prefix != len(last.messages):
         return False
     said = run.messages[0]
-    if said["role"] != "assistant":
+    if said["role"] != "assistant" or (len(run.messages) == 1 and _is_truncated(last.reply)):
         return False
     return said == reply or _is_same(said, reply)
+
+
+def _is_truncated(reply: Response) -> bool:
+    """Whether a reply is one that a request which ends with it may have continued."""
+    return reply.cut or reply.finish_reason is None or reply.finish_reason in chat.TRUNCATED
 
 
 def _is_same(one: Message, other: Message) -> bool:

@@ -8,8 +8,8 @@ from typing import Literal
 from msgspec import Struct, field
 
 from chatsquash.core import chat
-from chatsquash.core.model import AddedRun, Edits, KeptRun, Message, Tool
-from chatsquash.trees.canonical import NOTHING, Canon, result_number
+from chatsquash.core.model import AddedRun, Edits, Entry, KeptRun, Message, Tool
+from chatsquash.trees.canonical import NOTHING, Canon, is_similar_prompt, result_number
 from chatsquash.trees.paths import LoggedReply, Path
 
 How = Literal["appended", "rewritten", "cut"]
@@ -51,6 +51,8 @@ class Reply(LoggedReply, eq=False, kw_only=True):
     """The id of its response; empty if it has none."""
     lacks: bool = False
     """Whether its request had results emptied that an earlier one had, or messages left out."""
+    cleared: str = ""
+    """What the service removed from its request before the model saw it, as in ``Response.cleared``."""
     is_other_prompt: bool = False
     """Whether its request has another system prompt than its parent's."""
     children: int = 0
@@ -59,6 +61,20 @@ class Reply(LoggedReply, eq=False, kw_only=True):
     """The child of its parent, or the first reply of a tree, that came before it."""
     is_resent: bool = False
     """Whether the same request was sent again and answered otherwise."""
+    choice: int = 0
+    """The index of the choice that it is, of a response with several."""
+    is_continued: bool = False
+    """Whether it was truncated, and a later request had it continued."""
+    is_merged: bool = False
+    """Whether its message consists of the last one of its request, which it continues, and of what was logged."""
+    finished: Message | None = None
+    """The message of finished items that it follows, of a truncated response whose items the client kept."""
+    is_prefilled: bool = False
+    """Whether the last message of its request is one that the client wrote for it to continue."""
+    other_said: int = 0
+    """What it is the same by without the message that it continues, or with it; 0 where it continues none."""
+    other_chain: int = 0
+    """The same for its request and it."""
     is_summary: bool = False
     """Whether a later conversation begins with what it says."""
 
@@ -93,6 +109,10 @@ class Reply(LoggedReply, eq=False, kw_only=True):
         """Whether it is not whole; ``says_ends``: the log says of some replies why they ended."""
         return self.is_cut or (says_ends and not self.is_ended)
 
+    def is_truncated(self, *, says_ends: bool) -> bool:
+        """Whether it reached its limit or was interrupted; ``says_ends`` is as in ``broke_off``."""
+        return self.is_limited or self.broke_off(says_ends=says_ends)
+
     def path(self) -> list[Reply]:
         """The replies that it goes on from, the first one first, and itself."""
         return [*self.back()][::-1]
@@ -103,7 +123,7 @@ class Reply(LoggedReply, eq=False, kw_only=True):
 
 
 def follow_links(
-    last: Reply | None, by: Literal["parent", "before", "said_before", "spoken_before", "asked_before"]
+    last: Reply | None, by: Literal["parent", "before", "last_child", "said_before", "spoken_before", "asked_before"]
 ) -> Iterator[Reply]:
     """A reply, and those to which one of its members leads, the last one first."""
     while last is not None:
@@ -238,6 +258,41 @@ class Requests(Struct):
         number = self.canon.number(reply)
         spoken = self.spoken[-1] if self.spoken else 0
         return number, hash((self.chain, number)), hash((spoken, number))
+
+
+def logged_reply(entry: Entry, requests: Requests, parent: Reply | None, behind: int) -> Reply:
+    """Make the reply of an entry to the request that was followed last, without a number, a limit and a response id.
+
+    ``behind``: the place of the first message after ``parent``.
+    """
+    message = entry.reply.message
+    assert message is not None
+    system, (said, chain, spoken) = system_prompt(requests.messages), requests.behind(message)
+    places = [at for at in range(behind, len(requests.numbers)) if requests.numbers[at] != NOTHING]
+    return Reply(
+        number=0,
+        line=entry.line,
+        at=entry.at,
+        message=message,
+        asked=requests.chain,
+        said=said,
+        chain=chain,
+        spoken=spoken,
+        parent=parent,
+        how="appended",
+        tree=parent.tree if parent else 0,
+        added=[requests.numbers[at] for at in places],
+        behind=[requests.messages[at] for at in places],
+        system=system,
+        tools=entry.tools,
+        limit=None,
+        is_ended=entry.reply.finish_reason is not None and not entry.reply.cut,
+        is_cut=entry.reply.cut,
+        is_limited=entry.reply.finish_reason in chat.TRUNCATED,
+        response="",
+        cleared=entry.reply.cleared,
+        is_other_prompt=parent is not None and not is_similar_prompt(parent.system, system),
+    )
 
 
 def answered_place(message: Message, reply: Message) -> int:

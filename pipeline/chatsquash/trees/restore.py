@@ -1,20 +1,18 @@
-"""What a client took out of the history that the log still has: reasoning, results, messages."""
+"""Restore what a client removed from the history and the log still has: reasoning, results, messages."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from msgspec import Struct, field
 
 from chatsquash.core import chat, reasoning
-from chatsquash.core.model import Message
-from chatsquash.trees.canonical import NOTHING, result_number
-from chatsquash.trees.replies import Reply
-from chatsquash.trees.rewrites import is_reminded
-
-Numbered = list[tuple[int, Message]]
-"""Messages, each with what it is the same by."""
+from chatsquash.core.model import Json, Message
+from chatsquash.trees.alignment import Alignment, LoggedMessage, Numbered, align, logged_messages
+from chatsquash.trees.canonical import result_number
+from chatsquash.trees.emptied import is_emptied
+from chatsquash.trees.replies import Reply, Requests
 
 
 class RestoreScope(NamedTuple):
@@ -27,97 +25,79 @@ class RestoreScope(NamedTuple):
 
 
 class Restored(Struct):
-    """A history with what was restored, and how much that is."""
+    """A history after restoring, with counts of what was restored."""
 
     messages: list[Message]
     numbers: list[int] = field(default_factory=list)
-    """What each is the same by."""
+    """Their canonical numbers."""
     reasoning: int = 0
     results: int = 0
     inserted: int = 0
+    ambiguous: int = 0
+    """Messages that lack something and may be several of the logged ones; nothing is restored in them."""
 
     def add(self, number: int, message: Message) -> None:
-        """Go on with a message."""
+        """Append a message."""
         self.numbers.append(number)
         self.messages.append(message)
 
 
-def restored(history: Numbered, path: list[Reply], wanted: RestoreScope, copied: Callable[[int], str]) -> Restored:
-    """The messages of a request, with what the logged ones of its path have and they lack.
+def restored(history: Numbered, path: list[Reply], wanted: RestoreScope, copied: Callable[[int, int], str]) -> Restored:
+    """Restore in the messages of a request what the logged messages of its path have.
 
-    ``copied`` gives the reasoning of a message that a compaction copied along, by what it is the same by; empty where
-    that is not known.
+    ``copied`` gives the reasoning of a message that a compaction copied, by its number and that of the message before
+    it; an empty text if it is not known.
     """
-    result = Restored([])
-    logged = [*_logged_messages(path)]
-    cut = wanted.messages and any(reply.how == "cut" for reply in path)
-    places = _cut_places(history, logged) if cut else _places(history, logged)
-    at = 0
+    logged = [*logged_messages(path)]
+    is_cut = any(reply.how == "cut" for reply in path)
+    found = align(history, logged, is_cut=is_cut)
+    if is_cut and wanted.messages:
+        return _completed(history, logged, found, wanted)
+    result, before = Restored([], ambiguous=_count_ambiguous(history, logged, found, wanted)), 0
+    for at, ((number, message), there) in enumerate(zip(history, found.places, strict=True)):
+        whole = message
+        if there is not None:
+            whole = _restored(message, logged[there], wanted, result, is_same=logged[there].number == number)
+        elif wanted.reasoning and message["role"] == "assistant" and at not in found.candidates:
+            whole = _with_text(message, copied(number, before), result)
+        result.add(number, whole)
+        before = number or before
+    return result
+
+
+def _completed(history: Numbered, logged: list[LoggedMessage], found: Alignment, wanted: RestoreScope) -> Restored:
+    """Insert the messages of a path that a request lacks, so that every logged one is there once.
+
+    It does not matter then which of several equal messages each was: the record has all of them in their order.
+    """
+    places = [found.latest(at) for at in range(len(history))]
+    result, taken, last = Restored([]), {*places}, 0
     for (number, message), there in zip(history, places, strict=True):
         if there is None:
-            result.add(number, _with_text(message, copied(number), result) if wanted.reasoning else message)
+            result.add(number, message)
             continue
-        if cut:
-            _insert(result, logged[at:there], wanted)
-        _, original, reply = logged[there]
-        at = there + 1
-        result.add(number, _restored(message, original, reply, wanted, result))
+        _insert(result, (logged[at] for at in range(last, there) if at not in taken), wanted)
+        last = max(last, there + 1)
+        is_same = logged[there].number == number
+        result.add(number, _restored(message, logged[there], wanted, result, is_same=is_same))
     if result.inserted:
         _pair(result)
     return result
 
 
-class _LoggedMessage(NamedTuple):
-    number: int
-    message: Message
-    reply: Reply | None
-    """The reply that it is, if a model gave it."""
+def _count_ambiguous(history: Numbered, logged: list[LoggedMessage], found: Alignment, wanted: RestoreScope) -> int:
+    """Count the messages that lack something, but may be several of the logged ones."""
+    count = 0
+    for at, candidates in found.candidates.items():
+        message, originals = history[at][1], [logged[each].message for each in candidates]
+        if message["role"] == "tool":
+            count += wanted.results and any(is_emptied(message, each) for each in originals)
+        elif wanted.reasoning and message["role"] == "assistant" and not reasoning.thought(message):
+            count += any(map(reasoning.thought, originals))
+    return count
 
 
-def _logged_messages(path: list[Reply]) -> Iterator[_LoggedMessage]:
-    """What was sent and said on a path, each as it was when it came."""
-    for reply in path:
-        for number, message in zip(reply.added, reply.behind, strict=True):
-            yield _LoggedMessage(number, message, None)
-        yield _LoggedMessage(reply.said, reply.message, reply)
-
-
-_AHEAD = 4000
-"""Messages of a path among which the next one of a request is looked for."""
-
-
-def _places(history: Numbered, logged: list[_LoggedMessage]) -> Iterator[int | None]:
-    """Where each message of a request stands on its path."""
-    at = 0
-    for number, _ in history:
-        ahead = range(at, min(at + _AHEAD, len(logged))) if number != NOTHING else ()
-        there = next((place for place in ahead if logged[place].number == number), None)
-        if there is not None:
-            at = there + 1
-        yield there
-
-
-def _cut_places(history: Numbered, logged: list[_LoggedMessage]) -> list[int | None]:
-    """The same for a request that lacks messages: what stands last is found first, in whatever wording."""
-    places: list[int | None] = []
-    end = len(logged)
-    for number, message in reversed(history):
-        there = None
-        if number != NOTHING:
-            back = range(end - 1, max(-1, end - 1 - _AHEAD), -1)
-            there = next((at for at in back if _is_there(logged[at], number, message)), None)
-        if there is not None:
-            end = there
-        places.append(there)
-    places.reverse()
-    return places
-
-
-def _is_there(place: _LoggedMessage, number: int, message: Message) -> bool:
-    return place.number == number or is_reminded(message, place.message, loosely=True)
-
-
-def _insert(result: Restored, missing: list[_LoggedMessage], wanted: RestoreScope) -> None:
+def _insert(result: Restored, missing: Iterable[LoggedMessage], wanted: RestoreScope) -> None:
     for place in missing:
         message = place.message
         if place.reply and not wanted.reasoning:
@@ -138,14 +118,16 @@ def _pair(result: Restored) -> None:
 
 
 def _restored(
-    message: Message, original: Message, reply: Reply | None, wanted: RestoreScope, result: Restored
+    message: Message, logged: LoggedMessage, wanted: RestoreScope, result: Restored, *, is_same: bool
 ) -> Message:
+    """A message with what its logged original has and it lacks; ``is_same``: it has the words of the original."""
+    original = logged.message
     if message["role"] == "tool":
         if wanted.results and is_emptied(message, original):
             result.results += 1
             return {**message, "content": original.get("content")}
         return message
-    if reply and wanted.reasoning and not reasoning.thought(message):
+    if logged.reply and is_same and wanted.reasoning and not reasoning.thought(message):
         members = {name: value for name in reasoning.MEMBERS if (value := original.get(name))}
         if members and reasoning.text(original):
             result.reasoning += 1
@@ -167,20 +149,23 @@ def without_reasoning(message: Message) -> Message:
     return {name: value for name, value in message.items() if name not in reasoning.MEMBERS}  # type: ignore[return-value]
 
 
-_PLACEHOLDER = 100
-"""Characters of what may stand in the place of a result."""
+def first_emptied(requests: Requests, begin: int, end: int, last: Reply) -> int | None:
+    """The index of the first emptied result of a request from an index on, up to the reply that it continues."""
+    wanted = [at for at in range(begin, end) if requests.messages[at]["role"] == "tool"]
+    if not wanted:
+        return None
+    logged = [*logged_messages(last.path())]
+    if _results(requests.messages[:end]) == _results(each.message for each in logged):
+        return None
+    history = [*zip(requests.numbers[:end], requests.messages, strict=False)]
+    places = align(history, logged, is_cut=False).places
+    for at in wanted:
+        there = places[at]
+        if there is not None and is_emptied(requests.messages[at], logged[there].message):
+            return at
+    return None
 
 
-def is_emptied(message: Message, original: Message) -> bool:
-    """Whether a result has less than it had when it was sent first, or a few words in its place."""
-    here, there = chat.text(message) or "", chat.text(original) or ""
-    return here != there and len(here) < max(len(there), _PLACEHOLDER)
-
-
-def has_emptied(messages: list[Message], numbers: list[int], last: Reply) -> bool:
-    """Whether a result among the first messages of a request has less than it had on the path to a reply."""
-    logged = [*_logged_messages(last.path())]
-    pairs = [*zip(numbers, messages, strict=False)]
-    both = zip(messages, _places(pairs, logged), strict=True)
-    results = ((message, there) for message, there in both if there is not None and message["role"] == "tool")
-    return any(is_emptied(message, logged[there].message) for message, there in results)
+def _results(messages: Iterable[Message]) -> list[Json]:
+    """The contents of the results among messages."""
+    return [message.get("content") for message in messages if message["role"] == "tool"]

@@ -61,8 +61,13 @@ def of_path(path: list[Reply]) -> Iterator[SpokenMessage]:
 
 Pair = tuple[str, str]
 """What a user says, and what stood in its place before."""
-_MORE = 100
-"""Characters of what may be a summary."""
+_MORE = 40
+"""Characters in which a summary may differ from another one."""
+
+
+def _is_much_new(one: str, other: str) -> bool:
+    """Whether a text contains enough between the ends that it shares with another one to be a summary."""
+    return len(one) * (1 - share_ends(one, other)) > _MORE if len(one) >= len(other) else True
 
 
 class Segment(Struct):
@@ -94,9 +99,9 @@ class Segment(Struct):
         return all(number in rest for number in less)
 
     def more(self, other: Segment) -> list[Pair]:
-        """What users say that the other has not, or has with less text."""
+        """What users say that the other has not, or in which much is new."""
         if len(self.users) == len(other.users):
-            return [pair for pair in self._pairs(other) if len(pair[0]) > len(pair[1]) + _MORE]
+            return [pair for pair in self._pairs(other) if _is_much_new(*pair)]
         known = {chat.text(user) for user in other.users}
         return [(text, "") for user in self.users if (text := chat.text(user)) and text not in known]
 
@@ -203,8 +208,8 @@ class Growth(Struct):
     def goes_on(self, last: Entry, entry: Entry) -> bool:
         """Whether a request has the beginning of the last one, the reply to it in its place, and more behind."""
         reply, count = last.reply.message, len(last.messages)
-        if reply is None or entry.reply.message is None or len(entry.messages) <= count:
-            return False
+        if reply is None or entry.reply.message is None or len(entry.messages) <= count + 1:
+            return False  # one that ends with the reply may have it continued
         if entry.limit != last.limit or bool(entry.tools) != bool(last.tools):
             return False
         if not self.is_same(entry.messages[count], reply):

@@ -4,15 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
 from chatsquash.core import chat, reasoning
-from chatsquash.core.model import Edits, Entry, KeptRun, Message
-from chatsquash.trees.canonical import NOTHING, is_long, is_similar_prompt
+from chatsquash.core.model import Compacted, Edits, Entry, KeptRun
+from chatsquash.trees.calls import Calls
+from chatsquash.trees.canonical import is_long, is_similar_prompt
 from chatsquash.trees.links import Link, Links
-from chatsquash.trees.replies import Again, How, LogPath, Reply, Requests, answered_place, follow_links, system_prompt
-from chatsquash.trees.restore import has_emptied
+from chatsquash.trees.prefill import Prefill, is_beginning, is_kept_beginning, is_prefill
+from chatsquash.trees.replies import (
+    Again,
+    How,
+    LogPath,
+    Reply,
+    Requests,
+    follow_links,
+    logged_reply,
+    system_prompt,
+)
+from chatsquash.trees.restore import first_emptied
 from chatsquash.trees.rewrites import (
     SpokenMessage,
     between,
@@ -24,6 +36,9 @@ from chatsquash.trees.rewrites import (
     segments,
     words,
 )
+
+if TYPE_CHECKING:
+    from chatsquash.trees.choices import Choices
 
 _CANDIDATES = 8
 """Replies that are looked at where several say the same."""
@@ -61,10 +76,10 @@ class Trees(Struct):
     """The logged replies that the present request holds, in order."""
     _unmet: dict[int, Reply] = field(default_factory=dict)
     """By what replies are the same by that nobody logged before: the reply to a request that holds them."""
-    _lacks: bool = False
-    """Whether results that the present request holds are emptied."""
-    _only_adds: bool = False
-    """Whether the present request has all that the one before it had, as it was."""
+    _emptied: int | None = None
+    """The index of the first result of the present request that is emptied."""
+    _answer: Reply | None = None
+    """The reply to the last request, if it is a reply of the trees."""
     _left: int = 0
     """Messages of the present request that may still be held to what came before replies of the same words."""
     _lookup: Links = field(default_factory=Links)
@@ -74,6 +89,10 @@ class Trees(Struct):
     _by_spoken: dict[int, Reply] = field(default_factory=dict)
     _by_asked: dict[int, Reply] = field(default_factory=dict)
     _by_said: dict[int, Reply] = field(default_factory=dict)
+    _choices: Choices | None = None
+    """Those of responses that have several."""
+    _says_ends: bool = False
+    """Whether the log says of some replies why they ended."""
     _beginning: Reply | None = None
     """The last first reply of a tree."""
 
@@ -82,15 +101,22 @@ class Trees(Struct):
 
         ``edits`` are those from the last request that was added, where they are not the entry's.
         """
+        self._says_ends = self._says_ends or (entry.reply.finish_reason is not None and not entry.reply.cut)
         kept = self._follow(entry, edits)
+        lacks = self._lacks_something(kept)
+        self._answer = None
         if entry.reply.message is None:
             return None
-        last = self.met[-1] if self.met else None
+        prefill = self._prefill(is_item=entry.reply.body is not None)
+        met = self.met[:-1] if prefill and prefill.begun and prefill.logged else self.met
+        last = met[-1] if met else None
         behind = last.place + 1 if last else 0
         reply = self._reply(entry, last, limit, response)
-        reply.lacks = self._lacks_something(last, kept)
+        if prefill:
+            prefill.join(reply, self.requests.canon)
+        reply.lacks = lacks
         sibling = self._sibling(reply)
-        if sibling and (reply.parent or self.joins_beginnings or sibling.is_one_with(reply)):
+        if sibling and self._is_one(sibling, reply):
             reply.tree, reply.asked = sibling.tree, sibling.asked
             if self._is_again(sibling, reply):
                 return None
@@ -98,42 +124,44 @@ class Trees(Struct):
         later = self._held_before(reply)
         if later:
             reply.tree = later.tree
-        self._link(reply, behind)
+        self._link(reply, entry.compacted)
         self._take(reply)
+        if entry.reply.choices > 1 and not reply.is_merged:
+            self._learn_choices(reply, entry.reply.raw)
         if later:
             later.go_on_from(reply)
         return reply
 
+    def _learn_choices(self, reply: Reply, raw: bytes) -> None:
+        from chatsquash.trees.choices import Choices  # which few logs need
+
+        self._choices = self._choices or Choices()
+        self._choices.add(reply, self.requests, raw)
+
     def _reply(self, entry: Entry, last: RecognisedReply | None, limit: int | None, response: str) -> Reply:
         """The reply to the present request, which goes on from the last one that it holds."""
-        requests, message = self.requests, entry.reply.message
-        assert message is not None
-        parent, system = last.reply if last else None, system_prompt(requests.messages)
-        said, chain, spoken = requests.behind(message)
-        added, behind = self._added_messages(last.place + 1 if last else 0)
-        return Reply(
-            number=len(self.replies),
-            line=entry.line,
-            at=entry.at,
-            message=message,
-            asked=requests.chain,
-            said=said,
-            chain=chain,
-            spoken=spoken,
-            parent=parent,
-            how=last.how if last else "appended",
-            tree=parent.tree if parent else len(self.links),
-            added=added,
-            behind=behind,
-            system=system,
-            tools=entry.tools,
-            limit=limit,
-            is_ended=entry.reply.finish_reason is not None and not entry.reply.cut,
-            is_cut=entry.reply.cut,
-            is_limited=entry.reply.finish_reason in chat.TRUNCATED,
-            response=response,
-            is_other_prompt=parent is not None and not is_similar_prompt(parent.system, system),
+        parent = last.reply if last else None
+        reply = logged_reply(entry, self.requests, parent, last.place + 1 if last else 0)
+        reply.number, reply.limit, reply.response = len(self.replies), limit, response
+        reply.tree = parent.tree if parent else len(self.links)
+        reply.how = last.how if last else "appended"
+        return reply
+
+    def _prefill(self, *, is_item: bool) -> Prefill | None:
+        """The last message of the present request, if the reply continues it."""
+        requests = self.requests
+        place = len(requests.messages) - 1
+        if place < 0 or not is_prefill(requests.messages[place]):
+            return None
+        message = requests.messages[place]
+        asked, spoken = (requests.chains[place - 1], requests.spoken[place - 1]) if place else (0, 0)
+        logged = self.met[-1].reply if self.met and self.met[-1].place == place else None
+        truncated = (
+            each
+            for each in ([logged] if logged else self._answers(asked))
+            if each.is_truncated(says_ends=self._says_ends) and is_beginning(message, each.message)
         )
+        return Prefill(message, asked, spoken, logged, next(truncated, None), is_item)
 
     def _held_before(self, reply: Reply) -> Reply | None:
         """The reply to a request that was logged before this reply and holds it."""
@@ -144,7 +172,7 @@ class Trees(Struct):
         """Remember what a request holds behind the last logged reply, which may be logged later."""
         requests = self.requests
         for place in requests.assistants[-_CANDIDATES:]:
-            if place >= behind:
+            if place >= behind and not (reply.is_merged and place == len(requests.messages) - 1):
                 self._unmet[requests.chains[place]] = reply
 
     def _follow(self, entry: Entry, edits: Edits | None) -> int:
@@ -157,7 +185,6 @@ class Trees(Struct):
             self.met.pop()
         self._left = _COMPARED * len(entry.messages) + _COMPARED_LEAST
         requests.follow(entry.messages, edits, self._meet)
-        self._only_adds = before == kept
         if before == kept < len(entry.messages) and requests.chains[before - 1 : before] not in ([], [0]):
             self.grows = True
         places = requests.assistants
@@ -165,27 +192,51 @@ class Trees(Struct):
             self._window(places[-1])
         return kept
 
-    def _lacks_something(self, last: RecognisedReply | None, kept: int) -> bool:
-        """Whether the present request lacks what earlier ones had."""
+    def _lacks_something(self, kept: int) -> bool:
+        """Whether the present request lacks what its path has; its first messages are those of the last request."""
+        last = self.met[-1] if self.met else None
         if last is None:
-            self._lacks = False
-        elif self.looks_closely and kept <= last.place and not self._only_adds:
-            requests = self.requests
-            self._lacks = has_emptied(requests.messages[: last.place + 1], requests.numbers, last.reply)
-        return self._lacks or (last is not None and last.how == "cut")
+            self._emptied = None
+            return False
+        if self.looks_closely:
+            begin = self._first_unchecked(min(kept, last.place + 1))
+            if self._emptied is not None and self._emptied >= begin:
+                self._emptied = None
+            if self._emptied is None:
+                self._emptied = first_emptied(self.requests, begin, last.place + 1, last.reply)
+        return self._emptied is not None or last.how == "cut"
 
-    def _link(self, reply: Reply, behind: int) -> None:
-        """Note where a tree that begins comes from, or what a request says of the calls that began others."""
+    def _first_unchecked(self, kept: int) -> int:
+        """The index of the first message whose original may be another one than in the last request."""
+        last = followed = None
+        for each in reversed(self.met):
+            if each.place < kept:
+                last = each
+                break
+            followed = each.reply
+        if followed is not None and followed is self._answer:
+            return kept
+        return last.place + 1 if last else 0
+
+    def _link(self, reply: Reply, compacted: Compacted | None) -> None:
+        """Note where a tree that begins comes from."""
         if reply.tree == len(self.links):
-            first = not self.links  # which nothing can be held to
-            link = Link() if first else self._lookup.begin(reply, self.replies, self._copied_replies())
+            link = self.find_origin(reply, self._copied_replies())
+            if compacted and not link.summary and not link.same:
+                self._link_compacted(link, compacted)
             if link.same:
                 reply.tree = link.same.tree
                 reply.is_other_prompt = not is_similar_prompt(link.same.system, reply.system)
             else:
                 self.links.append(link)
-        elif reply.parent and self._lookup.awaits(reply.parent):
-            self._hear(reply.parent, behind)
+
+    def _link_compacted(self, link: Link, compacted: Compacted) -> None:
+        """Note the reply that a service gave as the summary, and the last one that it replaced."""
+        link.summary = self._by_said.get(self.requests.canon.number(compacted.summary))
+        if link.summary:
+            link.summary.is_summary = True
+        last = self._by_said.get(self.requests.canon.number(compacted.last)) if compacted.last else None
+        link.copied = [last] if last else []
 
     def _take(self, reply: Reply) -> None:
         if parent := reply.parent:
@@ -197,29 +248,26 @@ class Trees(Struct):
         reply.asked_before = self._by_asked.get(reply.asked)
         self._by_asked[reply.asked] = reply
         self._by_chain[reply.chain] = reply
+        if reply.other_chain:
+            self._by_chain.setdefault(reply.other_chain, reply)
         reply.said_before = self._by_said.get(reply.said)
         self._by_said[reply.said] = reply
         reply.spoken_before = self._by_spoken.get(reply.spoken)
         self._by_spoken[reply.spoken] = reply
-
-    def _added_messages(self, behind: int) -> tuple[list[int], list[Message]]:
-        """The numbers of the request's messages from a place on, and these messages."""
-        requests = self.requests
-        places = [at for at in range(behind, len(requests.numbers)) if requests.numbers[at] != NOTHING]
-        return [requests.numbers[at] for at in places], [requests.messages[at] for at in places]
 
     def _copied_replies(self) -> list[Reply]:
         """The replies of other trees that the request holds."""
         candidates = (self._by_said.get(self.requests.numbers[place]) for place in self.requests.assistants)
         return [reply for reply in candidates if reply]
 
-    def _hear(self, parent: Reply, behind: int) -> None:
-        """Note the results of a reply's calls, from a place on."""
-        messages = self.requests.messages
-        for message in messages[behind:]:
-            place = answered_place(message, messages[behind - 1]) if message["role"] == "tool" else 0
-            if place:
-                self._lookup.hear(parent, place, chat.text(message) or "")
+    def find_origin(self, first: Reply, copied: list[Reply]) -> Link:
+        """Where a tree comes from that begins with a reply, which is not added yet."""
+        return self._lookup.begin(first, self.replies, copied) if self.replies else Link()
+
+    def calls(self) -> Calls:
+        """The calls of all replies so far."""
+        self._lookup.learn(self.replies)
+        return self._lookup.calls
 
     # For what is made of the trees
 
@@ -227,10 +275,14 @@ class Trees(Struct):
         """The last reply to requests that are the same by this."""
         return self._by_asked.get(asked)
 
-    def copied_reasoning(self, number: int) -> str:
-        """The reasoning of the logged replies that a message is the same as; empty where they do not agree."""
+    def copied_reasoning(self, number: int, before: int) -> str:
+        """The reasoning of the logged replies that a message is; empty if they do not agree.
+
+        A short message is such a reply only if it follows the same message.
+        """
         replies = islice(follow_links(self._by_said.get(number), "said_before"), _CANDIDATES)
-        texts = {reasoning.thought(reply.message) for reply in replies}
+        same = (each for each in replies if each.added[-1:] == [before] or is_long(words(each.message)))
+        texts = {reasoning.thought(reply.message) for reply in same}
         return texts.pop() if len(texts) == 1 else ""
 
     # The same request again
@@ -242,7 +294,23 @@ class Trees(Struct):
                 return each
         last = reply.parent.last_child if reply.parent else self._beginning
         others = islice(follow_links(last, "before"), _CANDIDATES)
-        return next((each for each in others if is_resent(each, reply, loosely=self.rewords)), None)
+        return next((each for each in others if self._is_resent(each, reply)), None)
+
+    def _is_resent(self, earlier: Reply, reply: Reply) -> bool:
+        """Whether a request was sent again with another reminder, and not with another summary."""
+        if not is_resent(earlier, reply, loosely=self.rewords):
+            return False
+        pairs = zip(reply.behind, earlier.behind, strict=True)
+        texts = [(chat.text(one) or "", chat.text(other) or "") for one, other in pairs]
+        return not any(one != other and self._lookup.sums_up(one, other, self.replies) for one, other in texts)
+
+    def _is_one(self, sibling: Reply, reply: Reply) -> bool:
+        """Whether two replies to the same request are of one tree: several calls may begin conversations alike."""
+        if reply.parent or sibling.is_one_with(reply):
+            return True
+        return self.joins_beginnings and (
+            sibling.said == reply.said or not self._lookup.begins_with_call(reply, self.replies)
+        )
 
     def _answers(self, asked: int) -> Iterator[Reply]:
         """The last replies to requests that are the same by this, the last one first."""
@@ -255,6 +323,8 @@ class Trees(Struct):
             self.again.append(Again(earlier.line, earlier.at, earlier, is_same))
             earlier.line, earlier.at, earlier.response = reply.line, reply.at, reply.response
             earlier.message = reply.message
+            if len(earlier.behind) == len(reply.behind):
+                earlier.behind = reply.behind  # what the later one was asked with, such as results of a second run
             return True
         earlier.is_resent = True
         return False
@@ -265,7 +335,7 @@ class Trees(Struct):
         """Find the logged reply that an assistant's message is; returns its chains, else those given."""
         is_cut = bool(self.met) and self.met[-1].how == "cut"
         how: How = "appended"
-        reply = self._by_chain.get(chain)
+        reply = self._by_chain.get(chain) or self._chosen(chain)
         if reply is None:
             how = "rewritten"
             reply = self._rewritten_reply(place, spoken) or self._reworded(place)
@@ -274,6 +344,17 @@ class Trees(Struct):
             self._by_chain[chain] = reply
         self.met.append(RecognisedReply(place, reply, "cut" if is_cut or chain in self._cut else how))
         return reply.chain, reply.spoken
+
+    def _chosen(self, chain: int) -> Reply | None:
+        """The reply of which a choice after the first one ends this chain."""
+        reply = self._choices.choose(chain) if self._choices else None
+        if reply is None:
+            return None
+        if reply.chain == chain:
+            self._by_said.setdefault(reply.said, reply)
+            self._by_spoken.setdefault(reply.spoken, reply)
+        self._by_chain[chain] = reply
+        return reply
 
     def _rewritten_reply(self, place: int, spoken: int) -> Reply | None:
         """The reply behind the same words of assistants, where what others say is rewritten only."""
@@ -316,7 +397,11 @@ class Trees(Struct):
         requests = self.requests
         before = requests.chains[place - 1] if place else 0
         message = requests.messages[place]
-        return next((each for each in self._answers(before) if is_reworded(each.message, message)), None)
+        for each in self._answers(before):
+            is_truncated = each.is_truncated(says_ends=self._says_ends)
+            if is_reworded(each.message, message) or (is_truncated and is_kept_beginning(message, each.message)):
+                return each
+        return None
 
     def _window(self, place: int) -> None:
         """Where messages were left out before a place: the reply there whose path holds all of them, in order."""

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from chatsquash.core import jsonio
 from chatsquash.core.model import Json
-from chatsquash.formats.providers.openai_chat.response import holding
+from chatsquash.formats.definitions import function_tool
+from chatsquash.formats.exports.otel import flattened
+from chatsquash.formats.values import as_list
+from chatsquash.reading.envelopes import _bodies
 from chatsquash.reading.members import Members, first_present, present, unquoted
 
 NAME = "Langfuse"
@@ -47,53 +50,33 @@ def unwrap(line: Members) -> Members:
 
 def _request(value: Json, line: Members) -> dict[str, Json] | None:
     """A request: a list of messages, an object with it, or one text."""
-    made: dict[str, Json] = {}
-    if isinstance(value, dict):
-        made = dict(value) if value.keys() & {"messages", "contents", "input"} else {"messages": [value]}
-        if "messages" in made and not isinstance(made["messages"], list):
-            return None
-        if made.get("messages") == [value] and "role" not in value:
-            return None
-    elif isinstance(value, list):
-        made = {"messages": value}
-    elif isinstance(value, str) and value:
-        made = {"messages": [{"role": "user", "content": value}]}
-    else:
+    made = _bodies.request(value)
+    if made is None:
         return None
+    if isinstance(value, list) and "messages" in made:  # of OpenLLMetry, which spells blocks as a text
+        made["messages"] = list(map(_with_blocks, made["messages"]))
     model = jsonio.value(first_present(line, _MODELS) or b"null")
     made = {"model": model, **made} if isinstance(model, str) else made
     defined = _tools(line)
-    return {**made, "tools": defined} if defined and "tools" not in made else made
+    return {**made, "tools": defined} if defined and not made.get("tools") else made
+
+
+def _with_blocks(message: Json) -> Json:
+    given = message.get("content") if isinstance(message, dict) else None
+    made = flattened.content(given) if isinstance(given, str) else given
+    return message if made is given else {**message, "content": made}
 
 
 def _tools(line: Members) -> list[Json]:
     """The definitions of a row, by their names or in a list, each maybe spelled as a text."""
     value = jsonio.value(unquoted(first_present(line, _DEFINED)) or b"null")
-    listed = [{"name": name, "of": each} for name, each in value.items()] if isinstance(value, dict) else value
-    tools = list[Json]()
-    for each in listed if isinstance(listed, list) else []:
-        definition = jsonio.value(each, each) if isinstance(each, str) else each
-        if isinstance(definition, dict) and "of" in definition:
-            inner = (
-                jsonio.value(definition["of"], definition["of"])
-                if isinstance(definition["of"], str)
-                else definition["of"]
-            )
-            definition = {"name": definition["name"], **inner} if isinstance(inner, dict) else None
-        if isinstance(definition, dict):
-            tools.append(definition if "function" in definition else {"type": "function", "function": definition})
-    return tools
+    if not isinstance(value, dict):
+        return [tool for each in as_list(value) if (tool := function_tool(each))]
+    named = ((name, jsonio.value(each) if isinstance(each, str) else each) for name, each in value.items())
+    definitions = ({"name": name, **each} for name, each in named if isinstance(each, dict))
+    return [tool for each in definitions if (tool := function_tool(each))]
 
 
 def _response(value: Json, line: Members) -> Json:
     """What came out as a response of chat, unless it is a body of a provider."""
-    if isinstance(value, dict) and any(name in value for name in ("choices", "candidates", "output", "stop_reason")):
-        return value
-    message = value
-    if isinstance(value, str):
-        message = {"role": "assistant", "content": value}
-    elif isinstance(value, list) and value and isinstance(value[-1], dict):
-        message = value[-1]
-    if not isinstance(message, dict):
-        return value
-    return holding({"role": "assistant", **message}, jsonio.value(first_present(line, _MODELS) or b"null"))
+    return _bodies.response(value, jsonio.value(first_present(line, _MODELS) or b"null"))

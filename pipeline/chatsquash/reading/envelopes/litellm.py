@@ -12,8 +12,8 @@ MIXES = True
 
 TIMES = ("timestamp", "startTime", "logged_at", "start_time")
 _MARK = b"(litellm_truncated "
-_BESIDE = ("tools", "functions", "system", "instructions")
-"""What a request has beside its turns."""
+_BESIDE = ("tools", "functions", "system", "instructions", "max_tokens")
+"""What a request has in addition to its turns."""
 
 
 def fits(line: Members) -> bool:

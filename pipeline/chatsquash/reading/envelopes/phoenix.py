@@ -7,8 +7,12 @@ from typing import Any
 
 from chatsquash.core import jsonio
 from chatsquash.core.model import Json
+from chatsquash.formats import parts
+from chatsquash.formats.definitions import function_tool
+from chatsquash.formats.providers.anthropic.response import FINISHED
 from chatsquash.formats.providers.openai_chat.response import holding
-from chatsquash.formats.values import at
+from chatsquash.formats.values import as_list, at
+from chatsquash.reading.envelopes import _bodies
 from chatsquash.reading.members import Members, first_present, present, within
 
 NAME = "Phoenix"
@@ -24,6 +28,8 @@ MIXES = True
 _BEGINS, _KIND = "attributes.", "openinference.span.kind"
 _PYTHON = re.compile(r"\s*+\w++\((?:\w+=|\[|')|\s*+\[\w+\(")
 """What the representation of an object of Python begins with."""
+_BODIES = ("choices", "candidates", "content", "output", "generations")
+"""The members of which a response has one."""
 _TRACES = ("context.trace_id", "trace_id", "traceId")
 
 
@@ -112,18 +118,25 @@ def _request(attributes: dict[str, Json]) -> dict[str, Json] | None:
     raw = at(attributes, "input", "value")
     body = jsonio.value(raw) if isinstance(raw, str) else raw
     model = at(attributes, "llm", "model_name")
-    if isinstance(body, dict) and any(isinstance(body.get(name), list) for name in ("messages", "contents", "input")):
-        made = dict(body)
-    else:
+    made = _bodies.request(body) if isinstance(body, dict | list) else None
+    if made is None:
         listed = _numbered_values(at(attributes, "llm", "input_messages"))
         messages = [_message(at(each, "message") or each) for each in listed]
         if not messages:
             return None
-        made = {"messages": messages}
+        made = {"messages": _bodies.join_pieces(messages)}
     if isinstance(model, str) and "model" not in made:
         made = {"model": model, **made}
     tools = [tool for each in _numbered_values(at(attributes, "llm", "tools")) if (tool := _tool(each))]
+    tools = tools or _invocation_tools(attributes)
     return {**made, "tools": tools} if tools and not made.get("tools") else made
+
+
+def _invocation_tools(attributes: dict[str, Json]) -> list[Json]:
+    """The definitions among the parameters of a call, which are spelled as a text."""
+    given = at(attributes, "llm", "invocation_parameters")
+    parameters = jsonio.value(given) if isinstance(given, str) else given
+    return as_list(at(parameters, "tools"))
 
 
 def _message(message: Json) -> Json:
@@ -134,9 +147,10 @@ def _message(message: Json) -> Json:
     for name, value in message.items():
         _put(members, name.removeprefix("message.").split("."), value)
     made: dict[str, Json] = {"role": members.get("role"), "content": members.get("content")}
-    contents = _numbered_values(members.get("contents"))
+    contents = [at(each, "message_content") or each for each in _numbered_values(members.get("contents"))]
     if contents and made["content"] is None:
-        made["content"] = [_part(at(each, "message_content") or each) for each in contents]
+        # Calls among the parts are those of the message once more.
+        made["content"] = parts.content([_part(each) for each in contents if at(each, "type") != "tool_use"])
     calls = [at(each, "tool_call") or each for each in _numbered_values(members.get("tool_calls"))]
     if calls:
         made["tool_calls"] = [
@@ -155,37 +169,33 @@ def _message(message: Json) -> Json:
 def _part(part: Json) -> Json:
     """A part of a content as OpenAI chat has it."""
     said, shown = at(part, "text"), at(part, "image", "image", "url")
+    if at(part, "type") == "reasoning" and isinstance(said, str):
+        signature = at(part, "signature")
+        thought = {"type": "thinking", "thinking": said, "signature": signature}
+        return thought if isinstance(signature, str) and signature else {"type": "reasoning", "reasoning": said}
     if isinstance(said, str):
-        return {"type": "text", "text": said}
+        return parts.text(said)
     return {"type": "image_url", "image_url": {"url": shown}} if isinstance(shown, str) else part
 
 
 def _tool(value: Json) -> Json:
     """A definition, which is spelled as a text."""
-    schema = at(value, "tool", "json_schema") or at(value, "json_schema")
-    definition = jsonio.value(schema) if isinstance(schema, str) else schema
-    if not isinstance(definition, dict):
-        return None
-    if "function" in definition:
-        return definition
-    if "input_schema" in definition:
-        named = {name: each for name, each in definition.items() if name != "input_schema"}
-        definition = {**named, "parameters": definition["input_schema"]}
-    return {"type": "function", "function": definition}
+    return function_tool(at(value, "tool", "json_schema") or at(value, "json_schema"))
 
 
 def _response(attributes: dict[str, Json]) -> Json:
-    raw = at(attributes, "output", "value")
+    raw, model = at(attributes, "output", "value"), at(attributes, "llm", "model_name")
     body = jsonio.value(raw) if isinstance(raw, str) else raw
-    if isinstance(body, dict) and any(name in body for name in ("choices", "candidates", "content", "output")):
-        return body
-    messages = [
-        _message(at(each, "message") or each) for each in _numbered_values(at(attributes, "llm", "output_messages"))
-    ]
+    if isinstance(body, dict) and any(name in body for name in _BODIES):
+        return _bodies.response(body, model)
+    listed = _numbered_values(at(attributes, "llm", "output_messages"))
+    messages = _bodies.join_pieces([_message(at(each, "message") or each) for each in listed])
     if not messages:
         return None
-    made = holding(messages[0], at(attributes, "llm", "model_name"))
+    made = holding(messages[0], model)
     made["choices"] += [{"index": number, "message": each} for number, each in enumerate(messages[1:], 1)]
+    if isinstance(reason := at(attributes, "llm", "finish_reason"), str) and reason:
+        made["choices"][0]["finish_reason"] = FINISHED.get(reason, reason)
     used = at(attributes, "llm", "token_count")
     if isinstance(used, dict):
         made["usage"] = {"prompt_tokens": used.get("prompt"), "completion_tokens": used.get("completion")}

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec import structs
 from xxhash import xxh3_128_digest
 
-from chatsquash.core import jsonio
-from chatsquash.core.model import Conversation, Json, Origin, OriginReply, Tool
+from chatsquash.core import jsonio, reasoning
+from chatsquash.core.chat import PRIVATE
+from chatsquash.core.model import Conversation, Json, Message, OriginReply, Tool
 from chatsquash.formats.base import TurnError, expect_list
 from chatsquash.formats.evidence import (
     LoggedTurn,
@@ -17,14 +19,17 @@ from chatsquash.formats.evidence import (
     of,
     with_origin,
 )
+from chatsquash.formats.exports.otel import flattened
 from chatsquash.formats.exports.otel.attributes import HOLDING, INPUT, OUTPUT, SYSTEM, TOOLS, Holder, holders
 from chatsquash.formats.exports.otel.messages import content, said
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.values import Object, as_list, objects, unrepeated
+from chatsquash.formats.values import members as members_of
 
 NAME = "otel"
 HOLDS_TOOLS = True
-MEMBERS = ("attributes", *HOLDING, "gen_ai.")
+_BEGINNINGS = ("gen_ai.", "ai.prompt", "ai.response.")
+MEMBERS = ("attributes", *HOLDING, *_BEGINNINGS, "ai.prompt.")
 
 _TOLD = (INPUT, OUTPUT, SYSTEM)
 _LEVELS = (("resourceSpans", "scopeSpans", "spans"), ("resourceLogs", "scopeLogs", "logRecords"))
@@ -38,7 +43,7 @@ def fits(values: list[Json]) -> str | None:
             return "resourceSpans" if "resourceSpans" in value else "resourceLogs"
     try:
         names = (name for holder in holders(values, numbers(values, None)) for name in holder.attributes)
-        name = next((name for name in names if name.startswith("gen_ai.")), None)
+        name = next((name for name in names if name.startswith(_BEGINNINGS)), None)
     except (TurnError, RecursionError):
         return None
     return f"the attribute {name}" if name else None
@@ -48,8 +53,10 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
     """A conversation per span or record that holds messages, but those that another one goes on from."""
     unread = Unread()
     try:
-        telling = [each for each in holders(values, numbers(values, lines)) if each.attributes.keys() & set(_TOLD)]
-        longest = _longest([each for holder in telling for each in _conversations(holder)])
+        every = list(holders(values, numbers(values, lines)))
+        telling = [each for each in every if _has_messages(each)]
+        telling = telling or [each for each in every if flattened.has_prompt(each.attributes)]
+        longest = _longest(_of_spans(telling, unread))
     except RecursionError:
         raise TurnError("is nested too deeply") from None
     if not telling and not all(map(_is_blank, values)):
@@ -57,6 +64,15 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
     for holder in telling:
         holder.rest(unread)
     return [with_origin(each, id=str(place + 1), unread=unread.of(place)) for place, each in enumerate(longest)]
+
+
+def _has_messages(holder: Holder) -> bool:
+    return _is_conventional(holder) or flattened.has_messages(holder.attributes)
+
+
+def _is_conventional(holder: Holder) -> bool:
+    """Whether the messages are in the attributes of the conventions."""
+    return bool(holder.attributes.keys() & set(_TOLD))
 
 
 def _is_blank(value: Json) -> bool:
@@ -73,17 +89,37 @@ def _holds(holder: Json, name: str, *below: str) -> bool:
     return any(_holds(each, *below) for each in items) if below else bool(items)
 
 
+def _of_spans(telling: list[Holder], unread: Unread) -> list[Conversation]:
+    """The conversations of all spans; raises ``TurnError``.
+
+    A span from before the conventions whose messages were cut is counted, and raises only if there are no others.
+    """
+    whole, cut = list[Conversation](), list[TurnError]()
+    for holder in telling:
+        try:
+            whole += list(_conversations(holder))
+        except TurnError as problem:
+            if _is_conventional(holder):
+                raise
+            cut.append(problem)
+    if cut and not whole:
+        raise cut[0]
+    for each in cut:
+        unread.one(f"span ({each})")
+    return whole
+
+
 def _longest(whole: list[Conversation]) -> list[Conversation]:
     """The conversations without those that are the beginning of another one, or that one again.
 
     Their replies are those of all that go on.  One that has a reply of an earlier one is a branch.
     """
-    encoded = [list(map(jsonio.dumps, each.messages)) for each in whole]
+    encoded = [list(map(_identity, each.messages)) for each in whole]
     chains = list(map(_chain, encoded))
-    ends: dict[bytes, list[Origin]] = {}
+    ends: dict[bytes, list[Conversation]] = {}
     for chain, each in zip(chains, whole, strict=True):
         if chain:
-            ends.setdefault(chain[-1], []).append(of(each))
+            ends.setdefault(chain[-1], []).append(each)
     longest: list[Conversation] = []
     begun: dict[tuple[str | None, bytes], str] = {}
     for place in unrepeated(encoded):
@@ -91,11 +127,24 @@ def _longest(whole: list[Conversation]) -> list[Conversation]:
             continue
         said = [(of(whole[place]).session_id, digest) for digest in chains[place]]
         parents = [begun[key] for key in said if key in begun and key[1] in ends]
-        origins = [origin for digest in chains[place] for origin in ends.get(digest, ())]
-        longest.append(_with(whole[place], origins, parents[-1] if parents else None))
+        beginnings = [each for digest in chains[place] for each in ends.get(digest, ())]
+        longest.append(_with(whole[place], beginnings, parents[-1] if parents else None))
         for key in said:
             begun.setdefault(key, str(len(longest)))
     return longest
+
+
+def _identity(message: Message) -> bytes:
+    """What a message has in common with its copy in a later request, which may spell arguments anew."""
+    members: Object = {name: value for name, value in message.items() if name not in (PRIVATE, *reasoning.MEMBERS)}
+    if called := objects(members.get("tool_calls")):
+        functions = [(call.get("id"), members_of(call.get("function"))) for call in called]
+        members["tool_calls"] = [[own, each.get("name"), _arguments(each.get("arguments"))] for own, each in functions]
+    return jsonio.dumps({**members, "content": members.get("content") or None}, sort_keys=True)
+
+
+def _arguments(spelled: Json) -> Json:
+    return jsonio.value(spelled, spelled) if isinstance(spelled, str) else spelled
 
 
 def _chain(messages: list[bytes]) -> list[bytes]:
@@ -107,15 +156,30 @@ def _chain(messages: list[bytes]) -> list[bytes]:
     return digests
 
 
-def _with(conversation: Conversation, beginnings: list[Origin], parent: str | None) -> Conversation:
+def _with(conversation: Conversation, beginnings: list[Conversation], parent: str | None) -> Conversation:
     """A conversation with the replies and the times of all that it goes on from, and its own."""
     replies: dict[int | None, OriginReply] = {}
-    for reply in (reply for each in beginnings for reply in each.replies):
+    for reply in (reply for each in beginnings for reply in of(each).replies):
         replies.setdefault(reply.at, reply)
-    times = [time for each in beginnings for time in (each.started, each.ended) if time is not None]
+    times = [time for each in beginnings for time in (of(each).started, of(each).ended) if time is not None]
     spread = {"started": min(times), "ended": max(times)} if times else {}
     kind = "branch" if parent else "main"
-    return with_origin(conversation, replies=tuple(replies.values()), **spread, kind=kind, parent=parent)
+    whole = structs.replace(conversation, messages=_with_reasoning(conversation.messages, beginnings))
+    return with_origin(whole, replies=tuple(replies.values()), **spread, kind=kind, parent=parent)
+
+
+def _with_reasoning(messages: list[Message], beginnings: list[Conversation]) -> list[Message]:
+    """Messages with the reasoning of those replies that a later request has without it."""
+    whole = list(messages)
+    for each in beginnings:
+        last = len(each.messages) - 1
+        if (
+            whole[last]["role"] == "assistant"
+            and reasoning.text(each.messages[last])
+            and not reasoning.text(whole[last])
+        ):
+            whole[last] = each.messages[last]
+    return whole
 
 
 def _conversations(holder: Holder) -> Iterator[Conversation]:
@@ -123,6 +187,11 @@ def _conversations(holder: Holder) -> Iterator[Conversation]:
     request = [turn for name in (SYSTEM, INPUT) for turn in _turns(holder, name)]
     answers = _turns(holder, OUTPUT)
     tools: list[Tool] = list(openai_chat.tools(holder.json_value(TOOLS)).functions)
+    if not _is_conventional(holder):
+        attributes, place = holder.attributes, holder.place
+        request = [(place, turn) for turn in flattened.request(attributes, place)]
+        answers = [(place, turn) for turn in flattened.answers(attributes)]
+        tools = tools or flattened.tools(attributes)
     are_choices = answers and all(turn["role"] == "assistant" for _, turn in answers)
     choices = [[answer] for answer in answers] if are_choices else [answers]
     evidence, of_reply = holder.evidence(), holder.of_reply()

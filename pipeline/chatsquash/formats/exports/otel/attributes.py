@@ -10,15 +10,23 @@ from chatsquash.core.model import Json
 from chatsquash.core.times import Moment
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Evidence, Unread, moment
+from chatsquash.formats.exports.otel import flattened
 from chatsquash.formats.values import Object, as_list, at, count, objects, string
 
 INPUT, OUTPUT = "gen_ai.input.messages", "gen_ai.output.messages"
 SYSTEM, TOOLS = "gen_ai.system_instructions", "gen_ai.tool.definitions"
-_IDS = ("gen_ai.conversation.id", "session.id")
-_MODELS = ("gen_ai.response.model", "gen_ai.request.model")
-_USED = ("gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens")
+_IDS = (
+    *("gen_ai.conversation.id", "session.id"),
+    *("ai.telemetry.metadata.sessionId", "traceloop.association.properties.session_id"),
+)
+_MODELS = ("gen_ai.response.model", "gen_ai.request.model", "ai.model.id")
+_USED = (
+    ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "ai.usage.inputTokens"),
+    ("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "ai.usage.outputTokens"),
+)
+"""Names of the counts of tokens: of the conventions, of OpenLLMetry before them, and of the AI SDK."""
 _ANSWER = ("gen_ai.response.id", "gen_ai.response.finish_reasons")
-READ = (INPUT, OUTPUT, SYSTEM, TOOLS, *_IDS, *_MODELS, *_USED, *_ANSWER)
+READ = (INPUT, OUTPUT, SYSTEM, TOOLS, *_IDS, *_MODELS, *_USED[0], *_USED[1], *_ANSWER)
 _STARTED = ("startTimeUnixNano", "start_time_unix_nano", "start_time", "startTime", "timeUnixNano", "timestamp")
 _ENDED = ("endTimeUnixNano", "end_time_unix_nano", "end_time", "endTime")
 HOLDING = (
@@ -73,9 +81,10 @@ class Holder(NamedTuple):
     def of_reply(self) -> Evidence:
         """What it says of the reply of the model."""
         model, answer = self.known(*_MODELS), self.known("gen_ai.response.id")
-        tokens = [count(self.known(name)) for name in _USED]
+        tokens = [count(self.known(*names)) for names in _USED]
         given = as_list(self.json_value("gen_ai.response.finish_reasons"))
-        reasons = [reason for reason in given if isinstance(reason, str)]
+        given = given or [self.known(flattened.FINISHED, f"{flattened.COMPLETION}0.finish_reason")]
+        reasons = [reason.replace("-", "_") for reason in given if isinstance(reason, str)]
         ended = "length" if any(reason in _LENGTH for reason in reasons) else next(iter(reasons), None)
         described = (
             model if isinstance(model, str) else None,
@@ -102,11 +111,15 @@ class Holder(NamedTuple):
     def rest(self, unread: Unread) -> None:
         """Count what is not read of it."""
         unread.rest("span", self.value, *_MEMBERS)
-        unread.rest("attribute", self.attributes, *READ)
+        attributes = {name: value for name, value in self.attributes.items() if not flattened.is_read(name)}
+        unread.rest("attribute", attributes, *READ)
 
 
 def _moment(value: Json) -> Moment | None:
-    """A time; OTLP has its nanoseconds as digits in a string."""
+    """A time; OTLP has its nanoseconds as digits in a string, JavaScript as seconds and nanoseconds."""
+    match value:
+        case [int(seconds), int(nanoseconds)]:
+            return moment(seconds * 10**9 + nanoseconds)
     is_digits = isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 30
     return moment(int(value) if is_digits else value)
 

@@ -19,40 +19,45 @@ _OTHERS = frozenset(("input_text", "output_text", "input_image", "input_file", "
 TYPES = CALLS | RESULTS | _OTHERS
 """The types of blocks that OpenAI chat does not have."""
 _MEDIA = frozenset(("image", "file", "audio", "video"))
-_ADDED = ("additional_kwargs", "invalid_tool_calls")
-"""Members of messages that only LangChain writes."""
 SYSTEM = ("system", "instructions")
 """The members of a request that may have the system prompt of other formats."""
 
 
 def is_foreign(message: Any) -> bool:
-    """Whether a message has calls, results or media that are not spelled as OpenAI's."""
-    content = message.get("content")
+    """Whether a message has calls, results, reasoning or media that are not spelled as OpenAI's.
+
+    Every message of every log is asked, so what is usual is decided by a few look-ups.
+    """
+    content, calls = message.get("content"), message.get("tool_calls")
     if type(content) is list and any(map(_is_foreign_part, content)):
         return True
-    logged = message.get("tool_calls")
-    if logged and (type(logged) is not list or any(map(_is_foreign_call, logged))):
-        return type(logged) is list or isinstance(logged, str)
-    return any(name in message for name in _ADDED)
+    if calls and _are_foreign_calls(calls):
+        return True
+    return "additional_kwargs" in message or "invalid_tool_calls" in message  # which only LangChain writes
 
 
 def _is_foreign_part(part: Json) -> bool:
     if type(part) is not dict:
         return False
     of = part.get("type")
-    if type(of) is not str:
+    if of == "text" or type(of) is not str:
         return False
-    return of in TYPES or (of in _MEDIA and not isinstance(part.get(of), dict))
+    if of in _MEDIA:
+        return not isinstance(part.get(of), dict)
+    return of in TYPES or (of == "thinking" and "signature" in part) or (of == "reasoning" and "reasoning" in part)
 
 
-def _is_foreign_call(call: Json) -> bool:
-    """Whether a call has its name beside its arguments, or another one inside."""
-    return (
-        type(call) is dict
-        and "function" not in call
-        and "custom" not in call
-        and ("toolName" in call or "tool_call" in call or ("name" in call and ("args" in call or "arguments" in call)))
-    )
+def _are_foreign_calls(calls: Any) -> bool:
+    """Whether calls are spelled as a text, or one has its name beside its arguments or another one inside."""
+    if type(calls) is not list:
+        return isinstance(calls, str) and calls[:1] == "["
+    for call in calls:
+        if type(call) is dict and "function" not in call and "custom" not in call:
+            if "toolName" in call or "tool_call" in call:
+                return True
+            if "name" in call and ("args" in call or "arguments" in call):
+                return True
+    return False
 
 
 def has_foreign(request: Object) -> bool:

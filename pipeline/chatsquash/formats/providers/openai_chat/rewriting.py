@@ -31,10 +31,10 @@ def messages(message: Json) -> list[Any]:
         return [message]
     content = message.get("content")
     blocks = content if isinstance(content, list) else []
-    results = [_result(each) for each in objects(blocks) if each.get("type") in RESULTS]
+    results = [_result(each) for each in objects(blocks) if string(each, "type") in RESULTS]
     if message.get("role") == "assistant":
         return [_assistant(message, blocks), *results]
-    others = [each for each in blocks if at(each, "type") not in RESULTS]
+    others = [each for each in blocks if string(each, "type") not in RESULTS]
     if results and not others:
         return results
     content = parts.content(list(_parts(others))) if isinstance(content, list) else content
@@ -52,7 +52,7 @@ def reply(message: Object) -> Object:
 def _assistant(message: Object, blocks: list[Json]) -> Object:
     """What an assistant says, thinks and calls, with the members that are OpenAI's."""
     thoughts = [each for each in objects(blocks) if reasoning.is_part(each)]
-    said = [each for each in blocks if not reasoning.is_part(each) and at(each, "type") not in (CALLS | RESULTS)]
+    said = [each for each in blocks if not reasoning.is_part(each) and string(each, "type") not in CALLS | RESULTS]
     called = list(_calls(message, blocks))
     content = parts.content(list(_parts(said)), beside_calls=bool(called))
     if not isinstance(message.get("content"), list):
@@ -81,7 +81,7 @@ def _calls(message: Object, blocks: list[Json]) -> Iterator[Object]:
     merged = dict[Any, tuple[Object, bool]]()
     places = (
         _list(message.get("tool_calls")),
-        [each for each in blocks if at(each, "type") in CALLS],
+        [each for each in blocks if string(each, "type") in CALLS],
         _list(at(beside, "tool_calls")),
         _list(message.get("invalid_tool_calls")),
     )

@@ -1,0 +1,81 @@
+"""Messages of LangChain, as tracers write them: with roles of their own, maybe as arguments of a constructor."""
+
+from __future__ import annotations
+
+from chatsquash.core.model import Json
+from chatsquash.formats.providers.anthropic.response import FINISHED
+from chatsquash.formats.values import Object, at, members, string
+
+_ROLES = {
+    "human": "user",
+    "user": "user",
+    "ai": "assistant",
+    "assistant": "assistant",
+    "system": "system",
+    "developer": "developer",
+    "tool": "tool",
+    "function": "tool",
+}
+"""Roles by the types of messages, and by what the names of their classes begin with."""
+_READ = ("content", "tool_calls", "invalid_tool_calls", "additional_kwargs", "tool_call_id", "name")
+_REASONS = {"tool_call": "tool_calls", "max_output_tokens": "length", "MAX_TOKENS": "length", "STOP": "stop"}
+
+
+def message(value: Json) -> Json:
+    """Return a message with the role of OpenAI chat; its content and its calls stay as LangChain spells them.
+
+    Values that are not messages of LangChain are returned unchanged.
+    """
+    if not isinstance(value, dict) or "role" in value:
+        return value
+    inner = kwargs(value)
+    of = string(inner, "type") or string(value, "type")
+    role = _ROLES.get(of.removesuffix("MessageChunk").lower()) or _role_of_class(value.get("id"))
+    role = string(inner, "role") or role
+    if not role or "content" not in inner:
+        return value
+    made: Object = {"role": role, **{name: inner[name] for name in _READ if inner.get(name) not in (None, [], {})}}
+    made.setdefault("content", inner.get("content"))
+    return {**made, "is_error": True} if role == "tool" and inner.get("status") == "error" else made
+
+
+def kwargs(value: Object) -> Object:
+    """Return the members of a message, which may be in its constructor's arguments or in its data."""
+    return next((value[name] for name in ("kwargs", "data") if isinstance(value.get(name), dict)), value)
+
+
+def _role_of_class(names: Json) -> str | None:
+    last = names[-1] if isinstance(names, list) and names and isinstance(names[-1], str) else ""
+    return next((role for of, role in _ROLES.items() if last.lower().startswith(of)), None)
+
+
+def messages(value: Json) -> list[Json] | None:
+    """Return the messages in a list, or in a list with one list of them; ``None`` for anything else."""
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], list):
+        value = value[0]
+    return [message(each) for each in value] if isinstance(value, list) else None
+
+
+def generation(outputs: Json) -> Object | None:
+    """Return the first generation of a result; ``None`` if there is none."""
+    value = at(outputs, "generations")
+    while isinstance(value, list) and value:
+        value = value[0]
+    return value if isinstance(value, dict) else None
+
+
+def finish_reason(generation: Object) -> str | None:
+    """Return why a generation ended, in the words of chat completions."""
+    told = members(kwargs(members(generation.get("message"))).get("response_metadata"))
+    places = (members(generation.get("generation_info")), told)
+    reasons = (place.get(name) for place in places for name in ("finish_reason", "stop_reason"))
+    reason = next((each for each in reasons if isinstance(each, str) and each), None)
+    return None if reason is None else FINISHED.get(reason) or _REASONS.get(reason, reason)
+
+
+def usage(generation: Object) -> Object | None:
+    """Return what a generation used, as chat completions have it."""
+    used = kwargs(members(generation.get("message"))).get("usage_metadata")
+    if not isinstance(used, dict):
+        return None
+    return {"prompt_tokens": used.get("input_tokens"), "completion_tokens": used.get("output_tokens")}

@@ -1,0 +1,18 @@
+"""Gemini's Interactions API: steps in and out, and the events that a streamed interaction comes in."""
+
+from chatsquash.formats.providers.gemini import system
+from chatsquash.formats.providers.gemini_interactions.evidence import accepts, marks
+from chatsquash.formats.providers.gemini_interactions.read import START, close, load, tools, turn_tools
+from chatsquash.formats.providers.gemini_interactions.response import added, reply
+from chatsquash.formats.providers.gemini_interactions.stream import assemble
+
+NAME = "gemini_interactions"
+PLACE = 15
+TURNS = "input"
+SYSTEM = ("system_instruction",)
+TOOLS = ("tools",)
+REFERS = ("previous_interaction_id",)
+ECHOES = True
+READS = ("steps", "status", "object", "errors")
+
+__all__ = ["START", "accepts", "added", "assemble", "close", "load", "marks", "reply", "system", "tools", "turn_tools"]

@@ -1,0 +1,53 @@
+"""The evidence for Gemini's Interactions API."""
+
+from __future__ import annotations
+
+from chatsquash.formats.base import Mark, Marks
+from chatsquash.formats.providers.gemini_interactions.steps import CALL, CONTENTS, TYPES
+from chatsquash.formats.values import Object, objects, string
+
+_BESIDE = ("previous_interaction_id", "system_instruction", "generation_config")
+_STATUSES = ("completed", "requires_action", "in_progress", "incomplete", "budget_exceeded", "failed", "cancelled")
+
+
+def accepts(body: Object) -> bool:
+    """Whether a request may be one: items of OpenAI Responses are messages with roles and calls with call ids."""
+    given = body.get("input")
+    if not isinstance(given, list):
+        return True
+    types = [string(each, "type") for each in objects(given)]
+    return all(of in TYPES or of in CONTENTS or of == CALL for of in types) and not _has_call_ids(given)
+
+
+def _has_call_ids(given: list[object]) -> bool:
+    return any(string(each, "type") == CALL and "call_id" in each for each in objects(given))
+
+
+def _has_steps(body: Object) -> bool:
+    return any(string(step, "type") in TYPES for step in objects(body.get("input")))
+
+
+def _has_members(body: Object) -> bool:
+    return "input" in body and any(name in body for name in _BESIDE)
+
+
+def _is_response(body: Object) -> bool:
+    if body.get("object") == "interaction":
+        return True
+    steps = body.get("steps")
+    typed = isinstance(steps, list) and all(string(step, "type") in (*TYPES, CALL) for step in steps)
+    return typed and string(body, "status") in _STATUSES
+
+
+def _is_event(event: Object) -> bool:
+    return string(event, "event_type").startswith(("interaction.", "step."))
+
+
+marks = Marks(
+    request=(
+        Mark(6, "input with steps such as user_input", _has_steps),
+        Mark(6, "input beside " + ", ".join(_BESIDE), _has_members),
+    ),
+    response=(Mark(4, "an interaction with steps", _is_response),),
+    event=(Mark(3, "interaction.* and step.* events", _is_event),),
+)

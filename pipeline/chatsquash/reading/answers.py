@@ -1,0 +1,132 @@
+"""Turns that a service stores: what requests refer to by the id of a response or of a conversation."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
+
+from chatsquash.core import jsonio
+from chatsquash.core.model import Json
+from chatsquash.formats.base import Format
+from chatsquash.reading.exchange import Exchange
+from chatsquash.reading.members import NOTHING
+
+if TYPE_CHECKING:
+    from chatsquash.reading.loading import LoadedRequest
+
+CONVERSATION = ("conversation",)
+"""The member by which a request refers to a conversation: to all earlier requests with its id and their responses."""
+_RECENT = 8
+"""Requests that are kept as they were loaded, since the next ones are likely to continue one of them."""
+
+
+class Answer(Struct, eq=False, kw_only=True):
+    """A request that a response answered; each shares the turns before it with the one that it continues."""
+
+    before: Answer | None
+    asked: list[Any]
+    """The turns in the line of the request."""
+    said: list[Any]
+    """The turns of the response."""
+    conversation: str
+    is_cut: bool
+    loaded: LoadedRequest | None
+    """The request as it was loaded, for a while."""
+
+    @property
+    def turns(self) -> list[Any]:
+        """All turns up to the response."""
+        if self.loaded:
+            return [*self.loaded.whole, *self.said]
+        answers: list[Answer] = []
+        answer: Answer | None = self
+        while answer:
+            answers.append(answer)
+            answer = answer.before
+        return [turn for each in reversed(answers) for turns in (each.asked, each.said) for turn in turns]
+
+
+class Answers(Struct):
+    """The responses of a log."""
+
+    _by_id: dict[str, Answer] = field(default_factory=dict)
+    _by_conversation: dict[str, Answer] = field(default_factory=dict)
+    """The last one of each conversation."""
+    _recent: deque[Answer] = field(default_factory=deque)
+
+    def referred(self, exchange: Exchange, form: Format, asked: list[Any]) -> Answer | None:
+        """Return the response that a request with these turns continues by reference, if the log has it.
+
+        A service stores what was answered completely. The same turns after a truncated response are a retry; a line
+        that repeats the id of a response is a copy.
+        """
+        key, conversation = _reference(exchange, form), _conversation(exchange, form)
+        if not conversation:
+            base = self._by_id.get(key) if key else None
+        else:
+            copied = self._by_id.get(_own_id(exchange))
+            if copied and copied.conversation == conversation:
+                return copied.before
+            base = self._by_conversation.get(conversation)
+            while base and base.is_cut and base.asked == asked:
+                base = base.before
+        return base
+
+    def lacks(self, exchange: Exchange, form: Format) -> bool:
+        """Whether a request refers to turns that the log does not have; a new conversation has none before it."""
+        refers = exchange.first(form.REFERS)
+        if refers in (NOTHING, b"null") or _conversation(exchange, form):
+            return False
+        return _reference(exchange, form) not in self._by_id
+
+    def add(self, exchange: Exchange, form: Format, asked: list[Any], loaded: LoadedRequest) -> Answer | None:
+        """Remember the response of a request, if later ones can refer to it."""
+        body, conversation = exchange.reply.body, _conversation(exchange, form)
+        own = _own_id(exchange)
+        if not own and not (conversation and isinstance(body, dict)):
+            return None
+        answer = Answer(
+            before=loaded.base,
+            asked=asked,
+            said=form.added(body) if form.added else [],
+            conversation=conversation,
+            is_cut=exchange.reply.cut,
+            loaded=loaded,
+        )
+        if own:
+            self._by_id[own] = answer
+        if conversation and exchange.reply.message is not None:
+            self._by_conversation[conversation] = answer
+        self._recent.append(answer)
+        if len(self._recent) > _RECENT:
+            self._recent.popleft().loaded = None
+        return answer
+
+
+def _own_id(exchange: Exchange) -> str:
+    body = exchange.reply.body
+    own = body.get("id") if isinstance(body, dict) else None
+    return own if isinstance(own, str) else ""
+
+
+def _reference(exchange: Exchange, form: Format) -> str:
+    value = _value(exchange.first(form.REFERS))
+    return value if isinstance(value, str) else ""
+
+
+def _conversation(exchange: Exchange, form: Format) -> str:
+    """The id of the conversation that a request belongs to; empty if it names none, or an earlier response."""
+    if CONVERSATION[0] not in form.REFERS:
+        return ""
+    raw = exchange.first(CONVERSATION)
+    if raw != exchange.first(form.REFERS):
+        return ""
+    value = _value(raw)
+    named = value.get("id") if isinstance(value, dict) else value
+    return named if isinstance(named, str) else ""
+
+
+def _value(raw: bytes) -> Json:
+    return jsonio.loads(raw) if raw[:1] in (b'"', b"{") else None

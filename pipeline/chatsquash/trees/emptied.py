@@ -1,0 +1,60 @@
+"""Whether a client emptied a result: removed its text, cut it short, or wrote a note instead of it."""
+
+from __future__ import annotations
+
+import re
+
+from chatsquash.core import chat, jsonio
+from chatsquash.core.model import Message
+from chatsquash.trees.canonical import common_ends
+
+_NOTE = 100
+"""Characters of a note, at most."""
+_REMOVED = 40
+"""Characters that a shortened text lacks, at least; what differs by less is another result."""
+_COMPARED = 10_000
+"""Characters of an original whose words are compared."""
+_WORD = re.compile(r"\w+")
+_BRACKETED = re.compile(r"(?=.*[^\W\d_])(?:\[[^\[\]\n]*\]|<[^<>\n]*>|\([^()\n]*\)|\{[^{}\n]*\}|\*+[^*\n]+\*+)")
+
+
+def is_emptied(message: Message, original: Message) -> bool:
+    """Whether a result is what a client left of its original.
+
+    A text that merely differs, such as that of a second run, is another result.
+    """
+    here, there = ((chat.text(each) or "").strip() for each in (message, original))
+    lacks_parts = len(chat.other_parts(message)) < len(chat.other_parts(original))
+    if here == there or not here:
+        return lacks_parts or here != there
+    if lacks_parts and here.startswith(there):
+        return _is_note(here[len(there) :].strip())
+    return bool(there) and (_is_placeholder(here, there) or _is_shortened(here, there))
+
+
+def _is_note(text: str) -> bool:
+    """Whether a text is a short remark in brackets or asterisks, and not a value."""
+    return len(text) <= _NOTE and _BRACKETED.fullmatch(text) is not None and jsonio.value(text) is None
+
+
+def _is_placeholder(here: str, there: str) -> bool:
+    """Whether a text is a note instead of another one, or is short and has few words of it."""
+    if len(here) > _NOTE or here in there:
+        return False
+    if _is_note(here):
+        return True
+    words = [word.lower() for word in _WORD.findall(here)]
+    known = {word.lower() for word in _WORD.findall(there[:_COMPARED])}
+    return len(there) > 2 * len(here) and 2 * sum(word in known for word in words) < len(words)
+
+
+def _is_shortened(here: str, there: str) -> bool:
+    """Whether a text is the beginning or the end of another one, or both with a note where the rest was."""
+    begin, end = common_ends(here, there)
+    if len(there) - begin - end < _REMOVED:
+        return False
+    rest = here[begin : len(here) - end].strip()
+    if not rest:
+        return there.startswith(here) or there.endswith(here)
+    is_elided = len(rest) <= _NOTE and ("..." in rest or "\u2026" in rest)
+    return (is_elided or _is_note(rest)) and 2 * (begin + end) >= len(here)
