@@ -92,6 +92,7 @@ class _Matcher:
     def __init__(self, history: Numbered, logged: list[LoggedMessage]) -> None:
         self.history, self.logged = history, logged
         self._left = len(history) + _REWORDED
+        self._by_id = _single_ids(history, logged)
 
     def is_same(self, at: int, there: int) -> bool:
         """Whether a message may be a logged one."""
@@ -104,8 +105,10 @@ class _Matcher:
         return is_reminded(message, other.message, loosely=True)
 
     def _conflicts(self, at: int, there: int) -> bool:
-        """Whether two replies of equal words differ in their reasoning or in the results that follow."""
+        """Whether two replies of equal words differ in their call ids, their reasoning or the results that follow."""
         message, other = self.history[at][1], self.logged[there].message
+        if any(self._by_id.get(name, there) != there for name in _ids(message)):
+            return True
         ours, theirs = reasoning.thought(message).strip(), reasoning.thought(other).strip()
         if ours and theirs and ours != theirs:
             return True
@@ -117,6 +120,25 @@ class _Matcher:
             for rank, place in _sent_results(self.history, at)
             if rank in answers
         )
+
+
+def _single_ids(history: Numbered, logged: list[LoggedMessage]) -> dict[str, int]:
+    """The position of the call with each id, if ids identify calls: none occurs twice, or on another call."""
+    positions: dict[str, int] = {}
+    for at, each in enumerate(logged):
+        for name in _ids(each.message):
+            if positions.setdefault(name, at) != at:
+                return {}
+    agree = (
+        logged[positions[name]].number == number for number, each in history for name in _ids(each) if name in positions
+    )
+    return positions if all(agree) else {}
+
+
+def _ids(message: Message) -> list[str]:
+    """The ids of a message's calls."""
+    calls = chat.calls(message) if message["role"] == "assistant" else ()
+    return [name for call in calls if isinstance(name := call.get("id"), str)]
 
 
 def _differ(message: Message, original: Message) -> bool:
