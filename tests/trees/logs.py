@@ -518,8 +518,8 @@ def part_of_a_truncated_reply_kept() -> list[Any]:
     return log.lines
 
 
-def left_out_between() -> list[Any]:
-    """The client leaves out messages, empties a result, and writes ids anew: it may be that of either of two calls."""
+def left_out_between(name: str = "x") -> list[Any]:
+    """The client drops messages and empties a result; unless it keeps the call's id, two calls may be meant."""
     log = Log(tools=[READ])
     said: list[Message] = [AGENT, user("Watch the file until it has no error.")]
     said.append(log.add(*said, says="I shall read it each time you say so."))
@@ -530,8 +530,8 @@ def left_out_between() -> list[Any]:
         said.append(log.add(*said, says=f"It still has an error, the one of number {number}."))
     said.append(user("Is it always the same one?"))
     last = log.add(*said, says="No, the second one is in another line of the file.")
-    call = calling("read_file", '{"path": "a.py"}', "x")
-    kept = [AGENT, user("now"), call, result("[cleared]", "x"), user("Is it always the same one?"), last]
+    call = calling("read_file", '{"path": "a.py"}', name)
+    kept = [AGENT, user("now"), call, result("[cleared]", name), user("Is it always the same one?"), last]
     for prompt in ("Which came first?", "Which is worse?", "Who wrote it?", "Is there a test?"):
         kept.append(user(prompt))
         kept.append(log.add(*kept, says=f"To the question {prompt} I have no answer yet."))

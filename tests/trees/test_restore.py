@@ -329,3 +329,11 @@ def test_nothing_is_restored_where_a_message_may_be_several():
     (outcome,) = convert_session(map(json.dumps, logs.left_out_between()), Options(anonymize=False, restore="results"))
     (found,) = outcome.records
     assert "[cleared]" in shown(json.loads(found.line)["messages"])
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_the_id_of_a_call_decides_which_of_several_it_is(rank):
+    lines = map(json.dumps, logs.left_out_between(f"call_{rank}"))
+    (outcome,) = convert_session(lines, Options(anonymize=False, restore="results"))
+    (found,) = outcome.records
+    assert [text[:8] for text in shown(json.loads(found.line)["messages"])] == [f"error {rank}:"]
