@@ -50,27 +50,27 @@ def restored(history: Numbered, path: list[Reply], wanted: RestoreScope, copied:
     """
     logged = [*logged_messages(path)]
     is_cut = any(reply.how == "cut" for reply in path)
-    found = align(history, logged, is_cut=is_cut)
+    alignment = align(history, logged, is_cut=is_cut)
     if is_cut and wanted.messages:
-        return _completed(history, logged, found, wanted)
-    result, before = Restored([], ambiguous=_count_ambiguous(history, logged, found, wanted)), 0
-    for at, ((number, message), there) in enumerate(zip(history, found.places, strict=True)):
+        return _completed(history, logged, alignment, wanted)
+    result, before = Restored([], ambiguous=_count_ambiguous(history, logged, alignment, wanted)), 0
+    for at, ((number, message), there) in enumerate(zip(history, alignment.places, strict=True)):
         whole = message
         if there is not None:
             whole = _restored(message, logged[there], wanted, result, is_same=logged[there].number == number)
-        elif wanted.reasoning and message["role"] == "assistant" and at not in found.candidates:
+        elif wanted.reasoning and message["role"] == "assistant" and at not in alignment.candidates:
             whole = _with_text(message, copied(number, before), result)
         result.add(number, whole)
         before = number or before
     return result
 
 
-def _completed(history: Numbered, logged: list[LoggedMessage], found: Alignment, wanted: RestoreScope) -> Restored:
+def _completed(history: Numbered, logged: list[LoggedMessage], alignment: Alignment, wanted: RestoreScope) -> Restored:
     """Insert the messages of a path that a request lacks, so that every logged one is there once.
 
     It does not matter then which of several equal messages each was: the record has all of them in their order.
     """
-    places = [found.latest(at) for at in range(len(history))]
+    places = [alignment.latest(at) for at in range(len(history))]
     result, taken, last = Restored([]), {*places}, 0
     for (number, message), there in zip(history, places, strict=True):
         if there is None:
@@ -85,10 +85,10 @@ def _completed(history: Numbered, logged: list[LoggedMessage], found: Alignment,
     return result
 
 
-def _count_ambiguous(history: Numbered, logged: list[LoggedMessage], found: Alignment, wanted: RestoreScope) -> int:
+def _count_ambiguous(history: Numbered, logged: list[LoggedMessage], alignment: Alignment, wanted: RestoreScope) -> int:
     """Count the messages that lack something, but may be several of the logged ones."""
     count = 0
-    for at, candidates in found.candidates.items():
+    for at, candidates in alignment.candidates.items():
         message, originals = history[at][1], [logged[each].message for each in candidates]
         if message["role"] == "tool":
             count += wanted.results and any(is_emptied(message, each) for each in originals)
