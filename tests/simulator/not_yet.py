@@ -25,6 +25,7 @@ NOT_MIXED = frozenset(
         "delegate-own-id",
         "emptied-then-rewind",
         "note-on-prompt",
+        "one-turn-title",
         "resume-repeats",
         "rewrite-numbers",
         "rewrite-order-of-results",
@@ -39,4 +40,4 @@ NOT_MIXED = frozenset(
         "summary-rolling",
     }
 )
-"""Behaviours that are not mixed with others, since the mixture misses a goal with them."""
+"""Behaviours that are not mixed with others, since the mixture misses a goal with them, or there is only one turn."""
