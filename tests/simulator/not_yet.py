@@ -1,19 +1,11 @@
 """Behaviours whose goals this version does not reach.  Both lists are meant to become empty."""
 
 NOT_YET: dict[str, float] = {
-    "each-turn-recap": 0.7,
-    "each-turn-recap, without ids": 0.7,
-    "each-turn-suggestion": 0.0,
-    "each-turn-suggestion, without ids": 0.0,
-    "each-turn-topic, without ids": 0.1,
-    "one-turn-title, without ids": 0.75,
     "summary-again": 1.0,
     "summary-again, without ids": 0.6,
     "summary-checked": 0.5,
     "summary-checked, without ids": 0.5,
     "summary-hand-off": 0.5,
-    "title-before, without ids": 0.5,
-    "warm-up-before": 0.65,
 }
 """By the name of a play, the least share of kinds, conversations and weights that is reached in it."""
 
@@ -21,7 +13,6 @@ NOT_YET: dict[str, float] = {
 DAYS_NOT_YET: dict[str, float] = {
     "claude-code": 0.2,
     "gemini-cli": 0.6,
-    "opencode": 0.7,
 }
 """By the name of an agent, the least share that is reached in its days."""
 
@@ -30,16 +21,9 @@ NOT_MIXED = frozenset(
         "broken-item",
         "broken-prefill",
         "choices",
-        "command-classified",
         "delegate-forked",
         "delegate-own-id",
-        "each-turn-memory",
-        "each-turn-recap",
-        "each-turn-speaker",
-        "each-turn-suggestion",
-        "each-turn-topic",
         "emptied-then-rewind",
-        "first-regenerated",
         "note-on-prompt",
         "one-turn-title",
         "resume-repeats",
@@ -54,8 +38,6 @@ NOT_MIXED = frozenset(
         "summary-keeps-prompts",
         "summary-lists-prompts",
         "summary-rolling",
-        "title-before",
-        "warm-up-before",
     }
 )
-"""Behaviours that are not mixed with others, since the mixture misses a goal with them."""
+"""Behaviours that are not mixed with others, since the mixture misses a goal with them, or there is only one turn."""

@@ -25,6 +25,7 @@ ARGUMENTS = 64
 """Arguments of one reply that are compared."""
 _SHORT_WORDS, _SHORT_LENGTH = 3, 30
 """A short argument has at least so many words, or else characters."""
+_WORD = re.compile(r"\w")
 _FURTHER = 16
 """Replies after a call in whose requests its outcome is looked for."""
 
@@ -123,8 +124,18 @@ def _order(site: CallSite) -> tuple[int, int]:
 
 def contains(text: str, argument: str) -> bool:
     """Whether a text contains an argument word by word, as it is or as a part of JSON."""
-    forms = (form for form in {argument, _escaped(argument)} if form in text)
-    return any(re.search(rf"(?<!\w){re.escape(form)}(?!\w)", text) for form in forms)
+    return any(_is_separate(form, text) for form in {argument, _escaped(argument)})
+
+
+def _is_separate(form: str, text: str) -> bool:
+    """Whether a text contains another one with no letter, digit or underscore next to it."""
+    at = text.find(form) if form else -1
+    while at >= 0:
+        end = at + len(form)
+        if not _WORD.search(text[max(at - 1, 0) : at] + text[end : end + 1]):
+            return True
+        at = text.find(form, end)
+    return False
 
 
 def _escaped(text: str) -> str:

@@ -9,7 +9,7 @@ from msgspec import Struct, field
 
 from chatsquash.core import chat
 from chatsquash.trees.calls import MOST, Calls, CallSite, returning
-from chatsquash.trees.canonical import is_long, runs
+from chatsquash.trees.canonical import is_long, is_similar_prompt, runs
 from chatsquash.trees.links import Link, prompts
 from chatsquash.trees.replies import Reply, follow_links
 
@@ -86,14 +86,24 @@ def _confirmed(delegated: _Delegated, answers: list[Reply]) -> list[CallSite]:
 
 
 def _unanswered(delegated: _Delegated, answers: list[Reply]) -> list[CallSite]:
-    """The calls with the same prompt before the conversation that had no result then, nor one after its end."""
+    """The calls with the same prompt before the conversation that had no result then.
+
+    A result after its end is none of its replies, but a report of the client if the settings are not the caller's;
+    under equal settings the user may have pasted the prompt.
+    """
     first, last = delegated.first, answers[-1]
     before = (site for site in delegated.sites if delegated.is_exact and _is_before(site.reply, first))
+    waiting = (site for site in before if not _is_answered_before(site, first))
     return [
         site
-        for site in before
-        if not site.reply.children or (not _is_answered_before(site, first) and _is_answered_before(site, last))
+        for site in waiting
+        if not site.reply.children or _is_answered_before(site, last) or _has_other_settings(site.reply, first)
     ]
+
+
+def _has_other_settings(caller: Reply, first: Reply) -> bool:
+    """Whether a conversation has other tools or another system prompt than the one with a call."""
+    return first.tools != caller.tools or not is_similar_prompt(caller.system, first.system)
 
 
 def _is_before(one: Reply, other: Reply) -> bool:

@@ -380,11 +380,15 @@ class Trees(Struct):
             return False
         is_rewritten = (
             all(one.is_rewritten(other, loosely=self.rewords) for one, other in changed)
-            or (unique and is_long(words(reply.message)))
+            or (unique and self._is_of_prompt(reply) and is_long(words(reply.message)))
             or self._are_few(len(changed), len(ours))
         ) and not any(self._lookup.sums_up(*pair, self.replies) for one, other in changed for pair in one.more(other))
         self.rewords = self.rewords or is_rewritten
         return is_rewritten
+
+    def _is_of_prompt(self, reply: Reply) -> bool:
+        """Whether the present request has the system prompt of a reply: a summary may be one to a transcript."""
+        return is_similar_prompt(reply.system, system_prompt(self.requests.messages))
 
     def _are_few(self, changed: int, of: int) -> bool:
         """Whether so many changes are few, with those in what the request is known to hold."""
