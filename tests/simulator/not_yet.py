@@ -3,8 +3,6 @@
 NOT_YET: dict[str, float] = {
     "summary-again": 1.0,
     "summary-again, without ids": 0.6,
-    "summary-checked": 0.5,
-    "summary-checked, without ids": 0.5,
     "summary-hand-off": 0.5,
 }
 """By the name of a play, the least share of kinds, conversations and weights that is reached in it."""
@@ -32,12 +30,7 @@ NOT_MIXED = frozenset(
         "rewrite-think-tags",
         "stored-conversation",
         "summary-again",
-        "summary-answer",
-        "summary-checked",
         "summary-hand-off",
-        "summary-keeps-prompts",
-        "summary-lists-prompts",
-        "summary-rolling",
     }
 )
 """Behaviours that are not mixed with others, since the mixture misses a goal with them, or there is only one turn."""

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from chatsquash.core import chat
 from chatsquash.core.model import Message
 from chatsquash.trees.calls import Calls, CallSite
-from chatsquash.trees.canonical import is_similar_prompt, runs, sketch, without_reminders
+from chatsquash.trees.canonical import is_long, is_similar_prompt, runs, sketch, without_reminders
 from chatsquash.trees.replies import Reply
 
 _QUOTED = 2
@@ -85,7 +85,8 @@ class Links(Struct):
         more = words - runs(other)
         count: Counter[Reply] = Counter(reply for run in more for reply in self._by_run.get(run, ()))
         return any(
-            len(said & more) >= _LEAST_RUNS and (_quoted_share(said, words) or _quoted_share(said, more))
+            (len(said & more) >= _LEAST_RUNS and (_quoted_share(said, words) or _quoted_share(said, more)))
+            or (_is_whole_in(reply, text) and not _is_whole_in(reply, other) and _quoted_share(said, words))
             for reply, _ in count.most_common(_HELD)
             if _may_sum_up(reply)
             for said in [runs(chat.text(reply.message) or "")]
@@ -137,14 +138,17 @@ class Links(Struct):
         if hash(chat.text(message)) not in self._begun:
             summaries += [each for each in candidates if each not in claimed]
         parts = [words, *map(runs, _parts(message))]
+        whole = {each for each in summaries if each not in claimed and _is_whole_in(each, chat.text(message) or "")}
         shares = {
-            each: max(_quoted_share(said[each], part, set() if each in claimed else older) for part in parts)
+            each: max(_quoted_share(said[each], part, set() if each in {*claimed, *whole} else older) for part in parts)
             for each in summaries
         }
         return {
             each: share
             for each, share in shares.items()
-            if share and not _has_transcript(each, words) and _has_own_words(each, said[each], words)
+            if share
+            and not _has_transcript(each, words)
+            and (each in whole or _has_own_words(each, said[each], words))
         }
 
     def _is_first_in(self, first: Reply, reply: Reply) -> bool:
@@ -175,7 +179,7 @@ class Links(Struct):
             )
             for each in (link.summary, *link.rivals):
                 self._claimed[each.number] = first
-                _mark(each)
+                _mark(each, first)
         elif claimed := [reply.number for reply in summaries if reply.number in self._claimed]:
             other = self._claimed[max(claimed)]
             if first.tools == other.tools != [] or is_similar_prompt(other.system, first.system):
@@ -234,15 +238,35 @@ def _takes_over(first: Reply, summary: Reply) -> bool:
     return bool(first.tools) or not before.tools or is_similar_prompt(before.system, first.system)
 
 
-def _mark(summary: Reply) -> None:
-    """Mark a summary, and those before it that it is a corrected version of: each is much of the other."""
+def _mark(summary: Reply, first: Reply) -> None:
+    """Mark a summary, and those before it that it is a corrected version of: each is much of the other.
+
+    Corrected, too, is what was requested beside the conversation under a system prompt for summaries.
+    """
     said = runs(chat.text(summary.message) or "")
+    drafts = _drafts(summary, first)
     for each in islice(summary.back(), _BACK):
         text = runs(chat.text(each.message) or "")
-        is_version = len(text & said) >= max(_LEAST_RUNS, 0.5 * len(text), 0.5 * len(said))
+        is_version = each in drafts or len(text & said) >= max(_LEAST_RUNS, 0.5 * len(text), 0.5 * len(said))
         if each is not summary and (chat.calls(each.message) or not is_version):
             break
         each.is_summary = True
+
+
+def _drafts(summary: Reply, first: Reply) -> list[Reply]:
+    """The replies up to a summary under another system prompt than those before and the tree that begins with it."""
+    back = islice(summary.back(), _BACK)
+    others = [*takewhile(lambda each: not is_similar_prompt(each.system, first.system), back)]
+    return others if others and len(others) < _BACK and others[-1].parent else []
+
+
+def _is_whole_in(reply: Reply, text: str) -> bool:
+    """Whether a text contains all that a reply says, and no user said that before it."""
+    said = " ".join((chat.text(reply.message) or "").split())
+    if not is_long(said) or said not in " ".join(text.split()):
+        return False
+    users = [each for before in islice(reply.back(), _BACK) for _, each in before.users()]
+    return not any(said in " ".join((chat.text(each) or "").split()) for each in users)
 
 
 def _has_transcript(reply: Reply, words: set[int]) -> bool:

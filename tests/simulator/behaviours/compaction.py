@@ -72,23 +72,24 @@ def is_compactable(session: Session, *, copies: bool = False) -> bool:
     return not copies or not is_emptied(session, old.path)
 
 
-def ask_over_a_copy(session: Session) -> Node:
+def ask_over_a_copy(session: Session, thread: Thread | None = None) -> Node:
     """Request a summary of the history under another system prompt."""
-    thread = _aside(session)
+    thread = thread or aside(session)
     thread.tip = copied(session.main.path)
     return _summary(session, thread, _ASK.format(session.words.sentence()))
 
 
 def _transcript(session: Session) -> Node:
     said = [f"{node.role}: {node.text}{_calls(node)}" for node in session.main.path]
-    return _summary(session, _aside(session), "\n\n".join(["Summarise this:", *said]))
+    return _summary(session, aside(session), "\n\n".join(["Summarise this:", *said]))
 
 
 def _calls(node: Node) -> str:
     return "".join(f"\n{call.name} {json.dumps(call.arguments)}" for call in node.calls)
 
 
-def _aside(session: Session) -> Thread:
+def aside(session: Session) -> Thread:
+    """Begin a thread for requests of summaries under a system prompt of their own."""
     tools = session.main.tools if session.client.plain_side else ()
     system = _SYSTEM.format(session.words.sentence())
     return session.thread("side", system, tools, about=session.main.tree)

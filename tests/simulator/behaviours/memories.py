@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from tests.simulator.behaviours import behaviour
-from tests.simulator.behaviours.compaction import GIVEN, ask_over_a_copy, ask_within, begin, copied, is_compactable
+from tests.simulator.behaviours.compaction import GIVEN, aside, ask_over_a_copy, ask_within, begin, is_compactable
 from tests.simulator.nodes import Node
 from tests.simulator.session import Session
 
@@ -81,9 +81,8 @@ def checked(session: Session) -> bool:
     old = session.main
     if not is_compactable(session, copies=True) or old.window:
         return False
-    draft = ask_over_a_copy(session)
-    thread = session.thread("side", draft.sampled.request.system, (), about=old.tree)
-    thread.tip = Node("assistant", draft.text, copied(draft.path[:-1]), copy_of=draft)
+    thread = aside(session)
+    ask_over_a_copy(session, thread)
     thread.tip = Node("user", "Check the summary for what it lacks, and write the final one.", thread.tip)
     summary = session.sample(thread, text=f"{session.words.sentence()} {session.words.text(300, 1500)}", side=True)
     session.main = session.thread("compacted", old.system, old.tools, anchor=old.tip)
