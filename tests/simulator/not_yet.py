@@ -10,7 +10,6 @@ NOT_YET: dict[str, float] = {
 
 DAYS_NOT_YET: dict[str, float] = {
     "claude-code": 0.2,
-    "gemini-cli": 0.6,
 }
 """By the name of an agent, the least share that is reached in its days."""
 
@@ -30,7 +29,12 @@ NOT_MIXED = frozenset(
         "rewrite-think-tags",
         "stored-conversation",
         "summary-again",
+        "summary-answer",
+        "summary-checked",
         "summary-hand-off",
+        "summary-keeps-prompts",
+        "summary-lists-prompts",
+        "summary-rolling",
     }
 )
 """Behaviours that are not mixed with others, since the mixture misses a goal with them, or there is only one turn."""

@@ -146,9 +146,7 @@ class Links(Struct):
         return {
             each: share
             for each, share in shares.items()
-            if share
-            and not _has_transcript(each, words)
-            and (each in whole or _has_own_words(each, said[each], words))
+            if share and not _has_transcript(each, words) and (each in whole or _has_own_words(each, said[each], words))
         }
 
     def _is_first_in(self, first: Reply, reply: Reply) -> bool:
