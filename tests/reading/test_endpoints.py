@@ -5,6 +5,7 @@ import json
 import pytest
 
 from chatsquash import Options, convert_session
+from chatsquash.core import chat
 
 PROMPT = [{"role": "user", "content": "hi"}]
 PARTS = [{"role": "user", "parts": [{"text": "hi"}]}]
@@ -32,7 +33,12 @@ ANSWERED = {
     ),
     "anthropic": (
         {"max_tokens": 9, "messages": PROMPT},
-        {"type": "message", "role": "assistant", "content": [{"type": "text", "text": "hello"}]},
+        {
+            "type": "message",
+            "role": "assistant",
+            "content": [{"type": "text", "text": "hello"}],
+            "stop_reason": "end_turn",
+        },
     ),
     "gemini": ({"contents": PARTS}, {"candidates": [{"content": {"role": "model", "parts": [{"text": "hello"}]}}]}),
 }
@@ -55,7 +61,7 @@ def outcome_of(*lines):
 def test_a_call_of_another_endpoint_is_counted(name, what, request_body, response):
     outcome, noted = outcome_of(line(*ANSWERED[name]), line(request_body, response))
     assert f"another endpoint ({what})" in noted
-    assert [m["content"] for m in json.loads(outcome.record)["messages"]] == ["hi", "hello"]
+    assert [chat.text(m) for m in json.loads(outcome.record)["messages"]] == ["hi", "hello"]
 
 
 @pytest.mark.parametrize(("what", "request_body", "response"), OTHERS)

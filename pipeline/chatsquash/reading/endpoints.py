@@ -1,4 +1,4 @@
-"""Calls of other endpoints than those for conversations, recognised by their responses or the logger's name for them."""
+"""Calls of other endpoints than those for conversations, recognised by their responses or the logger's call type."""
 
 from __future__ import annotations
 

@@ -30,8 +30,8 @@ from chatsquash.formats.providers.openai_chat import foreign
 from chatsquash.reading import envelopes
 from chatsquash.reading.bounds import BOUNDS, Bounds
 from chatsquash.reading.deltas import Effort, History, Request
-from chatsquash.reading.evidence import Shape, shape_of
 from chatsquash.reading.endpoints import other_endpoint
+from chatsquash.reading.evidence import Shape, shape_of
 from chatsquash.reading.exchange import LIMITS, Exchange, LineError, is_blank
 from chatsquash.reading.members import NOTHING, kind
 from chatsquash.reading.repeated_members import NO_TOOLS, TOOLS, KnownTools, RepeatedMembers
