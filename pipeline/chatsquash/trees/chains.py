@@ -149,7 +149,7 @@ class _Recent(Struct):
 
     def _count(self, reply: Reply) -> None:
         """Count the characters of a reply and of what its request adds."""
-        messages = [reply.message, *reply.behind]
+        messages = [reply.message, *reply.behind, *reply.notes]
         self._characters += sum(len(chat.text(message) or "") for message in messages)
 
     def _without_reply(self, sets: Sets) -> int:
