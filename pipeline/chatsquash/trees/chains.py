@@ -14,7 +14,7 @@ from chatsquash.core import chat
 from chatsquash.core.index import Index, Sets
 from chatsquash.core.model import AddedRun, Edits, Entry, Message
 from chatsquash.reading import usage
-from chatsquash.trees.canonical import is_long, is_similar_prompt
+from chatsquash.trees.canonical import is_long, is_similar_prompt, without_reminders
 from chatsquash.trees.delegation import Delegations
 from chatsquash.trees.links import Link
 from chatsquash.trees.replies import Reply, Requests, logged_reply
@@ -28,6 +28,8 @@ _DEEP = 4
 """Messages of an assistant, the last ones of a request, that a reply which is logged later may turn out to be."""
 _SEVERAL = (1 << 32) - 1
 """The number of replies of several sessions that say the same."""
+_LINES, _SHORT = 16, 4096
+"""Long lines by which a prompt is found in another one, and its most characters."""
 _REPLIES = 4096
 _CHARACTERS = 64 << 20
 """What trees hold at most before they are given up for new ones."""
@@ -50,8 +52,10 @@ class _Recent(Struct):
     """The sessions of requests without a reply, until one like them is answered, by what they are the same by."""
     _asked: dict[int, list[Reply]] = field(default_factory=dict)
     """By what a user says: the last replies to it."""
+    _by_line: dict[int, list[tuple[Reply, str]]] = field(default_factory=dict)
+    """By the long lines of prompts: the last replies to them, with the prompts."""
     _alike: list[tuple[Reply, Reply]] = field(default_factory=list)
-    """The first reply of a tree, and one of another tree to the same prompt under another system prompt."""
+    """The first reply of a tree, and one of another tree to the same prompt, or to one that the first contains."""
     _linked: set[int] = field(default_factory=set)
     """The trees that calls, summaries or copies connect to others, to which equal prompts add nothing."""
     _delegations: Delegations = field(default_factory=Delegations)
@@ -137,14 +141,29 @@ class _Recent(Struct):
             if not is_long(chat.text(message) or ""):
                 continue
             others = self._asked.setdefault(number, [])
-            for other in others:
-                if other.tree == reply.tree:
-                    continue
+            for other in (each for each in others if each.tree != reply.tree):
                 if not reply.parent and at == 0:
                     self._alike.append((reply, other))
                 if not other.parent:
                     self._alike.append((other, reply))
             others.append(reply)
+            del others[:-_CANDIDATES]
+            self._compare_lines(reply, message, is_first=not reply.parent and at == 0)
+
+    def _compare_lines(self, reply: Reply, message: Message, *, is_first: bool) -> None:
+        """Note the first replies of other trees whose prompt contains another one with lines around it."""
+        text = without_reminders(chat.text(message) or "").strip()
+        lines = [*filter(is_long, text.splitlines())] if len(text) <= _SHORT else []
+        for key in {*map(hash, lines[:_LINES])}:
+            others = self._by_line.setdefault(key, [])
+            for other, prompt in others:
+                if other.tree == reply.tree:
+                    continue
+                if is_first and len(prompt) < len(text) and prompt in text:
+                    self._alike.append((reply, other))
+                elif not other.parent and len(text) < len(prompt) and text in prompt:
+                    self._alike.append((other, reply))
+            others.append((reply, text))
             del others[:-_CANDIDATES]
 
     def _count(self, reply: Reply) -> None:
