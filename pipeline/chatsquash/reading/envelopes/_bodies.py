@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import groupby
 from typing import Any
 
 from chatsquash.core.model import Json
-from chatsquash.formats import langchain, recognise_sides
+from chatsquash.formats import langchain, recognise_response
 from chatsquash.formats.definitions import is_definition
 from chatsquash.formats.providers.openai_chat.response import holding
-from chatsquash.formats.providers.openai_responses.items import CALLS, RESULTS
 from chatsquash.formats.values import Object, as_list, at, objects, string
 
 _TURNS = ("messages", "contents", "input")
 _BODIES = ("choices", "candidates", "stop_reason")
-_ITEMS = frozenset((*CALLS, *RESULTS, "reasoning", "message", "item_reference"))
 _ANSWERED = 4
 """The rank up to which a body is one of a provider."""
 
@@ -71,7 +70,15 @@ def _listed(turns: list[Json]) -> Object:
 def _is_item(turn: Object) -> bool:
     """Whether a turn is an item of OpenAI Responses, and neither a message nor a block."""
     of = turn.get("type")
-    return isinstance(of, str) and of in _ITEMS and (of == "message" or "role" not in turn) and "data" not in turn
+    return isinstance(of, str) and of in _items() and (of == "message" or "role" not in turn) and "data" not in turn
+
+
+@cache
+def _items() -> frozenset[str]:
+    """The types of the items of OpenAI Responses."""
+    from chatsquash.formats.providers.openai_responses.items import CALLS, RESULTS  # which plain chat does not need
+
+    return frozenset((*CALLS, *RESULTS, "reasoning", "message", "item_reference"))
 
 
 def _are_messages(turns: list[Json]) -> bool:
@@ -126,7 +133,7 @@ def _joined(pieces: list[Any]) -> Object:
 def _is_body(value: Json) -> bool:
     if isinstance(value, dict) and any(name in value for name in _BODIES):
         return True
-    answered = recognise_sides(None, value, None)[1]
+    answered = recognise_response(value, None)
     return answered.name is not None and answered.rank <= _ANSWERED
 
 

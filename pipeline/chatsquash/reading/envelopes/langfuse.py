@@ -5,7 +5,6 @@ from __future__ import annotations
 from chatsquash.core import jsonio
 from chatsquash.core.model import Json
 from chatsquash.formats.definitions import function_tool
-from chatsquash.formats.exports.otel import flattened
 from chatsquash.formats.values import as_list
 from chatsquash.reading.envelopes import _bodies
 from chatsquash.reading.members import Members, first_present, present, unquoted
@@ -62,6 +61,8 @@ def _request(value: Json, line: Members) -> dict[str, Json] | None:
 
 
 def _with_blocks(message: Json) -> Json:
+    from chatsquash.formats.exports.otel import flattened  # which other envelopes do not need
+
     given = message.get("content") if isinstance(message, dict) else None
     made = flattened.content(given) if isinstance(given, str) else given
     return message if made is given else {**message, "content": made}

@@ -9,7 +9,6 @@ from chatsquash.core import jsonio
 from chatsquash.core.model import Json
 from chatsquash.formats import parts
 from chatsquash.formats.definitions import function_tool
-from chatsquash.formats.providers.anthropic.response import FINISHED
 from chatsquash.formats.providers.openai_chat.response import holding
 from chatsquash.formats.values import as_list, at
 from chatsquash.reading.envelopes import _bodies
@@ -195,6 +194,8 @@ def _response(attributes: dict[str, Json]) -> Json:
     made = holding(messages[0], model)
     made["choices"] += [{"index": number, "message": each} for number, each in enumerate(messages[1:], 1)]
     if isinstance(reason := at(attributes, "llm", "finish_reason"), str) and reason:
+        from chatsquash.formats.providers.anthropic.response import FINISHED  # which other envelopes do not need
+
         made["choices"][0]["finish_reason"] = FINISHED.get(reason, reason)
     used = at(attributes, "llm", "token_count")
     if isinstance(used, dict):

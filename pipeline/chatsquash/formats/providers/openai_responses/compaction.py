@@ -9,13 +9,13 @@ from chatsquash.core.model import Json
 from chatsquash.formats.base import ShownTurns
 
 _SUMMARIES = ("compaction", "compaction_summary")
-_TRIGGER = "compaction_trigger"
+_TYPES = (*_SUMMARIES, "compaction_trigger")
 HIDDEN = "what a summary replaced"
 
 
 def is_compaction(item: Json) -> bool:
     """Whether an item is an encrypted summary, or asks for one."""
-    return is_summary(item) or (isinstance(item, dict) and item.get("type") == _TRIGGER)
+    return isinstance(item, dict) and item.get("type") in _TYPES
 
 
 def is_summary(item: Json) -> bool:

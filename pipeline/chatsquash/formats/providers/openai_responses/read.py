@@ -172,14 +172,14 @@ def assistant_turn(items: list[Object], number: int) -> Turn:
         of = type_of(item)
         if of == "reasoning":
             blocks += _thoughts(item)
-        elif client_calls.is_call(item) and string(item, "call_id") not in run:
-            blocks.append(client_calls.call(item))
         elif of in ("function_call", "custom_tool_call"):
             made = _call(item, of, number)
             number += made.made_up
             blocks.append(made)
         elif contents.is_own(item):
             blocks += _said(item, blocks[-1] if blocks else None)
+        elif client_calls.is_call(item) and string(item, "call_id") not in run:
+            blocks.append(client_calls.call(item))
         else:
             blocks += hosted.blocks_of(item) or (Other(PROVIDER, {ITEM: item}),)
     return Turn("assistant", tuple(blocks))
