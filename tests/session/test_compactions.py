@@ -1,8 +1,10 @@
 """Kinds and parents of conversations that go on from summaries, as several clients ask for them and use them."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import pytest
 
@@ -342,6 +344,28 @@ def merged(line: Any) -> Any:
     return {**line, "request": {**line["request"], "messages": messages}}
 
 
+def wide(line: Any) -> Any:
+    """A line with an ideograph for each word, and no space between them."""
+    script = re.compile(r" ?([A-Za-z]+) ?")
+
+    def said(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: said(each) if key != "role" else each for key, each in value.items()}
+        if isinstance(value, list):
+            return [said(each) for each in value]
+        if not isinstance(value, str):
+            return value
+        return script.sub(lambda word: chr(0x4E00 + crc32(word[1].encode()) % 8000), value)
+
+    request, response = line["request"], line["response"]
+    choices = [{**each, "message": said(each["message"])} for each in response["choices"]]
+    return {
+        **line,
+        "request": {**request, "messages": said(request["messages"])},
+        "response": {**response, "choices": choices},
+    }
+
+
 WAYS: dict[str, dict[str, Any]] = {
     "one id": {},
     "chained": {"sessions_by": "chain"},
@@ -350,16 +374,31 @@ WAYS: dict[str, dict[str, Any]] = {
     "new files": {"sessions_by": "chain"},
     "merged": {},
     "merged under new ids": {"sessions_by": "chain"},
+    "without spaces": {},
+    "an id for each request": {"sessions_by": "chain"},
 }
+WITHOUT_HISTORY = (pi, checked, rewound)
+"""Those of which requests under an id of their own have no reply before them as a message."""
 
 
-@pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.__name__)
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    ("way", "client"),
+    [
+        pytest.param(way, client, id=f"{way}-{client.__name__}")
+        for way in WAYS
+        for client in CLIENTS
+        if way != "an id for each request" or client not in WITHOUT_HISTORY
+    ],
+)
 def test_what_follows_a_summary_is_compacted(here: Path, client: Any, way: str) -> None:
     day = Day(None if way == "no ids" else "s", renews="new" in way)
     client(day)
     if "merged" in way:
         day.lines = [*map(merged, day.lines)]
+    if way == "without spaces":
+        day.lines = [*map(wide, day.lines)]
+    if way == "an id for each request":
+        day.lines = [{**line, "session_id": f"s{number}"} for number, line in enumerate(day.lines)]
     names = [str(each.get("session_id")) if way == "new files" else "log" for each in day.lines]
     for name in names:
         write_log(

@@ -21,16 +21,9 @@ NOT_MIXED = frozenset(
         "broken-item",
         "broken-prefill",
         "choices",
-        "command-classified",
         "delegate-forked",
         "delegate-own-id",
-        "each-turn-memory",
-        "each-turn-recap",
-        "each-turn-speaker",
-        "each-turn-suggestion",
-        "each-turn-topic",
         "emptied-then-rewind",
-        "first-regenerated",
         "note-on-prompt",
         "one-turn-title",
         "resume-repeats",
@@ -45,8 +38,6 @@ NOT_MIXED = frozenset(
         "summary-keeps-prompts",
         "summary-lists-prompts",
         "summary-rolling",
-        "title-before",
-        "warm-up-before",
     }
 )
-"""Behaviours that are not mixed with others, since the mixture misses a goal with them."""
+"""Behaviours that are not mixed with others, since the mixture misses a goal with them, or there is only one turn."""

@@ -114,6 +114,8 @@ def alone(*requests: tuple[Any, str, dict[str, Any]]) -> list[Any]:
     return log.lines
 
 
+WIDE = "请让导入程序接受分号分隔的文件"
+"""A prompt in a script without spaces."""
 ROOM, LITTLE = {"max_tokens": 8192}, {"max_tokens": 512}
 WORK, NO_WORK = {"tools": TOOLS, **ROOM}, {"tools": [READ], **LITTLE}
 TURN = (AGENT, LONG, WORK)
@@ -131,6 +133,7 @@ TURN = (AGENT, LONG, WORK)
         ([TURN, (TITLE, f"Title this: {LONG} Be brief.", WORK)], "main side"),
         ([(TITLE, f"Title this: {LONG} Be brief.", NO_WORK), TURN], "side main"),
         ([(TITLE, LONG[:80], NO_WORK), TURN], "side main"),
+        ([(TITLE, f"请写标题:{WIDE}。", NO_WORK), (AGENT, WIDE, WORK)], "side main"),
         ([(None, "quota", {"max_tokens": 1}), TURN], "side main"),
         ([(AGENT, "Are you there?", {"tools": TOOLS, "max_tokens": 10}), TURN], "side main"),
     ],
@@ -144,6 +147,7 @@ TURN = (AGENT, LONG, WORK)
         "a prompt within a text, under the same settings",
         "a prompt within a text, first",
         "a cut prompt",
+        "a prompt without spaces within a text",
         "a probe",
         "little room",
     ],
@@ -166,6 +170,11 @@ def test_one_text_that_begins_several_trees_in_addition_to_a_conversation_is_a_w
     assert kinds(warmed_up([SCOUT, TITLE]), tmp_path) == ["side", "side", "main", "main"]
 
 
+def test_warm_ups_accompany_a_conversation_of_one_turn_too_if_it_has_more_tools(tmp_path):
+    requests = [(SCOUT, "Warmup", NO_WORK), (TITLE, "Warmup", NO_WORK), TURN]
+    assert kinds(alone(*requests), tmp_path) == ["side", "side", "main"]
+
+
 def unnamed(minute: int, *messages: Any, reply: str, **fields: Any) -> Any:
     line = log_line(*messages, reply=reply, at=f"2026-01-13T10:{minute:02}:00Z", **fields)
     line.pop("session_id", None)
@@ -174,14 +183,28 @@ def unnamed(minute: int, *messages: Any, reply: str, **fields: Any) -> Any:
     return line
 
 
+WRAPPED = f"<prompt>\n{LONG}\n</prompt>\nBe brief."
+
+
 @pytest.mark.parametrize("is_first", [True, False])
 @pytest.mark.parametrize("is_continued", [True, False])
-def test_a_title_without_an_id_is_of_the_session_of_its_prompt(is_first, is_continued, tmp_path):
-    title = (TITLE, user(LONG))
+@pytest.mark.parametrize(
+    ("prompt", "asked"),
+    [
+        (LONG, [LONG]),
+        (LONG, [WRAPPED]),
+        (LONG, ["Write a title for this:", LONG]),
+        (WIDE, [WIDE]),
+        (WIDE, [f"请写标题:{WIDE}。"]),
+    ],
+    ids=["alone", "within a text", "in a message of its own", "without spaces", "without spaces within a text"],
+)
+def test_a_title_without_an_id_is_of_the_session_of_its_prompt(is_first, is_continued, prompt, asked, tmp_path):
+    title = (TITLE, *map(user, asked))
     lines = [unnamed(1 if is_first else 3, *title, reply="Semicolons", max_tokens=64)]
-    lines.append(unnamed(2, AGENT, user(LONG), reply="I look at the importer.", max_tokens=8192))
+    lines.append(unnamed(2, AGENT, user(prompt), reply="I look at the importer.", max_tokens=8192))
     if is_continued:
-        history = (AGENT, user(LONG), assistant("I look at the importer."), user("And?"))
+        history = (AGENT, user(prompt), assistant("I look at the importer."), user("And?"))
         lines.append(unnamed(4, *history, reply="It takes them now.", max_tokens=8192))
     lines.sort(key=lambda line: line["timestamp"])
     found = traced(lines, tmp_path, conversations="all", sessions_by="chain")

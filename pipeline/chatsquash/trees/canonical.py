@@ -178,6 +178,8 @@ def _as_parsed(value: Any) -> Any:
     return value
 
 
+_LONG = 24
+"""Characters of a long text."""
 RUN = 5
 """Words that are compared at once."""
 _SKETCH = 16
@@ -185,6 +187,10 @@ _SKETCH = 16
 _ALIKE = 0.6
 """The share of a text that makes it another one, changed a little."""
 _WORD = re.compile(r"\w+")
+_WIDE = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
+"""Kana and ideographs: scripts that put no space between words."""
+_WORD_OR_WIDE = re.compile(rf"[{_WIDE}]|[^\W{_WIDE}]+")
+_WIDE_ONES = re.compile(f"[{_WIDE}]+")
 _MOST = 20_000
 """Words of a text that are looked at."""
 _LETTERS = 16
@@ -200,8 +206,12 @@ class Sketch(NamedTuple):
 
 
 def runs(text: str) -> set[int]:
-    """The numbers of all runs of words of a text, whatever stands between words; of a shorter one of all its words."""
-    words = _WORD.findall(text.lower(), 0, _MOST * _LETTERS)[:_MOST]
+    """The numbers of all runs of words of a text, whatever stands between words; of a shorter one of all its words.
+
+    In scripts without spaces each character is a word.
+    """
+    word = _WORD if text.isascii() else _WORD_OR_WIDE
+    words = word.findall(text.lower(), 0, _MOST * _LETTERS)[:_MOST]
     said = " ".join(words)
     joined = said.encode("utf-8", "surrogatepass")
     if len(words) <= RUN:
@@ -218,8 +228,13 @@ def sketch(text: str) -> Sketch:
 
 
 def is_long(text: str) -> bool:
-    """Whether a text is long enough to be told from another one by chance."""
-    return len(text) >= 24 or len(text.split(maxsplit=8)) > 7
+    """Whether a text is long enough to be told from another one by chance.
+
+    Characters of scripts without spaces count twice.
+    """
+    if len(text) >= _LONG or len(text.split(maxsplit=8)) > 7:
+        return True
+    return not text.isascii() and len(text) + sum(map(len, _WIDE_ONES.findall(text))) >= _LONG
 
 
 def share_ends(one: str, other: str) -> float:

@@ -7,6 +7,7 @@ summaries and calls are found as within a session; without an id also rewritten 
 from __future__ import annotations
 
 from array import array
+from collections.abc import Iterator
 
 from msgspec import Struct, field
 
@@ -14,7 +15,7 @@ from chatsquash.core import chat
 from chatsquash.core.index import Index, Sets
 from chatsquash.core.model import AddedRun, Edits, Entry, Message
 from chatsquash.reading import usage
-from chatsquash.trees.canonical import is_long, is_similar_prompt
+from chatsquash.trees.canonical import is_long, is_similar_prompt, runs
 from chatsquash.trees.delegation import Delegations
 from chatsquash.trees.links import Link
 from chatsquash.trees.replies import Reply, Requests, logged_reply
@@ -28,6 +29,8 @@ _DEEP = 4
 """Messages of an assistant, the last ones of a request, that a reply which is logged later may turn out to be."""
 _SEVERAL = (1 << 32) - 1
 """The number of replies of several sessions that say the same."""
+_HEAD, _HEAD_RUNS = 400, 2
+"""Characters with which a prompt begins by which a request that contains it is found, and runs of words of them."""
 _REPLIES = 4096
 _CHARACTERS = 64 << 20
 """What trees hold at most before they are given up for new ones."""
@@ -50,6 +53,8 @@ class _Recent(Struct):
     """The sessions of requests without a reply, until one like them is answered, by what they are the same by."""
     _asked: dict[int, list[Reply]] = field(default_factory=dict)
     """By what a user says: the last replies to it."""
+    _by_run: dict[int, list[tuple[str, Reply]]] = field(default_factory=dict)
+    """By runs of words with which a prompt begins: the last such prompts, and a reply to each."""
     _alike: list[tuple[Reply, Reply]] = field(default_factory=list)
     """The first reply of a tree, and one of another tree to the same prompt under another system prompt."""
     _linked: set[int] = field(default_factory=set)
@@ -127,15 +132,34 @@ class _Recent(Struct):
             is_continued = bool(other.parent or other.children)
             if is_less(first, other) and (is_continued or has_much_less_room(first, other)):
                 others.setdefault(first.number, []).append(other)
+        for first in self.trees.replies:
+            is_alone = not (first.parent or first.children or first.tree in self._linked or first.number in others)
+            if is_alone and (prompted := [*self._contained(first)]):
+                others[first.number] = prompted
         for number, replies in others.items():
             nearest = min(replies, key=lambda other: (abs(other.number - number), other.number))
             sets.join(self.sessions[nearest.tree], self.sessions[self.trees.replies[number].tree])
 
+    def _contained(self, first: Reply) -> Iterator[Reply]:
+        """The replies to prompts that a first request with much less room, and no session id, contains."""
+        if first.tree in self._named or not self._by_run:
+            return
+        text = "\n".join(chat.text(message) or "" for _, message in first.users())
+        prompted = {other: prompt for run in runs(text) for prompt, other in self._by_run.get(run, ())}
+        for other, prompt in prompted.items():
+            if is_less(first, other) and has_much_less_room(first, other) and prompt in text:
+                yield other
+
     def _compare(self, reply: Reply) -> None:
         """Note the first replies of other trees to the same prompts, or other replies if this is a first one."""
         for at, (number, message) in enumerate(reply.users()):
-            if not is_long(chat.text(message) or ""):
+            text = (chat.text(message) or "").strip()
+            if not is_long(text):
                 continue
+            for run in sorted(runs(text[:_HEAD]))[:_HEAD_RUNS]:
+                prompts = self._by_run.setdefault(run, [])
+                prompts.append((text, reply))
+                del prompts[:-_CANDIDATES]
             others = self._asked.setdefault(number, [])
             for other in others:
                 if other.tree == reply.tree:
@@ -193,7 +217,8 @@ class _Recent(Struct):
         if len({sets.find(self.sessions[each.tree]) for each in (summary, *link.rivals)}) > 1:
             return False
         first = self._named.get(summary.tree)
-        return summary.parent is not None or (first is not None and first is not summary)
+        has_history = any(message["role"] == "assistant" for message in summary.behind)
+        return has_history or summary.parent is not None or (first is not None and first is not summary)
 
 
 class Chains(Struct):

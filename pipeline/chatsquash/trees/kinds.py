@@ -140,7 +140,8 @@ class _Shapes:
             if about and about.tree != tree:
                 return trunks.get(about.tree)
             like = self._sides.like(self._firsts[tree])
-            return trunks.get(like.tree) if like else self._nearest(tree, trunks)
+            alike = trunks.get(like.tree) if like else None
+            return alike if alike and alike.kind != "side" else self._nearest(tree, trunks)
         return None
 
     def _summarised(self, link: Link, owners: dict[int, LogPath], trunks: dict[int, LogPath]) -> LogPath | None:

@@ -167,11 +167,16 @@ class Sides:
         return first.limit == 1 or 0 < (first.limit or 0) * _LESS_ROOM <= self._limit
 
     def _is_warm_up(self, first: Reply) -> bool:
-        """Whether a text begins several trees from which nothing continues, in addition to a conversation."""
+        """Whether a text begins several trees from which nothing continues, in addition to a conversation.
+
+        A conversation of one turn is one if it has more tools than all of these.
+        """
         keys = _last_keys(first)
-        if not keys or len(self._warm_ups.get(keys[0], ())) < 2:
+        begun = self._warm_ups.get(keys[0], []) if keys else []
+        if len(begun) < 2:
             return False
-        return any(length > 1 for length in self._lengths.values())
+        most = max(len(self._firsts[tree].tools) for tree in begun)
+        return any(length > 1 for length in self._lengths.values()) or most < self._tools
 
     @cached_property
     def _warm_ups(self) -> dict[int, list[int]]:
