@@ -128,7 +128,7 @@ def _conversation(exchange: Exchange, form: Format) -> str:
     if CONVERSATION[0] not in form.REFERS:
         return ""
     raw = exchange.first(CONVERSATION)
-    if raw != exchange.first(form.REFERS):
+    if raw == NOTHING or raw != exchange.first(form.REFERS):
         return ""
     value = _value(raw)
     named = value.get("id") if isinstance(value, dict) else value
