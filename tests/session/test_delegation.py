@@ -186,3 +186,14 @@ def test_a_path_that_two_users_work_on_mixes_nothing(here, ids):
     log.add("alice", *asked, read, result("...", "call of alice"), says="alice is done.")
     assert log.sessions(False) == [{"alice"}, {"bob"}]
     assert log.kinds == ["main", "main"]
+
+
+@pytest.mark.parametrize("ids", [True, False])
+def test_a_subagent_that_ends_without_a_report_is_of_the_session_of_its_caller(here, ids):
+    """Gemini CLI gives up on a sub-agent that ends without a last call, and reports only that (from a recording)."""
+    log = Gateway(ids)
+    caller = log.caller("a", "Who calls add() in this repository?")
+    log.scout("b", says="It is hard to say.", tools=[READ])
+    log.end("a", caller, "The agent stopped without an answer.")
+    assert log.sessions(together=True) == [{"a", "b"}]
+    assert log.kinds == ["main", "subagent"]

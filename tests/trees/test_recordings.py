@@ -3,7 +3,9 @@
 Recorded offline from Claude Code 2.1.332, Codex 0.171.0, Gemini CLI 0.61.0 and OpenCode 1.18.33 behind a gateway, which logs
 each request with the reply of a scripted model server on loopback.  ``NAME-days`` are twelve processes: new sessions,
 resumed and forked ones, calls in parallel and calls that fail, sub-agents, requests that fail or are truncated, histories
-that are compacted.  ``NAME-terminal`` is one interactive session, in which the user asks for a compaction.
+that are compacted.  ``NAME-subagents`` has two of these at once, a fork, a command that the user interrupts, and a reply
+that reaches its limit; Codex resumes the thread of the sub-agent that ended last.  ``NAME-terminal`` is one interactive
+session, in which the user asks for a compaction.
 
 All words are invented; what stays is the structure, which texts are equal, and marks: prompts contain ``uxRUNx001``,
 those of sub-agents ``sxRUNx001``, replies and the output of their commands ``qxRUNx001`` with the number of the exchange.
@@ -23,6 +25,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from chatsquash import Options, convert
+from tests.conftest import write_log
 
 RECORDINGS = Path(__file__).parent / "recordings"
 NAMES = sorted(path.name.removesuffix(".jsonl.xz") for path in RECORDINGS.glob("*.jsonl.xz"))
@@ -64,10 +67,14 @@ def trained(record: dict[str, Any]) -> Iterator[tuple[int, Trained]]:
         before.update(dict.fromkeys(marks(message)))
 
 
-def converted(name: str, folder: Path, **options: Any) -> dict[int, list[Trained]]:
+def recording(name: str) -> list[dict[str, Any]]:
+    """The lines of a gateway's log."""
+    return [json.loads(line) for line in lzma.decompress((RECORDINGS / f"{name}.jsonl.xz").read_bytes()).splitlines()]
+
+
+def converted(lines: list[dict[str, Any]], folder: Path, **options: Any) -> dict[int, list[Trained]]:
     """For each reply, the places where it is trained on."""
-    log = folder / "log.jsonl"
-    log.write_bytes(lzma.decompress((RECORDINGS / f"{name}.jsonl.xz").read_bytes()))
+    log = write_log(folder / "log.jsonl", *lines)
     wanted = Options(format="jsonl", group_by="none", conversations="all", loss="weight", metadata=True, **options)
     convert(log, folder / "out", wanted)
     replies: dict[int, list[Trained]] = {}
@@ -87,9 +94,15 @@ def expected(name: str) -> dict[int, list[Trained]]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_each_reply_is_trained_on_once_after_what_the_model_was_sent(tmp_path, name):
-    assert converted(name, tmp_path, sessions_by="chain") == expected(name)
+    assert converted(recording(name), tmp_path, sessions_by="chain") == expected(name)
 
 
 @pytest.mark.parametrize("name", WITH_ONE_SESSION)
 def test_a_file_with_one_session_is_converted_alike_without_chains(tmp_path, name):
-    assert converted(name, tmp_path) == expected(name)
+    assert converted(recording(name), tmp_path) == expected(name)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_log_without_session_ids_has_the_same_conversations(tmp_path, name):
+    lines = [{key: value for key, value in line.items() if key != "session_id"} for line in recording(name)]
+    assert converted(lines, tmp_path, sessions_by="chain") == expected(name)

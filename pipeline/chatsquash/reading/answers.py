@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
@@ -74,6 +75,12 @@ class Answers(Struct):
                 base = base.before
         return base
 
+    def forget_all_but(self, count: int) -> None:
+        """Keep only so many responses and conversations, the last ones."""
+        for known in (self._by_id, self._by_conversation):
+            for key in [*islice(known, max(0, len(known) - count))]:
+                del known[key]
+
     def lacks(self, exchange: Exchange, form: Format) -> bool:
         """Whether a request refers to turns that the log does not have; a new conversation has none before it."""
         refers = exchange.first(form.REFERS)
@@ -121,7 +128,7 @@ def _conversation(exchange: Exchange, form: Format) -> str:
     if CONVERSATION[0] not in form.REFERS:
         return ""
     raw = exchange.first(CONVERSATION)
-    if raw != exchange.first(form.REFERS):
+    if raw == NOTHING or raw != exchange.first(form.REFERS):
         return ""
     value = _value(raw)
     named = value.get("id") if isinstance(value, dict) else value

@@ -114,6 +114,9 @@ class Loader:
     def remember(self, loaded: LoadedRequest, exchange: Exchange, asked: list[Any]) -> tuple[RepeatedViolation, ...]:
         """A request that is an entry: the next one goes on from it; gives what was found."""
         self.before = loaded
+        if not self.form.REFERS and exchange.reply.body is None:  # neither refers nor can be referred to
+            self.last = None
+            return ()
         is_missing = self.answers.lacks(exchange, self.form)
         self.last = self.answers.add(exchange, self.form, asked, loaded)
         return (RepeatedViolation("missing-history"),) if is_missing else ()

@@ -168,7 +168,8 @@ def _results(site: CallSite) -> Iterator[str]:
 def _sent_later(site: CallSite) -> Iterator[str]:
     """What the conversation with a call is sent after it."""
     for each in islice(follow_links(site.reply.last_child, "last_child"), _FURTHER):
-        yield from (chat.text(message) or "" for message in each.behind if message["role"] in ("tool", "user"))
+        messages = (message for message in each.behind if message["role"] in ("tool", "user"))
+        yield from (chat.text(message) or "" for message in (*messages, *each.notes))
 
 
 def returning(sites: Iterable[CallSite], replies: Iterable[Reply], *, is_strict: bool) -> list[CallSite]:

@@ -86,19 +86,21 @@ def _confirmed(delegated: _Delegated, answers: list[Reply]) -> list[CallSite]:
 
 
 def _unanswered(delegated: _Delegated, answers: list[Reply]) -> list[CallSite]:
-    """The calls with the same prompt before the conversation that had no result then.
+    """The calls with the same prompt before the conversation that had no result then, nor one after its end.
 
-    A result after its end is none of its replies, but a report of the client if the settings are not the caller's;
-    under equal settings the user may have pasted the prompt.
+    Under other settings than the caller's it is a sub-agent whatever the result is, which may report only a start or a
+    failure; under equal settings the user may have pasted the prompt.
     """
     first, last = delegated.first, answers[-1]
-    before = (site for site in delegated.sites if delegated.is_exact and _is_before(site.reply, first))
-    waiting = (site for site in before if not _is_answered_before(site, first))
-    return [
+    before = [site for site in delegated.sites if delegated.is_exact and _is_before(site.reply, first)]
+    others = [site for site in before if _has_other_settings(site.reply, first)]
+    waiting = [
         site
-        for site in waiting
-        if not site.reply.children or _is_answered_before(site, last) or _has_other_settings(site.reply, first)
+        for site in before
+        if not site.reply.children
+        or (not _is_answered_before(site, first) and (site in others or _is_answered_before(site, last)))
     ]
+    return waiting or others
 
 
 def _has_other_settings(caller: Reply, first: Reply) -> bool:

@@ -37,6 +37,8 @@ class Reply(LoggedReply, eq=False, kw_only=True):
     """What the messages of its request behind its parent are the same by; not those that are no part of a chain."""
     behind: list[Message]
     """These messages."""
+    notes: list[Message]
+    """Those of the user's messages there that consist of reminders."""
     system: str
     tools: list[Tool]
     limit: int | None
@@ -283,6 +285,7 @@ def logged_reply(entry: Entry, requests: Requests, parent: Reply | None, behind:
         tree=parent.tree if parent else 0,
         added=[requests.numbers[at] for at in places],
         behind=[requests.messages[at] for at in places],
+        notes=_notes(requests, behind) if len(places) < len(requests.numbers) - behind else [],
         system=system,
         tools=entry.tools,
         limit=None,
@@ -293,6 +296,12 @@ def logged_reply(entry: Entry, requests: Requests, parent: Reply | None, behind:
         cleared=entry.reply.cleared,
         is_other_prompt=parent is not None and not is_similar_prompt(parent.system, system),
     )
+
+
+def _notes(requests: Requests, behind: int) -> list[Message]:
+    """The user's messages from a place on that are no part of a chain."""
+    pairs = zip(requests.numbers[behind:], requests.messages[behind:], strict=True)
+    return [message for number, message in pairs if number == NOTHING and message["role"] == "user"]
 
 
 def answered_place(message: Message, reply: Message) -> int:

@@ -24,7 +24,7 @@ def _place(content: list[Json]) -> int | None:
     """The index of the last summary among blocks; one without a text failed, and replaced nothing."""
     for at in range(len(content) - 1, -1, -1):
         block = content[at]
-        if isinstance(block, dict) and block.get("type") == "compaction" and string(block, "content").strip():
+        if type(block) is dict and block.get("type") == "compaction" and string(block, "content").strip():
             return at
     return None
 
@@ -61,12 +61,13 @@ def summary_of(content: list[Json]) -> str:
 
 def cleared(body: Object) -> str:
     """What a response says that was cleared, in words."""
-    management = body.get("context_management")
+    management, changes = body.get("context_management"), body.get("input_transformations")
+    if not (management or changes):  # as in most
+        return ""
     edits = objects(management.get("applied_edits")) if isinstance(management, dict) else ()
-    found = [word for edit in edits for name, word in _CLEARED.items() if _is_count(edit.get(name))]
-    changes = objects(body.get("input_transformations"))
-    found += [THINKING for change in changes if change.get("type") == "thinking_dropped"]
-    return " and ".join(dict.fromkeys(found))
+    words = [word for edit in edits for name, word in _CLEARED.items() if _is_count(edit.get(name))]
+    words += [THINKING for change in objects(changes) if change.get("type") == "thinking_dropped"]
+    return " and ".join(dict.fromkeys(words))
 
 
 def _is_count(value: Json) -> bool:

@@ -72,7 +72,7 @@ def qualified(name: Json, space: Json) -> Json:
 
     A function that a search loaded has its own name as namespace, as recorded from the API in 2026.
     """
-    if not (isinstance(name, str) and name and isinstance(space, str) and space) or space == name:
+    if not (space and name and isinstance(space, str) and isinstance(name, str)) or space == name:
         return name
     return name if name.startswith(prefix := _prefix(space)) else prefix + name
 
