@@ -58,14 +58,20 @@ class _OtherShapeError(Exception):
 class EntryReader:
     """Reads lines by the shape that the file has, and those that do not fit by their own.
 
-    ``known`` are tools that were met in other logs and need not be parsed again, by format.
+    ``known`` are tools that were met in other logs and need not be parsed again, by format; ``answers`` are responses
+    in other logs that requests may refer to.
     """
 
     def __init__(
-        self, shape: Shape, known: dict[str, KnownTools], bounds: Bounds = BOUNDS, effort: Effort | None = None
+        self,
+        shape: Shape,
+        known: dict[str, KnownTools],
+        bounds: Bounds = BOUNDS,
+        effort: Effort | None = None,
+        answers: Answers | None = None,
     ) -> None:
         self._shape, self._effort, self._known, self._bounds = shape, effort or Effort(), known, bounds
-        self._answers: Answers | None = None
+        self.answers = answers
         self._stream = self._home = self._new(shape)
         self._before: list[Message] = []
 
@@ -136,8 +142,8 @@ class EntryReader:
         from chatsquash.reading.answers import Answers  # which plain chat does not need
         from chatsquash.reading.loading import Loader
 
-        self._answers = self._answers or Answers()
-        return Loader(form, self._answers, shape.is_mixed)
+        self.answers = self.answers or Answers()
+        return Loader(form, self.answers, shape.is_mixed)
 
     def _read(self, line: Line) -> Entry:
         if self._stream is not self._home:
