@@ -87,6 +87,22 @@ def each_turn(count: int) -> logs.Log:
     return log
 
 
+def emptied(count: int) -> logs.Log:
+    """Two agents take turns, and send their results only for as long as they are among the last three messages."""
+    log = logs.Log(tools=[logs.READ])
+    said = [[user(text(0))], [user(text(1))]]
+    for number in range(count):
+        own = said[number % 2]
+        sent = [
+            {**message, "content": "[cleared]"} if message["role"] == "tool" and place < len(own) - 3 else message
+            for place, message in enumerate(own)
+        ]
+        call = logs.calling("read_file", f'{{"path": "{number}.py"}}', id=f"call_{number}")
+        log.add((logs.AGENT, logs.SCOUT)[number % 2], *sent, says=call)
+        own += [call, logs.result(text(number), id=f"call_{number}")]
+    return log
+
+
 def lines(log: logs.Log) -> list[bytes]:
     """Return the lines of a log, with times that grow."""
     for number, line in enumerate(log.lines):
@@ -118,3 +134,12 @@ def test_work_follows_the_number_of_requests(played):
     _, once, twice, four = (calls(lambda each=each: convert_session(each, options)) for each in logged)
     assert twice < MOST * once, (once, twice, four)
     assert four < MOST * twice, (once, twice, four)
+
+
+def test_work_for_emptied_results_follows_the_bytes():
+    options = Options(conversations="all", restore="all", loss="weight", preset="hf", anonymize=False)
+    logged = [lines(emptied(SIZE * times)) for times in (1, 1, 2, 4)]
+    _, *made = (calls(lambda each=each: convert_session(each, options)) for each in logged)
+    sizes = [sum(map(len, each)) for each in logged[1:]]
+    assert made[1] * sizes[0] < MOST / 2 * made[0] * sizes[1], (made, sizes)
+    assert made[2] * sizes[1] < MOST / 2 * made[1] * sizes[2], (made, sizes)

@@ -258,6 +258,7 @@ def cut_short(reason: str) -> Fact:
 def no_exchange(what: str, count: int) -> Fact:
     """Reported when a log has lines that are no exchanges with a model, such as spans around those that are.
 
+    Calls of endpoints without conversations, such as embeddings or token counts, are such lines, too.
     They count as blank lines.
     """
     return Fact(f"lines that are no exchange, {escape(what)}, {count:,}: nothing of them is in a record")

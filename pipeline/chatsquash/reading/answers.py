@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
@@ -73,6 +74,12 @@ class Answers(Struct):
             while base and base.is_cut and base.asked == asked:
                 base = base.before
         return base
+
+    def forget_all_but(self, count: int) -> None:
+        """Keep only so many responses and conversations, the last ones."""
+        for known in (self._by_id, self._by_conversation):
+            for key in [*islice(known, max(0, len(known) - count))]:
+                del known[key]
 
     def lacks(self, exchange: Exchange, form: Format) -> bool:
         """Whether a request refers to turns that the log does not have; a new conversation has none before it."""

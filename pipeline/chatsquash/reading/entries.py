@@ -30,6 +30,7 @@ from chatsquash.formats.providers.openai_chat import foreign
 from chatsquash.reading import envelopes
 from chatsquash.reading.bounds import BOUNDS, Bounds
 from chatsquash.reading.deltas import Effort, History, Request
+from chatsquash.reading.endpoints import other_endpoint
 from chatsquash.reading.evidence import Shape, shape_of
 from chatsquash.reading.exchange import LIMITS, Exchange, LineError, is_blank
 from chatsquash.reading.members import NOTHING, kind
@@ -57,14 +58,20 @@ class _OtherShapeError(Exception):
 class EntryReader:
     """Reads lines by the shape that the file has, and those that do not fit by their own.
 
-    ``known`` are tools that were met in other logs and need not be parsed again, by format.
+    ``known`` are tools that were met in other logs and need not be parsed again, by format; ``answers`` are responses
+    in other logs that requests may refer to.
     """
 
     def __init__(
-        self, shape: Shape, known: dict[str, KnownTools], bounds: Bounds = BOUNDS, effort: Effort | None = None
+        self,
+        shape: Shape,
+        known: dict[str, KnownTools],
+        bounds: Bounds = BOUNDS,
+        effort: Effort | None = None,
+        answers: Answers | None = None,
     ) -> None:
         self._shape, self._effort, self._known, self._bounds = shape, effort or Effort(), known, bounds
-        self._answers: Answers | None = None
+        self.answers = answers
         self._stream = self._home = self._new(shape)
         self._before: list[Message] = []
 
@@ -109,9 +116,13 @@ class EntryReader:
 
     def _aside(self, line: Line, problem: LineError) -> str | None:
         """What a line is that is no exchange, as its envelope tells it, which may also tell why it is none."""
-        if problem.code != "bad-entry" or not self._shape.envelope.unwrap:
+        if problem.code != "bad-entry":
             return None
         data = bytes(line.buffer[line.start : line.stop])
+        if what := other_endpoint(data, self._shape.envelope):
+            return f"calls of another endpoint ({what})"
+        if not self._shape.envelope.unwrap:
+            return None
         if what := envelopes.aside(data, self._shape.envelope):
             return what
         if why := envelopes.problem(data, self._shape.envelope):
@@ -131,8 +142,8 @@ class EntryReader:
         from chatsquash.reading.answers import Answers  # which plain chat does not need
         from chatsquash.reading.loading import Loader
 
-        self._answers = self._answers or Answers()
-        return Loader(form, self._answers, shape.is_mixed)
+        self.answers = self.answers or Answers()
+        return Loader(form, self.answers, shape.is_mixed)
 
     def _read(self, line: Line) -> Entry:
         if self._stream is not self._home:
@@ -203,6 +214,7 @@ class _ShapeReader:
             line = self._unwrapped(line)
         try:
             exchange, request = self.history.read(line)
+            self._refuse_other_endpoint(exchange, whole)
             self.bounds.hold(request, exchange.reply)
             is_other = exchange.reply.foreign or (loader is None and _has_foreign(exchange, request))
             if is_other and other and (shape := other(whole)):
@@ -242,6 +254,13 @@ class _ShapeReader:
             limit=exchange.first(LIMITS),
             compacted=loaded.compacted if loaded else None,
         )
+
+    def _refuse_other_endpoint(self, exchange: Exchange, line: Line) -> None:
+        """Raise ``LineError`` for a call that has turns, but whose response is that of another endpoint."""
+        if exchange.reply.message is not None or bytes(exchange.line.response) in (NOTHING, b"null"):
+            return
+        if other_endpoint(bytes(line.buffer[line.start : line.stop]), self.shape.envelope):
+            raise LineError("bad-entry", "is a call of another endpoint")
 
     def _unwrapped(self, line: Line) -> Line:
         """The exchange in a line that its logger wraps as a text."""

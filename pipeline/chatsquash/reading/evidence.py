@@ -24,6 +24,7 @@ from chatsquash.formats import (
 from chatsquash.formats.providers.openai_chat import TURNS, foreign
 from chatsquash.formats.providers.openai_chat.members import RESPONSE
 from chatsquash.reading import envelopes, replies
+from chatsquash.reading.endpoints import other_endpoint
 from chatsquash.reading.envelopes import Envelope
 from chatsquash.reading.exchange import LineError, is_claimed, raw_members, split
 from chatsquash.reading.members import NOTHING, REFUSED
@@ -160,6 +161,10 @@ def _head(shape: Shape, why: str) -> LogHead:
 
 def _of_most(lines: list[bytes]) -> tuple[Shape, LogHead]:
     """What most of many lines tell, or what was seen instead."""
+    count = len(lines)
+    lines = [line for line in lines if not other_endpoint(line, envelopes.recognise(line) or envelopes.PLAIN)]
+    if count and not lines:
+        return Shape(), LogHead(None, envelopes.PLAIN.NAME, "")
     seen = [each for each in map(_evidence, lines) if each]
     exchanges = [each.exchange for each in seen]
     envelope = seen[0].shape.envelope if seen else envelopes.PLAIN

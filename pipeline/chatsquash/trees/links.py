@@ -83,13 +83,18 @@ class Links(Struct):
         self.learn(before)
         words = runs(text)
         more = words - runs(other)
-        count: Counter[Reply] = Counter(reply for run in more for reply in self._by_run.get(run, ()))
+        candidates = dict.fromkeys([*self._most_quoted(more), *self._most_quoted(words)])  # it may add one sentence
         return any(
             len(said & more) >= _LEAST_RUNS and (_quoted_share(said, words) or _quoted_share(said, more))
-            for reply, _ in count.most_common(_HELD)
+            for reply in candidates
             if _may_sum_up(reply)
             for said in [runs(chat.text(reply.message) or "")]
         )
+
+    def _most_quoted(self, words: set[int]) -> list[Reply]:
+        """The replies that most of some runs of words are of."""
+        count: Counter[Reply] = Counter(reply for run in words for reply in self._by_run.get(run, ()))
+        return [reply for reply, _ in count.most_common(_HELD)]
 
     def begins_with_call(self, first: Reply, before: list[Reply]) -> bool:
         """Whether the prompt of a tree is the argument of a call that no other tree began with."""
