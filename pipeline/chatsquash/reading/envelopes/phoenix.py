@@ -169,9 +169,7 @@ def _part(part: Json) -> Json:
     """A part of a content as OpenAI chat has it."""
     said, shown = at(part, "text"), at(part, "image", "image", "url")
     if at(part, "type") == "reasoning" and isinstance(said, str):
-        signature = at(part, "signature")
-        thought = {"type": "thinking", "thinking": said, "signature": signature}
-        return thought if isinstance(signature, str) and signature else {"type": "reasoning", "reasoning": said}
+        return {"type": "thinking", "thinking": said, "signature": at(part, "signature") or ""}
     if isinstance(said, str):
         return parts.text(said)
     return {"type": "image_url", "image_url": {"url": shown}} if isinstance(shown, str) else part

@@ -44,7 +44,7 @@ def _is_foreign_part(part: Json) -> bool:
         return False
     if of in _MEDIA:
         return not isinstance(part.get(of), dict)
-    return of in TYPES or (of == "thinking" and "signature" in part) or (of == "reasoning" and "reasoning" in part)
+    return of in TYPES or (of == "thinking" and "signature" in part)
 
 
 def _are_foreign_calls(calls: Any) -> bool:
