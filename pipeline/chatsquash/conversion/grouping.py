@@ -23,7 +23,7 @@ _GLANCE, _WHOLE = 1 << 12, 1 << 22
 _ROWS = 16
 
 
-def grouped(discovery: Discovery, options: Options) -> Options:
+def choose_grouping(discovery: Discovery, options: Options) -> Options:
     """Return the options with ``sessions_by`` as ``chain`` if the logs have a new trace id for each call.
 
     Such an id names no session, and the histories alone say which calls belong together. All sampled logs must be rows

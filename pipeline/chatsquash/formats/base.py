@@ -130,8 +130,8 @@ def is_no_compaction(turn: Json) -> bool:  # noqa: ARG001 - as above
     return False
 
 
-def all_shown(turns: list[Json]) -> ShownTurns:
-    """The ``shown`` of such a format."""
+def all_visible(turns: list[Json]) -> ShownTurns:
+    """The ``visible_turns`` of such a format."""
     return ShownTurns(turns)
 
 
@@ -204,11 +204,11 @@ class Format(AnyFormat):
     """Load a turn whose messages depend on no other turn; ``None`` for any other."""
     is_compaction: Callable[[Json], bool] = is_no_compaction
     """Whether a turn contains a summary by which the service replaced others."""
-    shown: Callable[[list[Json]], ShownTurns] = all_shown
+    visible_turns: Callable[[list[Json]], ShownTurns] = all_visible
     """Return the turns that the model saw, given those of a request with such a turn."""
     reply: Callable[[Json], Response]
     """Load the reply in a whole response's body; never raises: what is wrong goes into ``Response.problem``."""
-    added: Callable[[Object], list[Json]] | None = None
+    reply_turns: Callable[[Object], list[Json]] | None = None
     """Return the turns that a response adds, for requests that refer to it by its id; ``None`` if none does."""
     assemble: Callable[[list[Json]], Stream]
     """Put a response's body together from what was streamed; an error event gives the error body."""

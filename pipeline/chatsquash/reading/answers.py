@@ -4,23 +4,41 @@ from __future__ import annotations
 
 from collections import deque
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct, field
 
 from chatsquash.core import jsonio
-from chatsquash.core.model import Json
+from chatsquash.core.model import Compacted, Json, Tool
 from chatsquash.formats.base import Format
 from chatsquash.reading.exchange import Exchange
 from chatsquash.reading.members import NOTHING
-
-if TYPE_CHECKING:
-    from chatsquash.reading.loading import LoadedRequest
+from chatsquash.reading.turns import Turns
 
 CONVERSATION = ("conversation",)
 """The member by which a request refers to a conversation: to all earlier requests with its id and their responses."""
 _RECENT = 8
 """Requests that are kept as they were loaded, since the next ones are likely to continue one of them."""
+
+
+class LoadedRequest(NamedTuple):
+    """A request as canonical messages, and what the next one needs."""
+
+    turns: Turns
+    whole: list[Any]
+    """The request's turns, with those that it only refers to."""
+    shown: list[Any]
+    """Those that the model saw; the same list unless the service compacted the request."""
+    system: tuple[bytes, Json]
+    """The system member, raw and parsed."""
+    brought: list[Tool] = []  # noqa: RUF012 - never changed
+    """The tools that its new turns bring."""
+    base: Answer | None = None
+    """The response that it continues by reference."""
+    compacted: Compacted | None = None
+    """What a summary replaced in it."""
+    is_hidden: bool = False
+    """Whether the model also saw an encrypted summary."""
 
 
 class Answer(Struct, eq=False, kw_only=True):
@@ -97,7 +115,7 @@ class Answers(Struct):
         answer = Answer(
             before=loaded.base,
             asked=asked,
-            said=form.added(body) if form.added else [],
+            said=form.reply_turns(body) if form.reply_turns else [],
             conversation=conversation,
             is_cut=exchange.reply.cut,
             loaded=loaded,

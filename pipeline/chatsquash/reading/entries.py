@@ -38,8 +38,8 @@ from chatsquash.reading.repeated_members import NO_TOOLS, TOOLS, KnownTools, Rep
 from chatsquash.sources.lines import Line
 
 if TYPE_CHECKING:
-    from chatsquash.reading.answers import Answers
-    from chatsquash.reading.loading import LoadedRequest, Loader
+    from chatsquash.reading.answers import Answers, LoadedRequest
+    from chatsquash.reading.loading import Loader
 
 _HIDDEN = "what a summary replaced"
 """What of a request no record shows as the model saw it."""
@@ -205,25 +205,22 @@ class _ShapeReader:
         self.offered = _NOTHING_OFFERED
 
     def read(self, line: Line, other: Callable[[Line], Shape | None] | None = None) -> Entry:
-        """The entry of a line; raises ``LineError`` and keeps the one before where it is none.
+        """Return the entry of a line; raise ``LineError`` and keep the previous entry if it is none.
 
-        ``other`` gives the shape of a line that is of another; where that is so, it is raised.
+        ``other`` returns the shape of a line if that is another one, which is raised.
         """
         whole, loader = line, self.loader
-        if self.shape.envelope.unwrap:
-            line = self._unwrapped(line)
+        line = self._unwrapped(line) if self.shape.envelope.unwrap else line
         try:
             exchange, request = self.history.read(line)
             self._refuse_other_endpoint(exchange, whole)
             self.bounds.hold(request, exchange.reply)
             is_other = exchange.reply.foreign or (loader is None and _has_foreign(exchange, request))
-            if is_other and other and (shape := other(whole)):
-                raise _OtherShapeError(shape)
+            _raise_other(whole, other if is_other else None)
             when = moment(exchange.timestamp)
             loaded = loader.load(exchange, request) if loader else None
             offered = self._tools_of(exchange)  # last, since it remembers them
-            if offered.is_foreign and loader is None and other and (shape := other(whole)):
-                raise _OtherShapeError(shape)
+            _raise_other(whole, other if offered.is_foreign and loader is None else None)
             tools = offered.tools
             if tools is not self.checked_tools and loader:  # those of plain chat were held before
                 self.bounds.hold_tools(tools)
@@ -289,6 +286,13 @@ class _ShapeReader:
             return self.offered
         loaded = self.tools(self.history.learn_tools(raw))
         return _OfferedTools(loaded.functions, hosted=bool(loaded.hosted))
+
+
+def _raise_other(line: Line, other: Callable[[Line], Shape | None] | None) -> None:
+    """Raise the other shape of a line, if it has one."""
+    shape = other(line) if other else None
+    if shape:
+        raise _OtherShapeError(shape)
 
 
 def _has_foreign(exchange: Exchange, request: Request) -> bool:

@@ -124,7 +124,7 @@ def _order(site: CallSite) -> tuple[int, int]:
 
 def contains(text: str, argument: str) -> bool:
     """Whether a text contains an argument word by word, as it is or as a part of JSON."""
-    return any(_is_separate(form, text) for form in {argument, _escaped(argument)})
+    return any(_is_separate(form, text) for form in {argument, _escape(argument)})
 
 
 def _is_separate(form: str, text: str) -> bool:
@@ -138,7 +138,7 @@ def _is_separate(form: str, text: str) -> bool:
     return False
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     """A text as it is written in a JSON string."""
     return jsonio.dumps(text)[1:-1].decode("utf-8", "surrogatepass")
 
@@ -194,7 +194,7 @@ def _is_outcome(text: str, outcome: str, *, is_strict: bool) -> bool:
         return True
     if is_long(outcome) and text.startswith(outcome):
         return True
-    return (is_long(text) or not is_strict) and (text in outcome or _escaped(text) in outcome)
+    return (is_long(text) or not is_strict) and (text in outcome or _escape(text) in outcome)
 
 
 def _said(reply: Reply) -> list[str]:

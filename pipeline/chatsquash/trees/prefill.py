@@ -78,7 +78,7 @@ def continued(prefill: Message, reply: Message) -> Message:
     if isinstance(begun, list) or isinstance(said, list):
         content: Json = [*_parts(begun), *_parts(said)]
     else:
-        content = _joined(begun or "", said or "")
+        content = _join(begun or "", said or "")
     made: Any = {**reply, "content": content}
     thoughts = [thought for each in (prefill, reply) if (thought := reasoning.text(each).strip())]
     if thoughts and reasoning.text(prefill).strip():
@@ -87,7 +87,7 @@ def continued(prefill: Message, reply: Message) -> Message:
     return made  # type: ignore[no-any-return]
 
 
-def _joined(begun: str, said: str) -> str:
+def _join(begun: str, said: str) -> str:
     """The text of both; some services repeat the prefill in the reply."""
     return said if is_long(begun) and said.startswith(begun) else begun + said
 
@@ -111,13 +111,13 @@ def without_finished(messages: list[Message], path: Iterable[Reply], canon: Cano
         reply = waiting[0] if waiting and message["role"] == "assistant" else None
         if reply and reply.finished and canon.number(message) == reply.said:
             waiting.popleft()
-            made += _divided(message, reply.finished)
+            made += _divide(message, reply.finished)
         else:
             made.append(message)
     return made
 
 
-def _divided(message: Message, finished: Message) -> list[Message]:
+def _divide(message: Message, finished: Message) -> list[Message]:
     """A message as two: the blocks of the finished items, and those after them."""
     from chatsquash.formats import view  # as below
     from chatsquash.formats.providers.openai_chat.read import turns_of_messages
@@ -147,5 +147,5 @@ def _of_turns(prefill: Message, reply: Message) -> Message:
             elif block not in thoughts:
                 thoughts.append(block)
     if 0 < at < len(others) and type(first := others[at - 1]) is Text and type(second := others[at]) is Text:
-        others[at - 1 : at + 1] = [Text(_joined(first.text, second.text), native={**first.native, **second.native})]
+        others[at - 1 : at + 1] = [Text(_join(first.text, second.text), native={**first.native, **second.native})]
     return view.message(Turn("assistant", (*thoughts, *others), native=turns[-1].native))

@@ -212,7 +212,7 @@ class Requests(Struct):
         chain = self.chains[-1] if self.chains else 0
         spoken = self.spoken[-1] if self.spoken else 0
         chains, spokens, numbers, canon = self.chains, self.spoken, self.numbers, self.canon
-        answered = self._answered()
+        answered = self._current_results()
         for place, message in enumerate(messages or self.messages[at : at + len(known or ())], at):
             role = message["role"]
             if known and role != "tool":
@@ -238,7 +238,7 @@ class Requests(Struct):
             chains.append(chain)
             spokens.append(spoken)
 
-    def _answered(self) -> set[int]:
+    def _current_results(self) -> set[int]:
         """The numbers of the results that follow the last message of an assistant."""
         return set(self.numbers[self.assistants[-1] + 1 :]) if self.assistants else set()
 

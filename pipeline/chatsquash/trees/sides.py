@@ -26,7 +26,7 @@ _NUMBER = re.compile(r"\d+")
 def inside(replies: list[Reply]) -> set[Reply]:
     """The replies within conversations that answer requests of the client, from which nothing continues."""
     leaves = [reply for reply in replies if not reply.children and not reply.is_retried and not is_fork(reply)]
-    return {reply for reply in leaves if _has_own_settings(reply)} | _repeated(replies, leaves)
+    return {reply for reply in leaves if _has_own_settings(reply)} | _repeated_requests(replies, leaves)
 
 
 def _has_own_settings(reply: Reply) -> bool:
@@ -39,7 +39,7 @@ def _has_own_settings(reply: Reply) -> bool:
     return bool(parent.tools) and not reply.tools and parent.children > 1
 
 
-def _repeated(replies: list[Reply], leaves: list[Reply]) -> set[Reply]:
+def _repeated_requests(replies: list[Reply], leaves: list[Reply]) -> set[Reply]:
     """The replies to a text that ends several requests of a growing conversation and is never continued.
 
     What a person repeats ("continue") is continued at least once, or repeated at an earlier place after a rewind.

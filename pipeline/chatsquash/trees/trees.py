@@ -335,7 +335,7 @@ class Trees(Struct):
         """Find the logged reply that an assistant's message is; returns its chains, else those given."""
         is_cut = bool(self.met) and self.met[-1].how == "cut"
         how: How = "appended"
-        reply = self._by_chain.get(chain) or self._chosen(chain)
+        reply = self._by_chain.get(chain) or self._choice(chain)
         if reply is None:
             how = "rewritten"
             reply = self._rewritten_reply(place, spoken) or self._reworded(place)
@@ -345,7 +345,7 @@ class Trees(Struct):
         self.met.append(RecognisedReply(place, reply, "cut" if is_cut or chain in self._cut else how))
         return reply.chain, reply.spoken
 
-    def _chosen(self, chain: int) -> Reply | None:
+    def _choice(self, chain: int) -> Reply | None:
         """The reply of which a choice after the first one ends this chain."""
         reply = self._choices.choose(chain) if self._choices else None
         if reply is None:

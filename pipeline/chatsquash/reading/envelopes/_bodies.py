@@ -38,7 +38,7 @@ def _members(value: Json) -> Object | None:
     if isinstance(value, str):
         return {"messages": [{"role": "user", "content": value}]} if value else None
     if isinstance(value, list):
-        return _listed(value) if value else None
+        return _by_member(value) if value else None
     return _of_object(value) if isinstance(value, dict) else None
 
 
@@ -46,9 +46,9 @@ def _of_object(value: Object) -> Object | None:
     """The request in an object: a body, a body whose turns are elsewhere, or one message."""
     turns = value.get("input")
     if isinstance(turns, list) and _are_messages(turns):
-        return {**{name: each for name, each in value.items() if name != "input"}, **_listed(turns)}
+        return {**{name: each for name, each in value.items() if name != "input"}, **_by_member(turns)}
     if "messages" in value:
-        return {**value, **_listed(value["messages"])} if isinstance(value["messages"], list) else None
+        return {**value, **_by_member(value["messages"])} if isinstance(value["messages"], list) else None
     if "contents" in value or isinstance(turns, str | list):
         return value
     if prompt := string(value, "prompt"):
@@ -57,7 +57,7 @@ def _of_object(value: Object) -> Object | None:
     return {"messages": [message]} if string(message, "role") else None
 
 
-def _listed(turns: list[Json]) -> Object:
+def _by_member(turns: list[Json]) -> Object:
     """The turns of a list, by the member that has them in a request: items, contents with parts, or messages."""
     if any(_is_item(turn) for turn in objects(turns)) and not any(isinstance(turn, list) for turn in turns):
         return {"input": turns}
@@ -113,7 +113,7 @@ def join_pieces(messages: list[Json]) -> list[Json]:
     for is_reply, run in groupby(messages, lambda each: string(each, "role") == "assistant"):
         pieces = list(run)
         is_one = is_reply and len(pieces) > 1 and sum(map(_has_text, pieces)) < 2
-        joined += [_joined(pieces)] if is_one else pieces
+        joined += [_join_pieces(pieces)] if is_one else pieces
     return joined
 
 
@@ -122,7 +122,7 @@ def _has_text(message: Any) -> bool:
     return any(at(each, "type") == "text" for each in content) if isinstance(content, list) else bool(content)
 
 
-def _joined(pieces: list[Any]) -> Object:
+def _join_pieces(pieces: list[Any]) -> Object:
     parts = [part for each in pieces for part in as_list(each.get("content") or None)]
     content = [{"type": "text", "text": part} if isinstance(part, str) else part for part in parts]
     called = [call for each in pieces for call in as_list(each.get("tool_calls"))]

@@ -73,7 +73,9 @@ def answers(attributes: Object) -> list[Any]:
 def tools(attributes: Object) -> list[Tool]:
     """Return the definitions of a request."""
     listed = as_list(_json(attributes.get(AI_TOOLS)))
-    listed += [{**each, "parameters": _json(each.get("parameters"))} for each in _numbered(attributes, FUNCTION)]
+    listed += [
+        {**each, "parameters": _json(each.get("parameters"))} for each in _entries_by_number(attributes, FUNCTION)
+    ]
     return [tool for each in listed if (tool := function_tool(each))]
 
 
@@ -83,13 +85,13 @@ def tools(attributes: Object) -> list[Tool]:
 def _messages(attributes: Object, prefix: str) -> Iterator[Object]:
     """The messages in numbered attributes, each with the reasoning before it."""
     thoughts = list[str]()
-    for each in _numbered(attributes, prefix):
+    for each in _entries_by_number(attributes, prefix):
         said = content(each.get("content"))
         if each.get("role") == _THOUGHT and isinstance(said, str):
             thoughts.append(said)
             continue
         made: Object = {"role": each.get("role"), "content": said}
-        if called := list(_numbered(each, "tool_calls.")):
+        if called := list(_entries_by_number(each, "tool_calls.")):
             made["tool_calls"] = called
         if each.get("tool_call_id"):
             made["tool_call_id"] = each["tool_call_id"]
@@ -111,7 +113,7 @@ def content(value: Json) -> Json:
 _BLOCKS = frozenset(("text", "image", "image_url", "thinking", "redacted_thinking", *TYPES))
 
 
-def _numbered(attributes: Object, prefix: str) -> list[Object]:
+def _entries_by_number(attributes: Object, prefix: str) -> list[Object]:
     """The members of what has numbers in the names of its attributes, in their order."""
     found = dict[int, Object]()
     for name, value in attributes.items():

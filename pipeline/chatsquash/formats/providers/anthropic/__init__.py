@@ -2,7 +2,7 @@
 
 from chatsquash.formats.base import nothing_open as close
 from chatsquash.formats.providers.anthropic.blocks import PROVIDER
-from chatsquash.formats.providers.anthropic.compaction import is_compaction, shown
+from chatsquash.formats.providers.anthropic.compaction import is_compaction, visible_turns
 from chatsquash.formats.providers.anthropic.evidence import accepts, marks
 from chatsquash.formats.providers.anthropic.plain import plain
 from chatsquash.formats.providers.anthropic.read import START, load, system, tools
@@ -38,7 +38,7 @@ __all__ = [
     "marks",
     "plain",
     "reply",
-    "shown",
     "system",
     "tools",
+    "visible_turns",
 ]

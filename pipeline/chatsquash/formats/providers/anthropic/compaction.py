@@ -29,7 +29,7 @@ def _place(content: list[Json]) -> int | None:
     return None
 
 
-def shown(turns: list[Json]) -> ShownTurns:
+def visible_turns(turns: list[Json]) -> ShownTurns:
     """The last summary as a turn of the user, and what follows it: the service ignores everything before it."""
     at = max(at for at, turn in enumerate(turns) if is_compaction(turn))
     turn = turns[at]
@@ -42,7 +42,7 @@ def shown(turns: list[Json]) -> ShownTurns:
     return ShownTurns([{"role": "user", "content": summary}, *rest, *turns[at + 1 :]], summary, replaced)
 
 
-def divided(content: list[Json]) -> tuple[Json, list[Json]]:
+def split_summary(content: list[Json]) -> tuple[Json, list[Json]]:
     """The turn of a summary with which a reply begins, or ``None``, and the blocks of the reply."""
     place = _place(content)
     if place is None:

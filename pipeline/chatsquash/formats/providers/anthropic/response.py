@@ -6,7 +6,7 @@ from chatsquash.core import chat
 from chatsquash.core.model import Json, Response
 from chatsquash.formats import view
 from chatsquash.formats.base import missing_reply, wrong
-from chatsquash.formats.providers.anthropic.compaction import cleared, divided, summary_of
+from chatsquash.formats.providers.anthropic.compaction import cleared, split_summary, summary_of
 from chatsquash.formats.providers.anthropic.read import START, said
 from chatsquash.formats.values import Object, kind
 
@@ -51,7 +51,7 @@ def _failure(body: Object) -> Response | None:
 def _answer(body: Object, content: Json) -> Response:
     compacted, missing = None, cleared(body)
     if isinstance(content, list) and (summary := summary_of(content)):
-        compacted, others = divided(content)
+        compacted, others = split_summary(content)
         content = others or [{"type": "text", "text": summary}]
         missing = missing if compacted else _ASKED if not others else _BEFORE
     message = view.message(said(content, START).turns[0])

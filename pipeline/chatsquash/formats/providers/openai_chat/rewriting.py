@@ -129,13 +129,13 @@ def _result(block: Object) -> Message:
         output = output["value"]
     elif of == "execution-denied":
         output = string(output, "reason")
-    content = _given(output)
+    content = _output(output)
     named = next((block[name] for name in _NAMES if string(block, name)), None)
     made: Any = calls.tool_message(call_id, content, "failed" if has_failed else "", named)
     return made  # type: ignore[no-any-return]
 
 
-def _given(output: Json) -> Json:
+def _output(output: Json) -> Json:
     """What a tool returned: a text, texts and media, or another value as JSON."""
     if isinstance(output, str):
         return output
@@ -167,11 +167,11 @@ def _medium(block: Json) -> Json:
             shown = [view.part_of(each) for each in blocks_of([block])]
             return shown[0] if len(shown) == 1 else None
         case {"type": "image" | "file" | "audio" | "video" as of}:
-            return _placed(of, block)
+            return _framework_medium(of, block)
     return None
 
 
-def _placed(of: str, block: Object) -> Json:
+def _framework_medium(of: str, block: Object) -> Json:
     """A medium of LangChain or the AI SDK by its data or its address."""
     mime = next((string(block, name) for name in ("mime_type", "mediaType", "mimeType") if string(block, name)), "")
     data = next((string(block, name) for name in ("base64", "data", "image") if string(block, name)), "")

@@ -115,7 +115,7 @@ def is_result(item: Object) -> bool:
     return type(of) is str and of in _NAMES and (_NAMES[of] != _SEARCH or item.get("execution") == "client")
 
 
-def answered(item: Object, opened: Iterable[Object]) -> str:
+def call_id(item: Object, opened: Iterable[Object]) -> str:
     """The id of the call that a result answers, among open items; empty for a result of what OpenAI ran."""
     names = {string(item, "call_id"), string(item, "id")} - {""}
     for each in opened:

@@ -23,6 +23,6 @@ def is_summary(item: Json) -> bool:
     return isinstance(item, dict) and item.get("type") in _SUMMARIES
 
 
-def shown(items: list[Json]) -> ShownTurns:
+def visible_turns(items: list[Json]) -> ShownTurns:
     """The items but for summaries, which no record can show; what they replaced stays if the client sent it."""
     return ShownTurns([item for item in items if not is_compaction(item)], is_hidden=any(map(is_summary, items)))

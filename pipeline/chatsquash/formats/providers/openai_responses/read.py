@@ -92,7 +92,7 @@ def load(turn: Json, state: State) -> LoadedTurn:
     item = {"role": "user", "content": turn} if isinstance(turn, str) else turn
     whose = _whose(item)
     if whose != "tool" and isinstance(item, dict) and client_calls.is_result(item):
-        answered = client_calls.answered(item, _open_items(state)) or _waiting(item, state)
+        answered = client_calls.call_id(item, _open_items(state)) or _waiting(item, state)
         item, whose = (client_calls.result(item, answered), "tool") if answered else (item, whose)
     if whose == "assistant":
         return LoadedTurn([], _goes_on(state, Item(item)))

@@ -22,7 +22,7 @@ def reply(body: Json) -> Response:
     return Response(message, 1, _finish(body, message), cleared=HIDDEN if len(items) < len(body["output"]) else "")
 
 
-def added(body: Object) -> list[Json]:
+def reply_turns(body: Object) -> list[Json]:
     """The items of a response, which a request that refers to it continues."""
     output = body.get("output")
     return output if isinstance(output, list) else []
