@@ -110,7 +110,7 @@ def test_cleaning_can_be_left_out(here):
     "lines, expected",
     ("a session that is left out says why", [log_line("a", at=2), log_line("a", at=1)], "left out: timestamp-order"),
     ("so does one without an entry", [b"{bad"], "left out: empty-session"),
-    ("and an empty one", [b""], "left out: empty-session"),
+    ("and an empty one", [b""], "left out: unanswered-session"),
 )
 def test_left_out(here, lines, expected):
     write_log(here / "a.jsonl", *lines)
