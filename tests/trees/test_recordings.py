@@ -26,6 +26,7 @@ import pytest
 
 from chatsquash import Options, convert
 from tests.conftest import write_log
+from tests.outputs import findings
 
 RECORDINGS = Path(__file__).parent / "recordings"
 NAMES = sorted(path.name.removesuffix(".jsonl.xz") for path in RECORDINGS.glob("*.jsonl.xz"))
@@ -106,3 +107,13 @@ def test_a_file_with_one_session_is_converted_alike_without_chains(tmp_path, nam
 def test_a_log_without_session_ids_has_the_same_conversations(tmp_path, name):
     lines = [{key: value for key, value in line.items() if key != "session_id"} for line in recording(name)]
     assert converted(lines, tmp_path, sessions_by="chain") == expected(name)
+
+
+@pytest.mark.parametrize("sessions_by", ["chain", "id"])
+@pytest.mark.parametrize("name", NAMES)
+def test_the_trees_explain_each_history_that_is_not_the_beginning_of_the_next(tmp_path, name, sessions_by):
+    log = write_log(tmp_path / "log.jsonl", *recording(name))
+    for conversations in ("last", "main", "all"):
+        out = tmp_path / conversations
+        convert(log, out, Options(conversations=conversations, sessions_by=sessions_by, anonymize=False))
+        assert bool(findings("role-sequence", out=out)) is (conversations == "last")
