@@ -221,10 +221,7 @@ class _ShapeReader:
             loaded = loader.load(exchange, request) if loader else None
             offered = self._tools_of(exchange)  # last, since it remembers them
             _raise_other(whole, other if offered.is_foreign and loader is None else None)
-            tools = offered.tools
-            if tools is not self.checked_tools and loader:  # those of plain chat were held before
-                self.bounds.hold_tools(tools)
-                self.checked_tools = tools
+            tools = self._check_tools(offered.tools)
         except RecursionError:
             raise LineError("bad-line", "nested too deeply") from None
         except jsonio.NotFiniteError as problem:
@@ -251,6 +248,13 @@ class _ShapeReader:
             limit=exchange.first(LIMITS),
             compacted=loaded.compacted if loaded else None,
         )
+
+    def _check_tools(self, tools: list[Tool]) -> list[Tool]:
+        """Return tools within the bounds; those of plain chat were checked as they were read."""
+        if tools is not self.checked_tools and self.loader:
+            self.bounds.hold_tools(tools)
+            self.checked_tools = tools
+        return tools
 
     def _refuse_other_endpoint(self, exchange: Exchange, line: Line) -> None:
         """Raise ``LineError`` for a call that has turns, but whose response is that of another endpoint."""
