@@ -161,20 +161,15 @@ DEEP_TOOL = {
     "openai_chat": {"name": "t", "parameters": "NESTED"},
     "anthropic": {"name": "t", "input_schema": {"type": "object", "properties": "NESTED"}},
 }
-ANSWERS = {
-    "openai_chat": GOOD["response"],
-    "anthropic": {"type": "message", "role": "assistant", "content": [{"type": "text", "text": "hello"}]},
-}
-"""Responses of each format: --from refuses logs with responses of another one."""
 
 
 @pytest.mark.parametrize("name", DEEP_TOOL)
 def test_a_tool_that_is_too_deep_costs_every_line_that_has_it(here, command, name):
-    write_log(here / "logs" / "good.jsonl", {**GOOD, "response": ANSWERS[name]})
-    lines = [
-        {**log_line(*"abcde"[: at + 1], tools=[DEEP_TOOL[name]] if at % 4 else [], at=at), "response": ANSWERS[name]}
-        for at in range(5)
-    ]
+    lines = [log_line(*"abcde"[: at + 1], tools=[DEEP_TOOL[name]] if at % 4 else [], at=at) for at in range(5)]
+    if name == "anthropic":  # a log whose responses are of another format than --from is refused
+        said = {"type": "message", "role": "assistant", "content": [{"type": "text", "text": "hello"}]}
+        lines = [{**line, "response": said} for line in lines]
+        write_log(here / "logs" / "good.jsonl", {**GOOD, "response": said})
     nested = [spelled(line).replace(b'"NESTED"', b"[" * 500 + b"]" * 500) for line in lines]
     write_log(here / "logs" / "hostile.jsonl", *nested)
     hold_to_the_promise(here, command, "--from", name)
