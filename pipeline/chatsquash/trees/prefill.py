@@ -15,7 +15,12 @@ from chatsquash.trees.replies import Reply
 
 def is_prefill(message: Message) -> bool:
     """Whether the last message of a request is one that the reply continues."""
-    return message["role"] == "assistant" and not chat.has_calls(message)
+    return message["role"] == "assistant" and not chat.has_calls(message) and is_joinable(message)
+
+
+def is_joinable(message: Message) -> bool:
+    """Whether the content of a message is a text, a list of parts or absent; logs may have any value there."""
+    return isinstance(message.get("content"), str | list | None)
 
 
 def is_beginning(message: Message, reply: Message) -> bool:

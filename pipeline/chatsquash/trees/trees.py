@@ -13,7 +13,7 @@ from chatsquash.core.model import Compacted, Edits, Entry, KeptRun
 from chatsquash.trees.calls import Calls
 from chatsquash.trees.canonical import is_long, is_similar_prompt
 from chatsquash.trees.links import Link, Links
-from chatsquash.trees.prefill import Prefill, is_beginning, is_kept_beginning, is_prefill
+from chatsquash.trees.prefill import Prefill, is_beginning, is_joinable, is_kept_beginning, is_prefill
 from chatsquash.trees.replies import (
     Again,
     How,
@@ -107,7 +107,7 @@ class Trees(Struct):
         self._answer = None
         if entry.reply.message is None:
             return None
-        prefill = self._prefill(is_item=entry.reply.body is not None)
+        prefill = self._prefill(is_item=entry.reply.body is not None) if is_joinable(entry.reply.message) else None
         met = self.met[:-1] if prefill and prefill.begun and prefill.logged else self.met
         last = met[-1] if met else None
         behind = last.place + 1 if last else 0
