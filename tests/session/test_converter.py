@@ -337,7 +337,7 @@ ROWS = [
 
 OF_DATASETS = {
     "filtered", "duplicate-record", "split-leak", "empty-split", "split-share", "source-without-tools",
-    "loss-not-read", "divided-session",
+    "loss-not-read", "divided-session", "chosen-chain",
 }  # fmt: skip
 OF_RUNS = {
     "unreadable-log", "file-not-read", "lost-worker", "changed-log", "reordered", "cut-short", "second-copy",

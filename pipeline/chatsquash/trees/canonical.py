@@ -210,8 +210,8 @@ def runs(text: str) -> set[int]:
 
     In scripts without spaces each character is a word.
     """
-    word = _WORD if text.isascii() else _WORD_OR_WIDE
-    words = word.findall(text.lower(), 0, _MOST * _LETTERS)[:_MOST]
+    every = _WORD.findall if text.isascii() else _WORD_OR_WIDE.findall
+    words = every(text.lower(), 0, _MOST * _LETTERS)[:_MOST]
     said = " ".join(words)
     joined = said.encode("utf-8", "surrogatepass")
     if len(words) <= RUN:
