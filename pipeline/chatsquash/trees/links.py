@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from chatsquash.core import chat
 from chatsquash.core.model import Message
 from chatsquash.trees.calls import Calls, CallSite
-from chatsquash.trees.canonical import is_long, is_similar_prompt, runs, sketch, without_reminders
+from chatsquash.trees.canonical import is_similar_prompt, runs, sketch, without_reminders
 from chatsquash.trees.replies import Reply
 
 _QUOTED = 2
@@ -142,15 +142,14 @@ class Links(Struct):
         if hash(chat.text(message)) not in self._begun:
             summaries += [each for each in candidates if each not in claimed]
         parts = [words, *map(runs, _parts(message))]
-        whole = {each for each in summaries if each not in claimed and _is_whole_in(each, chat.text(message) or "")}
         shares = {
-            each: max(_quoted_share(said[each], part, set() if each in {*claimed, *whole} else older) for part in parts)
+            each: max(_quoted_share(said[each], part, set() if each in claimed else older) for part in parts)
             for each in summaries
         }
         return {
             each: share
             for each, share in shares.items()
-            if share and not _has_transcript(each, words) and (each in whole or _has_own_words(each, said[each], words))
+            if share and not _has_transcript(each, words) and _has_own_words(each, said[each], words)
         }
 
     def _is_first_in(self, first: Reply, reply: Reply) -> bool:
@@ -260,15 +259,6 @@ def _drafts(summary: Reply, first: Reply) -> list[Reply]:
     back = islice(summary.back(), _BACK)
     others = [*takewhile(lambda each: not is_similar_prompt(each.system, first.system), back)]
     return others if others and len(others) < _BACK and others[-1].parent else []
-
-
-def _is_whole_in(reply: Reply, text: str) -> bool:
-    """Whether a text contains all that a reply says, and no user said that before it."""
-    said = " ".join((chat.text(reply.message) or "").split())
-    if not is_long(said) or said not in " ".join(text.split()):
-        return False
-    users = [each for before in islice(reply.back(), _BACK) for _, each in before.users()]
-    return not any(said in " ".join((chat.text(each) or "").split()) for each in users)
 
 
 def _has_transcript(reply: Reply, words: set[int]) -> bool:
