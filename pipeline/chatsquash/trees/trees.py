@@ -78,8 +78,6 @@ class Trees(Struct):
     """By what replies are the same by that nobody logged before: the reply to a request that holds them."""
     _emptied: int | None = None
     """The index of the first result of the present request that is emptied."""
-    _answer: Reply | None = None
-    """The reply to the last request, if it is a reply of the trees."""
     _left: int = 0
     """Messages of the present request that may still be held to what came before replies of the same words."""
     _lookup: Links = field(default_factory=Links)
@@ -104,7 +102,6 @@ class Trees(Struct):
         self._says_ends = self._says_ends or (entry.reply.finish_reason is not None and not entry.reply.cut)
         kept = self._follow(entry, edits)
         lacks = self._lacks_something(kept)
-        self._answer = None
         if entry.reply.message is None:
             return None
         prefill = self._prefill(is_item=entry.reply.body is not None) if is_joinable(entry.reply.message) else None
@@ -208,14 +205,7 @@ class Trees(Struct):
 
     def _first_unchecked(self, kept: int) -> int:
         """The index of the first message whose original may be another one than in the last request."""
-        last = followed = None
-        for each in reversed(self.met):
-            if each.place < kept:
-                last = each
-                break
-            followed = each.reply
-        if followed is not None and followed is self._answer:
-            return kept
+        last = next((each for each in reversed(self.met) if each.place < kept), None)
         return last.place + 1 if last else 0
 
     def _link(self, reply: Reply, compacted: Compacted | None) -> None:
