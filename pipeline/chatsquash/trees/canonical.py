@@ -130,6 +130,11 @@ def without_reminders(text: str) -> str:
     return text
 
 
+def prompt_text(message: Message) -> str:
+    """Return what a user's message says, without reminders and white space at its ends."""
+    return without_reminders(chat.text(message) or "").strip()
+
+
 def _others(parts: list[Json]) -> int:
     """What the parts that are no text are the same by, which may be very many; 0 if there are none."""
     count, digest = 0, xxh3_64()

@@ -15,7 +15,7 @@ from chatsquash.core import chat
 from chatsquash.core.index import Index, Sets
 from chatsquash.core.model import AddedRun, Edits, Entry, Message
 from chatsquash.reading import usage
-from chatsquash.trees.canonical import is_long, is_similar_prompt, runs, without_reminders
+from chatsquash.trees.canonical import is_long, is_similar_prompt, prompt_text, runs
 from chatsquash.trees.delegation import Delegations
 from chatsquash.trees.links import Link
 from chatsquash.trees.replies import Reply, Requests, logged_reply
@@ -153,7 +153,7 @@ class _Recent(Struct):
     def _compare(self, reply: Reply) -> None:
         """Note the first replies of other trees to the same prompts, or other replies if this is a first one."""
         for at, (number, message) in enumerate(reply.users()):
-            text = without_reminders(chat.text(message) or "").strip()
+            text = prompt_text(message)
             if not is_long(text):
                 continue
             for run in sorted(runs(text[:_HEAD]))[:_HEAD_RUNS]:

@@ -8,7 +8,7 @@ from itertools import islice
 
 from chatsquash.core import chat
 from chatsquash.trees.calls import ARGUMENTS, MOST, CallSite, arguments, contains, equal_calls, returning
-from chatsquash.trees.canonical import is_long, without_reminders
+from chatsquash.trees.canonical import is_long, prompt_text
 from chatsquash.trees.links import Link
 from chatsquash.trees.replies import Reply, follow_links
 
@@ -55,8 +55,8 @@ def _fork_caller(reply: Reply) -> CallSite | None:
 
 
 def _last_prompt(reply: Reply) -> str:
-    texts = [chat.text(message) or "" for _, message in reply.users()]
-    return without_reminders(texts[-1]).strip() if texts else ""
+    prompts = [message for _, message in reply.users()]
+    return prompt_text(prompts[-1]) if prompts else ""
 
 
 def _is_answer(reply: Reply) -> bool:
@@ -106,8 +106,8 @@ def _comes_from_something(link: Link) -> bool:
 
 
 def _first_prompt(first: Reply) -> str:
-    texts = [chat.text(message) or "" for _, message in first.users()]
-    return without_reminders(texts[0]).strip() if texts else ""
+    prompt = next(first.users(), None)
+    return prompt_text(prompt[1]) if prompt else ""
 
 
 def _answers(first: Reply) -> Iterator[Reply]:

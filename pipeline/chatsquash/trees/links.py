@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from chatsquash.core import chat
 from chatsquash.core.model import Message
 from chatsquash.trees.calls import Calls, CallSite
-from chatsquash.trees.canonical import is_similar_prompt, runs, sketch, without_reminders
+from chatsquash.trees.canonical import is_similar_prompt, prompt_text, runs, sketch
 from chatsquash.trees.replies import Reply
 
 _QUOTED = 2
@@ -64,16 +64,16 @@ class Links(Struct):
     def begin(self, first: Reply, before: list[Reply], copied: list[Reply]) -> Link:
         """The link of a tree that begins, to the replies before it."""
         self.learn(before)
-        users = [message for _, message in first.users() if without_reminders(chat.text(message) or "").strip()]
+        users = [(message, text) for _, message in first.users() if (text := prompt_text(message))]
         self._links[first.number] = link = Link(copied=copied)
         summaries: dict[Reply, float] = {}
         texts: list[set[int]] = []
-        for message in users:
-            texts.append(runs(without_reminders(chat.text(message) or "")))
+        for message, text in users:
+            texts.append(runs(text))
             summaries |= self._read(message, texts[-1], before, link)
         self._claim(summaries or {each: 1.0 for each in copied if self._is_first_in(first, each)}, first, link)
         if link.summary:
-            self._begun.update(hash(chat.text(message)) for message in users)
+            self._begun.update(hash(chat.text(message)) for message, _ in users)
         elif users:
             self._find_call(first, [*zip(prompts(first), texts, strict=False)], link)
         return link
@@ -205,7 +205,7 @@ class Links(Struct):
 def prompts(first: Reply) -> list[str]:
     """What the user says in a first request before an assistant says anything, but for reminders."""
     before = takewhile(lambda message: message["role"] != "assistant", first.behind)
-    texts = (without_reminders(chat.text(message) or "").strip() for message in before if message["role"] == "user")
+    texts = (prompt_text(message) for message in before if message["role"] == "user")
     return [text for text in texts if text]
 
 

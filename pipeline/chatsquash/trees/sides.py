@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from chatsquash.core import chat
 from chatsquash.core.model import Message
-from chatsquash.trees.canonical import is_long, is_similar_prompt, runs, without_reminders
+from chatsquash.trees.canonical import is_long, is_similar_prompt, prompt_text, runs
 from chatsquash.trees.forks import is_fork
 from chatsquash.trees.links import Link
 from chatsquash.trees.replies import LogPath, Reply
@@ -69,7 +69,7 @@ def _last_keys(reply: Reply) -> list[int]:
     message = reply.behind[-1] if reply.behind else None
     if message is None or message["role"] != "user":
         return []
-    lines = _NUMBER.sub("0", without_reminders(chat.text(message) or "")).split("\n")
+    lines = _NUMBER.sub("0", prompt_text(message)).split("\n")
     lines = [line for each in lines if (line := each.strip())]
     ends = {lines[0], lines[-1]} if len(lines) > 1 else set()
     return [hash(tuple(lines)), *(hash(line) for line in ends if is_long(line))] if lines else []
@@ -262,7 +262,7 @@ class Sides:
 
 def _prompts(reply: Reply) -> Iterable[str]:
     """What the user says before a reply, as far as it is long enough to be recognised."""
-    texts = (without_reminders(chat.text(message) or "").strip() for _, message in reply.users())
+    texts = (prompt_text(message) for _, message in reply.users())
     return [text for text in texts if is_long(text)]
 
 
