@@ -149,7 +149,7 @@ class Links(Struct):
         return {
             each: share
             for each, share in shares.items()
-            if share and not _has_transcript(each, words) and _has_own_words(each, said[each], words)
+            if share and not _has_transcript(each, words - said[each]) and _has_own_words(each, said[each], words)
         }
 
     def _is_first_in(self, first: Reply, reply: Reply) -> bool:
@@ -261,12 +261,12 @@ def _drafts(summary: Reply, first: Reply) -> list[Reply]:
     return others if others and len(others) < _BACK and others[-1].parent else []
 
 
-def _has_transcript(reply: Reply, words: set[int]) -> bool:
-    """Whether a text with these runs of words also contains what was said before a reply: it only reports that.
+def _has_transcript(reply: Reply, others: set[int]) -> bool:
+    """Whether a text contains what was said before a reply: it only reports that.
 
-    What the reply itself quotes does not count, nor do prompts, except the one that it answers.
+    ``others``: the runs of words of the text that the reply does not have.  Prompts do not count, except the one that
+    the reply answers.
     """
-    others = words - runs(chat.text(reply.message) or "")
     messages = [each.message for each in islice(reply.back(), 1, _BACK)]
     return _are_quoted([*messages, *reply.behind[-1:]], others)
 
