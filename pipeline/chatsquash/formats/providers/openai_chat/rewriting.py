@@ -111,9 +111,13 @@ def _call(logged: Object) -> tuple[Object, bool]:
     if isinstance(function, dict) or isinstance(logged.get("custom"), dict):
         return {"type": "function", **logged} if not logged.get("type") else logged, True
     given = next((logged[name] for name in _ARGUMENTS if not is_empty(logged.get(name))), None)
-    call_id = next((logged[name] for name in ("toolCallId", "call_id", "tool_call_id", "id") if logged.get(name)), None)
-    name = next((logged[name] for name in _NAMES if logged.get(name)), None)
-    return calls.spell_call(call_id, name, given), isinstance(given, str)
+    call_id = _first(logged, "toolCallId", "call_id", "tool_call_id", "id")
+    return calls.spell_call(call_id, _first(logged, *_NAMES), given), isinstance(given, str)
+
+
+def _first(holder: Object, *names: str) -> Json:
+    """The first of these members that has a value."""
+    return next((holder[name] for name in names if holder.get(name)), None)
 
 
 # Results and other content
@@ -121,7 +125,6 @@ def _call(logged: Object) -> tuple[Object, bool]:
 
 def _result(block: Object) -> Message:
     """The result in a block."""
-    call_id = next((block[name] for name in _IDS if block.get(name)), None)
     output = next((block[name] for name in _RESULTS if block.get(name) is not None), "")
     of = at(output, "type")
     has_failed = block.get("is_error") is True or block.get("isError") is True or of in _FAILED
@@ -131,7 +134,7 @@ def _result(block: Object) -> Message:
         output = string(output, "reason")
     content = _output(output)
     named = next((block[name] for name in _NAMES if string(block, name)), None)
-    made: Any = calls.tool_message(call_id, content, "failed" if has_failed else "", named)
+    made: Any = calls.tool_message(_first(block, *_IDS), content, "failed" if has_failed else "", named)
     return made  # type: ignore[no-any-return]
 
 
