@@ -61,7 +61,7 @@ _GIVES_CONTEXT = ("results", "all")
 
 def _restored(trees: Trees, path: list[Reply], entry: Entry, wanted: RestoreScope) -> tuple[Entry, list[Violation]]:
     history = number_messages(entry.messages, trees.requests.canon)
-    made = restored(history, path, wanted, trees.copied_reasoning)
+    made = restored(history, path, wanted, trees.index.copied_reasoning)
     findings = [checks.reasoning_restored(made.reasoning)] if made.reasoning else []
     lacking = sum(reply.lacks for reply in path)
     if made.results or made.inserted:

@@ -179,7 +179,7 @@ class _Recent(Struct):
     def _without_reply(self, sets: Sets) -> int:
         """A request without a reply is of the session of what it goes on from, or of the next one like it."""
         trees = self.trees
-        before = trees.met[-1].reply if trees.met else trees.reply_to(trees.requests.chain)
+        before = trees.met[-1].reply if trees.met else trees.index.answering(trees.requests.chain)
         if before:
             return self.sessions[before.tree]
         asked = trees.requests.chain

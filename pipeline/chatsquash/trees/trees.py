@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from chatsquash.core import chat, reasoning
+from chatsquash.core import chat
 from chatsquash.core.model import Compacted, Edits, Entry, KeptRun
 from chatsquash.trees.calls import Calls
 from chatsquash.trees.canonical import is_long, is_similar_prompt
@@ -24,6 +24,7 @@ from chatsquash.trees.replies import (
     logged_reply,
     system_prompt,
 )
+from chatsquash.trees.reply_index import CANDIDATES, ReplyIndex
 from chatsquash.trees.restore import first_emptied
 from chatsquash.trees.rewrites import (
     SpokenMessage,
@@ -40,8 +41,6 @@ from chatsquash.trees.rewrites import (
 if TYPE_CHECKING:
     from chatsquash.trees.choices import Choices
 
-_CANDIDATES = 8
-"""Replies that are looked at where several say the same."""
 _COMPARED, _COMPARED_LEAST = 2, 256
 """How many messages are looked at for one of a request, and at least, to tell whether they are worded anew."""
 
@@ -81,12 +80,9 @@ class Trees(Struct):
     _left: int = 0
     """Messages of the present request that may still be held to what came before replies of the same words."""
     _lookup: Links = field(default_factory=Links)
-    _by_chain: dict[int, Reply] = field(default_factory=dict)
+    index: ReplyIndex = field(default_factory=ReplyIndex)
     _cut: set[int] = field(default_factory=set)
     """The chains of histories that lack messages."""
-    _by_spoken: dict[int, Reply] = field(default_factory=dict)
-    _by_asked: dict[int, Reply] = field(default_factory=dict)
-    _by_said: dict[int, Reply] = field(default_factory=dict)
     _choices: Choices | None = None
     """Those of responses that have several."""
     _says_ends: bool = False
@@ -155,7 +151,7 @@ class Trees(Struct):
         logged = self.met[-1].reply if self.met and self.met[-1].place == place else None
         truncated = (
             each
-            for each in ([logged] if logged else self._answers(asked))
+            for each in ([logged] if logged else self.index.all_answering(asked))
             if each.is_truncated(says_ends=self._says_ends) and is_beginning(message, each.message)
         )
         return Prefill(message, asked, spoken, logged, next(truncated, None), is_item)
@@ -168,7 +164,7 @@ class Trees(Struct):
     def _await(self, reply: Reply, behind: int) -> None:
         """Remember what a request holds behind the last logged reply, which may be logged later."""
         requests = self.requests
-        for place in requests.assistants[-_CANDIDATES:]:
+        for place in requests.assistants[-CANDIDATES:]:
             if place >= behind and not (reply.is_merged and place == len(requests.messages) - 1):
                 self._unmet[requests.chains[place]] = reply
 
@@ -222,10 +218,10 @@ class Trees(Struct):
 
     def _link_compacted(self, link: Link, compacted: Compacted) -> None:
         """Note the reply that a service gave as the summary, and the last one that it replaced."""
-        link.summary = self._by_said.get(self.requests.canon.number(compacted.summary))
+        link.summary = self.index.with_words(self.requests.canon.number(compacted.summary))
         if link.summary:
             link.summary.is_summary = True
-        last = self._by_said.get(self.requests.canon.number(compacted.last)) if compacted.last else None
+        last = self.index.with_words(self.requests.canon.number(compacted.last)) if compacted.last else None
         link.copied = [last] if last else []
 
     def _take(self, reply: Reply) -> None:
@@ -235,19 +231,11 @@ class Trees(Struct):
         else:
             reply.before, self._beginning = self._beginning, reply
         self.replies.append(reply)
-        reply.asked_before = self._by_asked.get(reply.asked)
-        self._by_asked[reply.asked] = reply
-        self._by_chain[reply.chain] = reply
-        if reply.other_chain:
-            self._by_chain.setdefault(reply.other_chain, reply)
-        reply.said_before = self._by_said.get(reply.said)
-        self._by_said[reply.said] = reply
-        reply.spoken_before = self._by_spoken.get(reply.spoken)
-        self._by_spoken[reply.spoken] = reply
+        self.index.add(reply)
 
     def _copied_replies(self) -> list[Reply]:
         """The replies of other trees that the request holds."""
-        candidates = (self._by_said.get(self.requests.numbers[place]) for place in self.requests.assistants)
+        candidates = (self.index.with_words(self.requests.numbers[place]) for place in self.requests.assistants)
         return [reply for reply in candidates if reply]
 
     def find_origin(self, first: Reply, copied: list[Reply]) -> Link:
@@ -259,31 +247,15 @@ class Trees(Struct):
         self._lookup.learn(self.replies)
         return self._lookup.calls
 
-    # For what is made of the trees
-
-    def reply_to(self, asked: int) -> Reply | None:
-        """The last reply to requests that are the same by this."""
-        return self._by_asked.get(asked)
-
-    def copied_reasoning(self, number: int, before: int) -> str:
-        """The reasoning of the logged replies that a message is; empty if they do not agree.
-
-        A short message is such a reply only if it follows the same message.
-        """
-        replies = islice(follow_links(self._by_said.get(number), "said_before"), _CANDIDATES)
-        same = (each for each in replies if each.added[-1:] == [before] or is_long(words(each.message)))
-        texts = {reasoning.thought(reply.message) for reply in same}
-        return texts.pop() if len(texts) == 1 else ""
-
     # The same request again
 
     def _sibling(self, reply: Reply) -> Reply | None:
         """The last reply to the same request, or to one that differs by a reminder only."""
-        for each in self._answers(reply.asked):
+        for each in self.index.all_answering(reply.asked):
             if each.parent is reply.parent and is_similar_prompt(each.system, reply.system):
                 return each
         last = reply.parent.last_child if reply.parent else self._beginning
-        others = islice(follow_links(last, "before"), _CANDIDATES)
+        others = islice(follow_links(last, "before"), CANDIDATES)
         return next((each for each in others if self._is_resent(each, reply)), None)
 
     def _is_resent(self, earlier: Reply, reply: Reply) -> bool:
@@ -301,10 +273,6 @@ class Trees(Struct):
         return self.joins_beginnings and (
             sibling.said == reply.said or not self._lookup.begins_with_call(reply, self.replies)
         )
-
-    def _answers(self, asked: int) -> Iterator[Reply]:
-        """The last replies to requests that are the same by this, the last one first."""
-        return islice(follow_links(self._by_asked.get(asked), "asked_before"), _CANDIDATES)
 
     def _is_again(self, earlier: Reply, reply: Reply) -> bool:
         """Whether a reply is that of an earlier line once more, which stands for both then."""
@@ -325,13 +293,13 @@ class Trees(Struct):
         """Find the logged reply that an assistant's message is; returns its chains, else those given."""
         is_cut = bool(self.met) and self.met[-1].how == "cut"
         how: How = "appended"
-        reply = self._by_chain.get(chain) or self._choice(chain)
+        reply = self.index.with_chain(chain) or self._choice(chain)
         if reply is None:
             how = "rewritten"
             reply = self._rewritten_reply(place, spoken) or self._reworded(place)
             if reply is None:
                 return chain, spoken
-            self._by_chain[chain] = reply
+            self.index.add_chain(chain, reply)
         self.met.append(RecognisedReply(place, reply, "cut" if is_cut or chain in self._cut else how))
         return reply.chain, reply.spoken
 
@@ -341,14 +309,13 @@ class Trees(Struct):
         if reply is None:
             return None
         if reply.chain == chain:
-            self._by_said.setdefault(reply.said, reply)
-            self._by_spoken.setdefault(reply.spoken, reply)
-        self._by_chain[chain] = reply
+            self.index.add_choice(reply)
+        self.index.add_chain(chain, reply)
         return reply
 
     def _rewritten_reply(self, place: int, spoken: int) -> Reply | None:
         """The reply behind the same words of assistants, where what others say is rewritten only."""
-        candidates = [*islice(follow_links(self._by_spoken.get(spoken), "spoken_before"), _CANDIDATES)]
+        candidates = self.index.all_spoken(spoken)
         for reply in candidates:
             if self._left > 0 and self._is_rewritten(reply, place, unique=len(candidates) == 1):
                 return reply
@@ -391,7 +358,7 @@ class Trees(Struct):
         requests = self.requests
         before = requests.chains[place - 1] if place else 0
         message = requests.messages[place]
-        for each in self._answers(before):
+        for each in self.index.all_answering(before):
             is_truncated = each.is_truncated(says_ends=self._says_ends)
             if is_reworded(each.message, message) or (is_truncated and is_kept_beginning(message, each.message)):
                 return each
@@ -400,12 +367,12 @@ class Trees(Struct):
     def _window(self, place: int) -> None:
         """Where messages were left out before a place: the reply there whose path holds all of them, in order."""
         requests = self.requests
-        last = self._by_said.get(requests.numbers[place])
-        spoken = said_in(requests, 0, place) if last else []
-        for reply in islice(follow_links(last, "said_before"), _CANDIDATES):
+        number = requests.numbers[place]
+        spoken = said_in(requests, 0, place) if self.index.with_words(number) else []
+        for reply in self.index.all_with_words(number):
             if is_similar_prompt(reply.system, system_prompt(requests.messages)) and self._is_cut(reply, spoken):
                 chain = requests.chains[place]
-                self._by_chain[chain] = reply
+                self.index.add_chain(chain, reply)
                 self._cut.add(chain)
                 self.met.append(RecognisedReply(place, reply, "cut"))
                 requests.rebase(place, reply.chain, reply.spoken)
