@@ -187,6 +187,8 @@ _LONG = 24
 """Characters of a long text."""
 RUN = 5
 """Words that are compared at once."""
+LEAST_RUNS = 5
+"""Runs of words that two texts have in common, at least, if one quotes the other."""
 _SKETCH = 16
 """Runs that stand for all of a text: those with the smallest numbers, which are a fair sample."""
 _ALIKE = 0.6

@@ -11,14 +11,13 @@ from msgspec import Struct, field
 from chatsquash.core import chat
 from chatsquash.core.model import Message
 from chatsquash.trees.calls import Calls, CallSite
-from chatsquash.trees.canonical import is_similar_prompt, prompt_text, runs, sketch
+from chatsquash.trees.canonical import LEAST_RUNS, is_similar_prompt, prompt_text, runs, sketch
 from chatsquash.trees.replies import Reply
 
 _QUOTED = 2
 """Runs of a reply that tell that a text quotes it."""
 _HELD = 8
 """Replies that are remembered by one run of words."""
-_LEAST_RUNS = 5
 _MOST_PARTS = 16
 """Texts of one message that are looked at by themselves."""
 _BACK = 20
@@ -85,7 +84,7 @@ class Links(Struct):
         more = words - runs(other)
         candidates = dict.fromkeys([*self._most_quoted(more), *self._most_quoted(words)])  # it may add one sentence
         return any(
-            len(said & more) >= _LEAST_RUNS and (_quoted_share(said, words) or _quoted_share(said, more))
+            len(said & more) >= LEAST_RUNS and (_quoted_share(said, words) or _quoted_share(said, more))
             for reply in candidates
             if _may_sum_up(reply)
             for said in [runs(chat.text(reply.message) or "")]
@@ -158,7 +157,7 @@ class Links(Struct):
         The user says something else before it than in its own request.
         """
         said = runs(chat.text(reply.message) or "")
-        if not _may_sum_up(reply) or len(said) < _LEAST_RUNS or not self._has_history(reply):
+        if not _may_sum_up(reply) or len(said) < LEAST_RUNS or not self._has_history(reply):
             return False
         place = next((at for at, message in enumerate(first.behind) if message["role"] == "assistant"), 0)
         before = "\n".join(chat.text(message) or "" for message in first.behind[:place])
@@ -215,9 +214,9 @@ def _quoted_share(said: set[int], words: set[int], older: AbstractSet[int] = fro
     ``older``: those of earlier summaries that the text quotes, too.
     """
     shared = said & words
-    if older and len(shared - older) < _LEAST_RUNS:
+    if older and len(shared - older) < LEAST_RUNS:
         return 0.0
-    is_enough = len(shared) >= max(_LEAST_RUNS, 0.25 * len(said), 0.3 * len((words - older) | shared))
+    is_enough = len(shared) >= max(LEAST_RUNS, 0.25 * len(said), 0.3 * len((words - older) | shared))
     return len(shared) / len(said) if is_enough else 0.0
 
 
@@ -248,7 +247,7 @@ def _mark(summary: Reply, first: Reply) -> None:
     drafts = _drafts(summary, first)
     for each in islice(summary.back(), _BACK):
         text = runs(chat.text(each.message) or "")
-        is_version = each in drafts or len(text & said) >= max(_LEAST_RUNS, 0.5 * len(text), 0.5 * len(said))
+        is_version = each in drafts or len(text & said) >= max(LEAST_RUNS, 0.5 * len(text), 0.5 * len(said))
         if each is not summary and (chat.calls(each.message) or not is_version):
             break
         each.is_summary = True
@@ -286,7 +285,7 @@ def _after(first: Reply, replies: list[Reply]) -> list[Message]:
 def _are_quoted(messages: list[Message], words: set[int]) -> bool:
     """Whether a text with these runs of words contains what one of some messages says."""
     said = [runs(chat.text(message) or "") for message in messages]
-    return any(len(text & words) >= 0.6 * len(text) for text in said if len(text) >= _LEAST_RUNS)
+    return any(len(text & words) >= 0.6 * len(text) for text in said if len(text) >= LEAST_RUNS)
 
 
 def is_tail(first: Reply, link: Link) -> bool:

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from chatsquash.core import chat
 from chatsquash.core.model import Message
-from chatsquash.trees.canonical import is_long, is_similar_prompt, prompt_text, runs
+from chatsquash.trees.canonical import LEAST_RUNS, is_long, is_similar_prompt, prompt_text, runs
 from chatsquash.trees.forks import is_fork
 from chatsquash.trees.links import Link
 from chatsquash.trees.replies import LogPath, Reply
@@ -17,7 +17,6 @@ from chatsquash.trees.rewrites import is_reminded
 
 _NEAR = 4
 """Prompts before and after a request that may be about one of them."""
-_LEAST_RUNS = 5
 _LESS_ROOM = 16
 """How many times fewer tokens than others a request may have that only tests whether the model answers."""
 _NUMBER = re.compile(r"\d+")
@@ -271,7 +270,7 @@ def _contains(text: str, words: set[int], prompt: str, prompted: set[int]) -> bo
     if prompt in text:
         return True
     shared = len(words & prompted)
-    return shared >= max(_LEAST_RUNS, 0.6 * min(len(words), len(prompted)))
+    return shared >= max(LEAST_RUNS, 0.6 * min(len(words), len(prompted)))
 
 
 def _keys(number: int, message: Message) -> list[int | str]:
