@@ -205,7 +205,7 @@ class _ShapeReader:
         self.offered = _NOTHING_OFFERED
 
     def read(self, line: Line, other: Callable[[Line], Shape | None] | None = None) -> Entry:
-        """Return the entry of a line; raise ``LineError`` and keep the previous entry if it is none.
+        """Return the entry of a line; raise ``LineError`` and keep the previous entry if it has none.
 
         ``other`` returns the shape of a line if that is another one, which is raised.
         """
@@ -300,7 +300,7 @@ def _raise_other(line: Line, other: Callable[[Line], Shape | None] | None) -> No
 
 
 def _has_foreign(exchange: Exchange, request: Request) -> bool:
-    """Whether a request of plain chat adds content of another format, or has its system prompt beside the messages."""
+    """Whether a request of plain chat adds content of another format, or has its system prompt outside the messages."""
     for run in request.edits:
         if type(run) is AddedRun:
             for message in run.messages:

@@ -236,7 +236,7 @@ def _lines(data: bytes, memory: int) -> list[bytes]:
 
 
 def _evidence(line: bytes) -> _Evidence | None:
-    """How a line is wrapped, and the format of each side; ``None`` for a line that is no exchange, or was cut."""
+    """How a line is wrapped, and the format of each side; ``None`` for a truncated line or one without an exchange."""
     if not line.rstrip().endswith(b"}"):
         return None
     envelope = envelopes.recognise(line)

@@ -17,13 +17,13 @@ class Turns(Struct, frozen=True):
     """The turns of one request, loaded."""
 
     states: list[Any]
-    """The state before each turn, and behind the last one."""
+    """The state before each turn, and after the last one."""
     stops: list[int]
-    """How many messages there are before each turn, and behind the last one."""
+    """How many messages there are before each turn, and after the last one."""
     system: Json = None
     """The system member, as the same object while unchanged."""
     messages: list[Message] = field(default_factory=list)
-    """Those of the system member, of the turns, and those still open behind the last turn."""
+    """Those of the system member, of the turns, and those still open after the last turn."""
     edits: Edits = ()
     """How they come out of the previous request's."""
 
@@ -34,7 +34,7 @@ class Turns(Struct, frozen=True):
 
 
 TurnReader = Callable[[Format, Json, Any], tuple[list[Message], Any]]
-"""Loads a turn, given the state before it, as messages and the state behind it; raises ``TurnError``."""
+"""Loads a turn, given the state before it, as messages and the state after it; raises ``TurnError``."""
 
 
 def blocks_of(form: Format, turn: Json, state: Any) -> tuple[list[Message], Any]:
@@ -53,14 +53,14 @@ def rewrite(form: Format, turn: Json, state: Any) -> tuple[list[Message], Any]: 
 
 
 def nothing(form: Format) -> Turns:
-    """What stands before the first request."""
+    """The turns before the first request: none."""
     return Turns([form.START], [0])
 
 
 def follow(  # noqa: PLR0913, PLR0917 - what a request is made of
     form: Format, before: Turns, turns: list[Any], edits: Edits, system: Json, read: TurnReader = blocks_of
 ) -> Turns:
-    """Load what a request adds to the one before; raises ``LineError`` for what is no turn of the format.
+    """Load what a request adds to the one before; raises ``LineError`` for anything that is not a turn.
 
     ``edits`` are those of the turns.
     """
@@ -88,7 +88,7 @@ class _Loading(Struct):
     edits: list[KeptRun | AddedRun]
 
     def run(self, run: KeptRun | AddedRun, turns: list[Any], at: int) -> int:
-        """A run of turns from ``at`` on; gives the place behind it."""
+        """Load or keep a run of turns from ``at`` on; return the place after it."""
         return self.keep(run, turns, at) if isinstance(run, KeptRun) else self.load(turns, at, at + len(run.messages))
 
     def keep(self, run: KeptRun, turns: list[Any], at: int) -> int:

@@ -158,7 +158,7 @@ def spelled(arguments: Json) -> bytes:
     written = jsonio.dumps(value, sort_keys=True)
     if _ODD_NUMBER.search(written) is None:
         return written
-    with suppress(RecursionError):  # no proxy parses what is nested so deeply
+    with suppress(RecursionError):  # no proxy parses such deep nesting
         written = jsonio.dumps(_as_parsed(value), sort_keys=True)
     return written
 
@@ -213,7 +213,7 @@ class Sketch(NamedTuple):
 
 
 def runs(text: str) -> set[int]:
-    """The numbers of all runs of words of a text, whatever stands between words; of a shorter one of all its words.
+    """The hashes of all runs of words of a text, whatever separates the words; of a shorter text, of all its words.
 
     In scripts without spaces each character is a word.
     """
@@ -235,7 +235,7 @@ def sketch(text: str) -> Sketch:
 
 
 def is_long(text: str) -> bool:
-    """Whether a text is long enough to be told from another one by chance.
+    """Whether a text is long enough that two equal ones are no coincidence.
 
     Characters of scripts without spaces count twice.
     """

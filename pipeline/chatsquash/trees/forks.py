@@ -71,7 +71,7 @@ def _others(reply: Reply) -> list[Reply]:
 
 
 def _goes_on_otherwise(reply: Reply, text: str) -> bool:
-    """Whether the conversation with a call goes on without the argument of the call."""
+    """Whether the conversation with a call also continues without the argument of the call."""
     return any(_last_prompt(each) != text or _is_answer(each) for each in _others(reply))
 
 

@@ -131,8 +131,8 @@ class Links(Struct):
     ) -> dict[Reply, float]:
         """Those of some replies that a message quotes as summaries, and how much of each.
 
-        Each may be quoted in a part of the message, or beside earlier summaries.  A text with which another tree began
-        contains no new summary, and one that also contains what the tree of a summary says does not begin with it.
+        Each may be quoted in a part of the message, or together with earlier summaries.  A text with which another tree
+        began contains no new summary.  One that also contains what the tree of a summary says does not begin with it.
         """
         said = {each: runs(chat.text(each.message) or "") for each in candidates}
         claimed = [each for each in candidates if each.number in self._claimed]
@@ -209,7 +209,7 @@ def prompts(first: Reply) -> list[str]:
 
 
 def _quoted_share(said: set[int], words: set[int], older: AbstractSet[int] = frozenset()) -> float:
-    """How much of a reply a text quotes which stands for what the reply summed up, by their runs of words; else 0.
+    """The share of a reply that a text quotes, by their runs of words; 0 unless the text may replace what it sums up.
 
     ``older``: those of earlier summaries that the text quotes, too.
     """
@@ -241,7 +241,7 @@ def _takes_over(first: Reply, summary: Reply) -> bool:
 def _mark(summary: Reply, first: Reply) -> None:
     """Mark a summary, and those before it that it is a corrected version of: each is much of the other.
 
-    Corrected, too, is what was requested beside the conversation under a system prompt for summaries.
+    So are drafts that were requested under a system prompt for summaries.
     """
     said = runs(chat.text(summary.message) or "")
     drafts = _drafts(summary, first)

@@ -84,7 +84,7 @@ class Judge(Struct, frozen=True):
     ) -> list[Mark]:
         """The marks of a conversation that some replies count in, given why each reply is not trained on.
 
-        A message of which the client wrote the beginning, ``prefilled``, is no logged reply.
+        A message that begins with text of the client (``prefilled``) is not a logged reply.
         """
         whys_here: dict[int, str] = {}
         for reply, standing in placement.standing.items():

@@ -58,7 +58,7 @@ class Prefill(NamedTuple):
     def join(self, reply: Reply, canon: Canon) -> None:
         """Make one message of a truncated reply and the reply that continues it.
 
-        What the client wrote stays a message of its own, unless a later request joins both.
+        Text that the client wrote stays a separate message, unless a later request joins both.
         """
         whole = continued(self.message, reply.message)
         number = canon.number_of_both(self.message, reply.message, whole)

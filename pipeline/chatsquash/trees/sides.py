@@ -81,7 +81,7 @@ def _are_of_client(several: list[Reply], key: int) -> bool:
 
 
 def _is_deeper(one: Reply, other: Reply) -> bool:
-    """Whether the conversation had grown between two requests, or began anew."""
+    """Whether the conversation had grown between two requests, or another one had begun."""
     first, last = one.parent, other.parent
     if first is None or last is None or first is last:
         return False

@@ -1,4 +1,4 @@
-"""Requests to trees: which logged reply each request goes on from."""
+"""Build trees of logged replies: find the reply that each request continues."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ if TYPE_CHECKING:
     from chatsquash.trees.choices import Choices
 
 _COMPARED, _COMPARED_LEAST = 2, 256
-"""How many messages are looked at for one of a request, and at least, to tell whether they are worded anew."""
+"""Messages that are compared for each one of a request, and at least, to detect a reworded history."""
 
 
 class RecognisedReply(Struct, frozen=True):
-    """A reply that a request holds, and where."""
+    """A logged reply in a request, and its place there."""
 
     place: int
     reply: Reply
@@ -57,28 +57,28 @@ class Trees(Struct):
     """The replies of a session so far, and what later requests find them by."""
 
     looks_closely: bool = False
-    """Whether to see which requests lack what earlier ones had."""
+    """Whether to check which requests lack results of earlier ones."""
     joins_beginnings: bool = True
-    """Whether equal first requests are of one tree, though both were answered whole."""
+    """Whether equal first requests belong to one tree although both replies are complete."""
     grows: bool = False
-    """Whether a request is one before it with messages behind, whether or not it holds the reply to that."""
+    """Whether a request extends an earlier one, with or without the reply to that."""
     rewords: bool = False
-    """Whether a request has what users said before in another wording."""
+    """Whether a request rewords earlier prompts."""
     requests: Requests = field(default_factory=Requests)
     replies: list[Reply] = field(default_factory=list)
     again: list[Again] = field(default_factory=list)
     links: list[Link] = field(default_factory=list)
     """Where each tree comes from."""
     revise: Callable[[list[LogPath]], None] | None = None
-    """Says of conversations what another file tells of them."""
+    """Corrects conversations by another file of the session."""
     met: list[RecognisedReply] = field(default_factory=list)
-    """The logged replies that the present request holds, in order."""
+    """The logged replies in the current request, in order."""
     _unmet: dict[int, Reply] = field(default_factory=dict)
-    """By what replies are the same by that nobody logged before: the reply to a request that holds them."""
+    """For the chain of each assistant message that was not logged before its request: the reply to that request."""
     _emptied: int | None = None
-    """The index of the first result of the present request that is emptied."""
+    """The index of the first emptied result in the current request."""
     _left: int = 0
-    """Messages of the present request that may still be held to what came before replies of the same words."""
+    """How many messages of the current request may still be compared with reworded histories."""
     _lookup: Links = field(default_factory=Links)
     index: ReplyIndex = field(default_factory=ReplyIndex)
     _cut: set[int] = field(default_factory=set)
@@ -91,9 +91,9 @@ class Trees(Struct):
     """The last first reply of a tree."""
 
     def add(self, entry: Entry, limit: int | None, response: str, edits: Edits | None = None) -> Reply | None:
-        """The reply of the next request as a part of its tree; ``None`` where there is none, or it is there already.
+        """Add the next request; return its reply, or ``None`` if it has none or repeats an earlier one.
 
-        ``edits`` are those from the last request that was added, where they are not the entry's.
+        ``edits``: the edits from the last request that was added, if they differ from the entry's.
         """
         self._says_ends = self._says_ends or (entry.reply.finish_reason is not None and not entry.reply.cut)
         kept = self._follow(entry, edits)
@@ -132,7 +132,7 @@ class Trees(Struct):
         self._choices.add(reply, self.requests, raw)
 
     def _reply(self, entry: Entry, last: RecognisedReply | None, limit: int | None, response: str) -> Reply:
-        """The reply to the present request, which goes on from the last one that it holds."""
+        """The reply to the current request, which continues from its last logged reply."""
         parent = last.reply if last else None
         reply = logged_reply(entry, self.requests, parent, last.place + 1 if last else 0)
         reply.number, reply.limit, reply.response = len(self.replies), limit, response
@@ -141,7 +141,7 @@ class Trees(Struct):
         return reply
 
     def _prefill(self, *, is_item: bool) -> Prefill | None:
-        """The last message of the present request, if the reply continues it."""
+        """The last message of the current request, if the reply continues it."""
         requests = self.requests
         place = len(requests.messages) - 1
         if place < 0 or not is_prefill(requests.messages[place]):
@@ -157,19 +157,19 @@ class Trees(Struct):
         return Prefill(message, asked, spoken, logged, next(truncated, None), is_item)
 
     def _held_before(self, reply: Reply) -> Reply | None:
-        """The reply to a request that was logged before this reply and holds it."""
+        """The reply to a request that contains this reply but was logged earlier."""
         later = self._unmet.pop(reply.chain, None)
         return later if later and later.parent is reply.parent and later is not reply else None
 
     def _await(self, reply: Reply, behind: int) -> None:
-        """Remember what a request holds behind the last logged reply, which may be logged later."""
+        """Remember the assistant messages after the last logged reply, which may be logged later."""
         requests = self.requests
         for place in requests.assistants[-CANDIDATES:]:
             if place >= behind and not (reply.is_merged and place == len(requests.messages) - 1):
                 self._unmet[requests.chains[place]] = reply
 
     def _follow(self, entry: Entry, edits: Edits | None) -> int:
-        """Go on to a request, and find the replies that it holds; returns how many messages are as they were."""
+        """Read a request and find its logged replies; return how many messages are unchanged."""
         requests = self.requests
         before = len(requests.messages)
         edits = entry.edits if edits is None else edits
@@ -186,7 +186,7 @@ class Trees(Struct):
         return kept
 
     def _lacks_something(self, kept: int) -> bool:
-        """Whether the present request lacks what its path has; its first messages are those of the last request."""
+        """Whether the current request lacks context of its path; its first ``kept`` messages are unchanged."""
         last = self.met[-1] if self.met else None
         if last is None:
             self._emptied = None
@@ -275,7 +275,7 @@ class Trees(Struct):
         )
 
     def _is_again(self, earlier: Reply, reply: Reply) -> bool:
-        """Whether a reply is that of an earlier line once more, which stands for both then."""
+        """Whether a reply repeats that of an earlier line, which then represents both."""
         if earlier.said == reply.said and earlier.is_ended == reply.is_ended:
             is_same = earlier.response == reply.response
             self.again.append(Again(earlier.line, earlier.at, earlier, is_same))
@@ -290,7 +290,7 @@ class Trees(Struct):
     # What a request holds
 
     def _meet(self, place: int, chain: int, spoken: int) -> tuple[int, int]:
-        """Find the logged reply that an assistant's message is; returns its chains, else those given."""
+        """Find the logged reply that an assistant message is; return its chains, or the given ones."""
         is_cut = bool(self.met) and self.met[-1].how == "cut"
         how: How = "appended"
         reply = self.index.with_chain(chain) or self._choice(chain)
@@ -314,7 +314,7 @@ class Trees(Struct):
         return reply
 
     def _rewritten_reply(self, place: int, spoken: int) -> Reply | None:
-        """The reply behind the same words of assistants, where what others say is rewritten only."""
+        """The reply after the same assistant messages, if the messages between them are only rewritten."""
         candidates = self.index.all_spoken(spoken)
         for reply in candidates:
             if self._left > 0 and self._is_rewritten(reply, place, unique=len(candidates) == 1):
@@ -322,7 +322,7 @@ class Trees(Struct):
         return None
 
     def _is_rewritten(self, reply: Reply, place: int, *, unique: bool) -> bool:
-        """Whether a request holds what came before a reply, behind the last one that it is known to hold."""
+        """Whether a request contains the history of a reply since its last recognised reply."""
         last = self.met[-1] if self.met else None
         path = between(last.reply if last else None, reply)
         begin = last.place + 1 if last else 0
@@ -348,13 +348,13 @@ class Trees(Struct):
         return is_similar_prompt(reply.system, system_prompt(self.requests.messages))
 
     def _are_few(self, changed: int, of: int) -> bool:
-        """Whether so many changes are few, with those in what the request is known to hold."""
+        """Whether few messages changed, including those before the last recognised reply."""
         if 3 * changed > of + len(self.met):
             return False
         return 3 * (changed + sum(each.how == "rewritten" for each in self.met)) <= of + len(self.met)
 
     def _reworded(self, place: int) -> Reply | None:
-        """The reply to what stands before a place, where another wording of it stands there."""
+        """The reply to the history before a place, if the message there is another wording of it."""
         requests = self.requests
         before = requests.chains[place - 1] if place else 0
         message = requests.messages[place]
@@ -365,7 +365,7 @@ class Trees(Struct):
         return None
 
     def _window(self, place: int) -> None:
-        """Where messages were left out before a place: the reply there whose path holds all of them, in order."""
+        """Recognise a reply whose path contains all messages up to a place, in order, although some are missing."""
         requests = self.requests
         number = requests.numbers[place]
         spoken = said_in(requests, 0, place) if self.index.with_words(number) else []
@@ -379,6 +379,6 @@ class Trees(Struct):
                 return
 
     def _is_cut(self, reply: Reply, spoken: list[SpokenMessage]) -> bool:
-        """Whether messages are some of those of a reply's path, and no summary among them."""
+        """Whether messages are a part of a reply's path and none is a summary."""
         reworded = is_part(spoken, reply, loosely=self.rewords)
         return reworded is not None and not any(self._lookup.sums_up(*pair, self.replies) for pair in reworded)

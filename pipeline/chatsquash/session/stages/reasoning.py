@@ -18,7 +18,7 @@ _PROVIDER = "provider_specific_fields"
 
 
 def reason(conversation: Conversation, *, mode: str) -> StageResult:
-    """Reasoning, in every spelling, in a member of its own, as ``<think>`` blocks before the text, or removed.
+    """Reasoning, in every spelling, in its own member, as ``<think>`` blocks before the text, or removed.
 
     A message that held nothing else is left out, which is reported.
     """

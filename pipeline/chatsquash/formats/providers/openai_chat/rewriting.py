@@ -63,7 +63,7 @@ def _assistant(message: Object, blocks: list[Json]) -> Object:
 
 
 def _reasoning(message: Object, thoughts: list[Object]) -> Object:
-    """The reasoning among blocks, or beside a message of LangChain, unless the message has it already."""
+    """The reasoning in blocks or in a message's ``additional_kwargs``, unless the message has it already."""
     if any(message.get(name) for name in reasoning.MEMBERS):
         return {}
     beside = at(message.get("additional_kwargs"), "reasoning_content")
@@ -158,7 +158,7 @@ def _parts(blocks: Iterable[Json]) -> Iterator[Json]:
 
 
 def _medium(block: Json) -> Json:
-    """An image, a document or a file of another format as a part; ``None`` for what is none."""
+    """An image, a document or a file of another format as a part; ``None`` for anything else."""
     if not isinstance(block, dict):
         return None
     match block:

@@ -14,7 +14,7 @@ HIDDEN = "what a summary replaced"
 
 
 def is_compaction(item: Json) -> bool:
-    """Whether an item is an encrypted summary, or asks for one."""
+    """Whether an item is an encrypted summary, or requests one."""
     return isinstance(item, dict) and item.get("type") in _TYPES
 
 
