@@ -449,11 +449,17 @@ HARBOUR = "The harbour is north of the town, and"
 SHIPS = " ships leave from it for the islands."
 
 
-def continued_by_prefill() -> list[Any]:
-    """A reply reached its limit; the client sends it as the last message, and later both as one."""
+def _truncated(says: str) -> tuple[Log, tuple[Message, ...]]:
+    """A log whose first reply reached its limit, and the messages of its request."""
     log = Log()
     asked = (AGENT, user("Describe the harbour."))
-    log.add(*asked, says=HARBOUR, finish="length")
+    log.add(*asked, says=says, finish="length")
+    return log, asked
+
+
+def continued_by_prefill() -> list[Any]:
+    """A reply reached its limit; the client sends it as the last message, and later both as one."""
+    log, asked = _truncated(HARBOUR)
     log.add(*asked, assistant(HARBOUR), says=SHIPS)
     log.add(*asked, assistant(HARBOUR + SHIPS), user("Shorter."), says="A port.")
     return log.lines
@@ -461,9 +467,7 @@ def continued_by_prefill() -> list[Any]:
 
 def continued_twice() -> list[Any]:
     """What continues a reply is truncated, too, and the session ends with what continues that."""
-    log = Log()
-    asked = (AGENT, user("Describe the harbour."))
-    log.add(*asked, says=HARBOUR, finish="length")
+    log, asked = _truncated(HARBOUR)
     log.add(*asked, assistant(HARBOUR), says=" ships leave", finish=None)
     log.add(*asked, assistant(f"{HARBOUR} ships leave"), says=" from it for the islands.")
     return log.lines
@@ -471,9 +475,7 @@ def continued_twice() -> list[Any]:
 
 def continued_from_a_part() -> list[Any]:
     """The client keeps the complete words of a truncated reply only, and joins both with a space of its own."""
-    log = Log()
-    asked = (AGENT, user("Describe the harbour."))
-    log.add(*asked, says=f"{HARBOUR} shi", finish="length")
+    log, asked = _truncated(f"{HARBOUR} shi")
     log.add(*asked, assistant(HARBOUR), says=SHIPS.strip())
     log.add(*asked, assistant(HARBOUR + SHIPS), user("Shorter."), says="A port.")
     return log.lines
@@ -481,9 +483,7 @@ def continued_from_a_part() -> list[Any]:
 
 def continued_apart() -> list[Any]:
     """The client keeps a truncated reply and what continues it as two messages."""
-    log = Log()
-    asked = (AGENT, user("Describe the harbour."))
-    log.add(*asked, says=HARBOUR, finish="length")
+    log, asked = _truncated(HARBOUR)
     log.add(*asked, assistant(HARBOUR), says=SHIPS)
     log.add(*asked, assistant(HARBOUR), assistant(SHIPS), user("Shorter."), says="A port.")
     return log.lines
