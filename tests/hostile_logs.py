@@ -95,13 +95,13 @@ def _entry(messages: list[Any], reply: dict[str, Any], bad: str, minute: int, nu
 
 
 def _turn(bad: str) -> list[dict[str, Any]]:
-    """A question, two calls with their results, and one more question."""
-    calls = [_call(f"1 {bad}", bad, bad), _call(f"2 {bad}", bad, json.dumps({bad: [bad]}))]
+    """A question, a call with its result, one whose arguments are malformed with its result, and one more question."""
+    calls = [_call(f"1 {bad}", bad, json.dumps({bad: [bad]})), _call(f"2 {bad}", bad, bad)]
     results = [{"role": "tool", "tool_call_id": call["id"], "name": bad, "content": bad} for call in calls]
+    replies = [assistant(bad, reasoning_content=bad, tool_calls=[call]) for call in calls]
     return [
         user([{"type": "text", "text": bad}, image("image/svg+xml", SVG), _at(bad)]),
-        assistant(bad, reasoning_content=bad, tool_calls=calls),
-        *results,
+        *(message for both in zip(replies, results, strict=True) for message in both),
         {"role": "user", "name": bad, "content": bad},
         assistant(bad),
     ]

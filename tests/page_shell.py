@@ -66,9 +66,11 @@ def _calls(shell: subprocess.Popen, asked: int) -> Iterator[Path]:
     """The folder of each call, until the shell ends."""
     ends = time.monotonic() + SECONDS
     pending = b""
+    calls = select.poll()  # not select, which refuses descriptors from 1024 on
+    calls.register(asked, select.POLLIN)
     while True:
         over = shell.poll() is not None
-        if not select.select([asked], [], [], 0 if over else 0.05)[0]:
+        if not calls.poll(0 if over else 50):
             if over:
                 return
             if time.monotonic() > ends:

@@ -1,6 +1,6 @@
-"""Where prose is hard to read: long sentences, passive ones, and words that CONTRIBUTING.md replaces.
+"""Where prose is hard to read: long sentences, and words that CONTRIBUTING.md replaces.
 
-``python -m tests.prose docs/checks.md`` prints what the check finds in a page, with the share of passive sentences.
+``python -m tests.prose docs/checks.md`` prints what the check finds in a page.
 """
 
 import re
@@ -13,17 +13,7 @@ ROOT = Path(__file__).parents[1]
 
 LONGEST = 30
 """The words that a sentence may have."""
-PASSIVE_SHARE = 0.15
-"""The share of a page's sentences that may be passive."""
 
-_IRREGULAR = (
-    "begun born bound bought broken brought built caught chosen cut done drawn found given held hidden hit kept known left let "
-    "lost made meant put read run said seen sent set shown spent split taken thrown told understood written"
-).split()
-_ADVERBS = r"(?:\s+(?:not|never|also|only|then|still|always|all|each|both|too|now|so|\w+ly))*"
-_PASSIVE = re.compile(
-    rf"\b(?:is|are|was|were|be|been|being|gets?|got){_ADVERBS}\s+(?:\w+ed|{'|'.join(_IRREGULAR)})\b", re.IGNORECASE
-)
 _NO_PROSE = re.compile(r"<!--.*?-->|^\s*```.*?^\s*```$|^\s*<[^\n]*>$|^(?:---\n.*?\n---)\n", re.MULTILINE | re.DOTALL)
 _PARTS = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*]|\d+\.) )|\n(?=\s*\|)")
 _ENDS = re.compile(r"(?<=[.!?])\s+|(?<=:)\s+(?=[A-Z*(\"])")
@@ -37,9 +27,6 @@ class Violation(NamedTuple):
 class Sentence(NamedTuple):
     line: int
     text: str
-
-    def passive(self) -> bool:
-        return _PASSIVE.search(self.text) is not None
 
     def words(self) -> int:
         return len(self.text.split())
@@ -75,9 +62,6 @@ def findings(page: str) -> Iterator[Violation]:
     """What has to be mended in a page."""
     listed = list(sentences(page))
     yield from (Violation(s.line, f"{s.words()} words: {s.text}") for s in listed if s.words() > LONGEST)
-    passive = [sentence for sentence in listed if sentence.passive()]
-    if len(passive) > max(1, PASSIVE_SHARE * len(listed)):
-        yield from (Violation(s.line, f"passive: {s.text}") for s in passive)
     for word, instead in replaced_words().items():
         looked_for = re.compile(rf"(?<!\w){word}(?!\w)", re.IGNORECASE)
         yield from (
@@ -89,8 +73,7 @@ def main() -> None:
     for name in sys.argv[1:]:
         page = Path(name).read_text(encoding="utf-8")
         listed = list(sentences(page))
-        share = sum(s.passive() for s in listed) / max(1, len(listed))
-        print(f"{name}: {len(listed)} sentences, {share:.0%} passive")
+        print(f"{name}: {len(listed)} sentences")
         for found in findings(page):
             print(f"{name}:{found.line}: {found.says}")
 

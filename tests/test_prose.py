@@ -1,4 +1,4 @@
-"""What people read has short sentences that say who does what, in the words that CONTRIBUTING.md lists."""
+"""What people read has short sentences, in the words that CONTRIBUTING.md lists."""
 
 import pytest
 
@@ -34,9 +34,6 @@ def test_a_page_is_plain(page):
     ("chatsquash reads logs.\n\n" + " ".join(["word"] * 31) + ".\n", ["31 words"]),
     ("```text\n" + " ".join(["word"] * 31) + "\n```\n", []),
     ("| " + " ".join(["word"] * 31) + " |\n", []),
-    ("- A line is left out.\n", []),
-    ("- A line is left out.\n- It was also told.\n", ["passive", "passive"]),
-    ("- A line `is left` out.\n- It was also told.\n", []),
     ("It will utilize the dialogue.\n", ["'utilize', write use", "'dialogue', write conversation"]),
     ("It adds files, e.g. `a.json`.\n", ["write for example"]),
 )

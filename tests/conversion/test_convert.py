@@ -159,7 +159,7 @@ def test_run_json_names_inputs_outputs_options_and_sums(here):
     assert (run["schema_version"], run["chatsquash_version"]) == (1, chatsquash.__version__)
     counts = run["counts"]
     assert counts == summary.counts()
-    left_out = {"empty-session": 2, "session-id-mismatch": 1, "timestamp-order": 1}
+    left_out = {"unanswered-session": 2, "session-id-mismatch": 1, "timestamp-order": 1}
     assert counts["sessions"] == {
         "seen": 6, "written": 2, "left_out": left_out, "filtered": {}, "duplicates": 0, "joined": 0,
     }  # fmt: skip
@@ -352,16 +352,16 @@ def test_a_log_that_cannot_be_opened_is_left_out_and_the_others_are_converted(he
 
 
 @cases(
-    "data, lines, blank",
-    ("an empty file", b"", 0, 0),
-    ("blank lines", b"\n \t\r\n\n", 3, 3),
-    ("a byte order mark", b"\xef\xbb\xbf", 1, 1),
-    ("bad lines alone", b"{\n[]\n", 2, 0),
+    "data, lines, blank, left_out",
+    ("an empty file", b"", 0, 0, "unanswered-session"),
+    ("blank lines", b"\n \t\r\n\n", 3, 3, "unanswered-session"),
+    ("a byte order mark", b"\xef\xbb\xbf", 1, 1, "unanswered-session"),
+    ("bad lines alone", b"{\n[]\n", 2, 0, "empty-session"),
 )
-def test_a_log_without_an_entry_is_an_empty_session(here, data, lines, blank):
+def test_in_a_log_without_an_entry_nobody_answered_unless_it_has_bad_lines(here, data, lines, blank, left_out):
     (here / "a.jsonl").write_bytes(data)
     summary = convert("a.jsonl")
-    assert summary.left_out == {"empty-session": 1}
+    assert summary.left_out == {left_out: 1}
     assert (summary.lines, summary.account.blank, summary.account.unreadable) == (lines, blank, lines - blank)
     assert records() == {}
 
@@ -513,8 +513,10 @@ BAD_REASON = f"{WHERE}:2: request is missing [bad-entry]"
     ("strict, a session of bad lines", [b"", b"{"], {"strict": True}, None, StoppedError,
      f"stopped by --strict, nothing was written: {WHERE}:2: no JSON object"),
     ("strict, what is no log", [b"", BAD], {"strict": True}, None, StoppedError, f"stopped by --strict, nothing was written: {WHERE}: no log that can be read"),
-    ("strict, an empty session", [b""], {"strict": True}, None, StoppedError,
-     f"stopped by --strict, nothing was written: {WHERE}: the log has no usable entry"),
+    ("strict, a session of which cleaning leaves nothing", [TITLE], {"strict": True}, None, StoppedError,
+     f"stopped by --strict, nothing was written: {WHERE}: cleaning left none of "),
+    ("strict, a session in which nobody answered", [b""], {"strict": True}, None, StoppedError,
+     f"stopped by --strict, nothing was written: {WHERE}: nobody answered in this session, so there is no record [unanswered-session]"),
     ("strict, an invalid session that is kept is no reason", [*BACKWARD, BAD], {"strict": True, "on_invalid": "keep"},
      None, StoppedError, f"stopped by --strict, nothing was written: {WHERE}:3: request is missing [bad-entry]"),
     ("Ctrl-C", [log_line("x")], {}, interrupt, KeyboardInterrupt, ""),

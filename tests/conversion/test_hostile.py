@@ -166,6 +166,10 @@ DEEP_TOOL = {
 @pytest.mark.parametrize("name", DEEP_TOOL)
 def test_a_tool_that_is_too_deep_costs_every_line_that_has_it(here, command, name):
     lines = [log_line(*"abcde"[: at + 1], tools=[DEEP_TOOL[name]] if at % 4 else [], at=at) for at in range(5)]
+    if name == "anthropic":  # a log whose responses are of another format than --from is refused
+        said = {"type": "message", "role": "assistant", "content": [{"type": "text", "text": "hello"}]}
+        lines = [{**line, "response": said} for line in lines]
+        write_log(here / "logs" / "good.jsonl", {**GOOD, "response": said})
     nested = [spelled(line).replace(b'"NESTED"', b"[" * 500 + b"]" * 500) for line in lines]
     write_log(here / "logs" / "hostile.jsonl", *nested)
     hold_to_the_promise(here, command, "--from", name)

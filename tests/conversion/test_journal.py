@@ -34,8 +34,24 @@ def found(path: Path, **fields) -> Log:
     return Log(str(path), str(path), path.name, status.st_size, modified=status.st_mtime_ns, **fields)
 
 
+_OPEN: list[Folder] = []
+"""The folders of journals that are not closed yet."""
+
+
+@pytest.fixture(autouse=True)
+def _closed_folders():
+    yield
+    close_folders()
+
+
+def close_folders() -> None:
+    while _OPEN:
+        _OPEN.pop().close()
+
+
 def journals(tmp_path: Path, run: str = "1", options: Options = OPTIONS) -> Journals:
-    return Journals(JournalWriter(Folder(tmp_path / "journal"), run, identity(describe(options))))
+    _OPEN.append(Folder(tmp_path / "journal"))
+    return Journals(JournalWriter(_OPEN[-1], run, identity(describe(options))))
 
 
 def kept(tmp_path: Path, *jobs: Log, run: str = "1") -> list[Outcome]:
@@ -53,7 +69,9 @@ def taken(tmp_path: Path, job: Log, options: Options = OPTIONS) -> Outcome | Non
     later = journals(tmp_path, "2", options)
     later.load(later.names())
     place = later.find(job)
-    return later.get(place) if place else None
+    outcome = later.get(place) if place else None
+    close_folders()
+    return outcome
 
 
 def test_an_outcome_comes_back_as_it_was(tmp_path, log):

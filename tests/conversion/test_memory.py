@@ -70,7 +70,8 @@ def test_it_does_not_matter_where_in_a_line_it_stands(here, way, at):
     assert rejected() == [(at + 1, "bad-line", WHY)]
 
 
-DOCUMENT = {"schema_version": "ATIF-v1.6", "steps": [{"source": "user", "message": "hi"}], "extra": "MANY"}
+STEPS = [{"source": "user", "message": "hi"}, {"source": "agent", "message": "hello"}]
+DOCUMENT = {"schema_version": "ATIF-v1.6", "steps": STEPS, "extra": "MANY"}
 UNKNOWN = {"values": "MANY"}
 
 

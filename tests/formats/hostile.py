@@ -18,7 +18,7 @@ def database(path, *more, sessions=SESSIONS.format(""), messages=MESSAGES.format
         made.execute(sessions)
         made.execute(messages)
         made.execute("INSERT INTO sessions (id, working_dir, created_at) VALUES ('s', '/w', 1)")
-        insert = "INSERT INTO messages (id, session_id, role, content_json) VALUES (?, 's', 'user', ?)"
+        insert = "INSERT INTO messages (id, session_id, role, content_json) VALUES (?, 's', 'assistant', ?)"
         made.executemany(insert, [(number, said) for number in range(rows)])
         made.execute("PRAGMA writable_schema = ON")
         for statement in more:

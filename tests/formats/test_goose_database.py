@@ -62,7 +62,7 @@ def test_what_stands_in_tables_is_read_and_nothing_else(tmp_path, tables, more):
     data = database(tmp_path / "a.db", *more, **tables)
     (session,) = from_database(data, SMALL)
     assert session["conversation"] == [
-        {"id": None, "role": "user", "created": None, "content": [{"type": "text", "text": "hi"}]}
+        {"id": None, "role": "assistant", "created": None, "content": [{"type": "text", "text": "hi"}]}
     ]
     assert holds_sessions(data, SMALL)
     assert "x" not in session

@@ -110,7 +110,7 @@ def test_cleaning_can_be_left_out(here):
     "lines, expected",
     ("a session that is left out says why", [log_line("a", at=2), log_line("a", at=1)], "left out: timestamp-order"),
     ("so does one without an entry", [b"{bad"], "left out: empty-session"),
-    ("and an empty one", [b""], "left out: empty-session"),
+    ("and an empty one", [b""], "left out: unanswered-session"),
 )
 def test_left_out(here, lines, expected):
     write_log(here / "a.jsonl", *lines)
@@ -279,8 +279,8 @@ def test_conversations_that_come_from_each_other_are_indented_up_to_some_columns
     found = drawn(summed_up(200), here)
     assert max(map(len, found)) <= 110
     assert len(found) == 1 + 2 * 100 + 1
-    assert found[-1] == "299 of 399 conversations are not drawn here (--verbose draws them)"
-    assert len(drawn(summed_up(200), here, verbose=True)) == 1 + 2 * 399
+    assert found[-1] == "300 of 400 conversations are not drawn here (--verbose draws them)"
+    assert len(drawn(summed_up(200), here, verbose=True)) == 1 + 2 * 400
 
 
 def test_lines_models_and_texts_of_a_conversation_are_shown_in_short_and_escaped(here):

@@ -137,7 +137,6 @@ def test_a_forced_format_is_that_of_every_line():
     ("a moderation", [{"results": [{"flagged": False}]}], "a response of a moderation service"),
     ("another object", [{"level": "info", "msg": "up"}], 'a JSON object with the keys "level", "msg"'),
     ("an exchange of embeddings", [plain({"model": "m", "input": "x"}, {"object": "list", "data": []})], "no known format"),
-    ("a count of tokens", [plain({"messages": [USER]}, {"input_tokens": 5})], "no known format"),
     ("turns of a role without parts", [plain({"messages": [USER, {"role": "model", "content": "x"}]}, None)], "no known format"),
     ("an empty exchange", [plain({}, {})], "no known format"),
 )  # fmt: skip

@@ -163,8 +163,8 @@ def test_a_response_without_anything_of_its_format_is_foreign(response, foreign)
 def test_what_later_requests_may_refer_to_is_kept_for_the_format_that_has_it_only():
     for name, form in formats().items():
         body = replies.read(EXCHANGES[name].response, form).body
-        assert body == (EXCHANGES[name].response if form.added else None)
-    assert [name for name, form in formats().items() if form.added] == ["gemini_interactions", "openai_responses"]
+        assert body == (EXCHANGES[name].response if form.reply_turns else None)
+    assert [name for name, form in formats().items() if form.reply_turns] == ["gemini_interactions", "openai_responses"]
 
 
 @cases("response, seen", ("an empty list", [], "an empty list"), ("text", "busy", "a string without events"))

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from chatsquash import Options, convert_session
-from tests.reading.exchanges import http, plain
+from tests.reading.exchanges import EXCHANGES, http, plain, sse
 
 SIDES = json.loads((Path(__file__).parent / "sides.json").read_text(encoding="utf-8"))
 FORMATS = tuple(SIDES["requests"])
@@ -93,6 +93,35 @@ def test_both_sides_of_an_exchange_come_through_in_any_combination(asked, answer
     assert not found & {"unknown-format", "mixed-formats", "missing-reply", "wrong-type", "hosted-tools"}
 
 
+TOOL = {"name": "tide", "description": "Looks up the tide."}
+SCHEMA = {"type": "object", "properties": {"port": {"type": "string"}}, "required": ["port"]}
+DEFINITIONS = {
+    "nested": {"type": "function", "function": {**TOOL, "parameters": SCHEMA}},
+    "flat": {"type": "function", **TOOL, "parameters": SCHEMA},
+    "flat without a type": {**TOOL, "parameters": SCHEMA},
+    "input_schema": {**TOOL, "input_schema": SCHEMA},
+    "input_schema of a custom tool": {"type": "custom", **TOOL, "input_schema": SCHEMA},
+}
+
+
+@pytest.mark.parametrize("definition", DEFINITIONS)
+@pytest.mark.parametrize(("asked", "answered"), COMBINATIONS)
+def test_a_definition_keeps_its_schema_in_whichever_spelling(asked, answered, definition):
+    request = {**SIDES["requests"][asked], "tools": [DEFINITIONS[definition]]}
+    record = json.loads(converted(litellm(request, SIDES["responses"][answered])).record)
+    (tool,) = record["tools"]
+    assert (tool["name"], tool["description"], tool["parameters"]) == ("tide", "Looks up the tide.", SCHEMA)
+    assert len(record["messages"]) == 6
+
+
+@pytest.mark.parametrize("events", [sse, list], ids=["server-sent events", "a list of events"])
+@pytest.mark.parametrize(("asked", "answered"), COMBINATIONS)
+def test_a_streamed_response_is_read_by_its_own_events(asked, answered, events):
+    response = events(EXCHANGES[answered].events)
+    messages = json.loads(converted(plain(SIDES["requests"][asked], response)).record)["messages"]
+    assert (len(messages), messages[-1]["content"], calls(messages[-1])) == (6, "looking", [("a", "grep", {})])
+
+
 @pytest.mark.parametrize(("asked", "answered"), COMBINATIONS)
 def test_a_conversation_continues_from_a_reply_in_another_format(asked, answered):
     """What was sampled in one format and is sent back in another is one reply, which is trained on once."""
@@ -120,3 +149,23 @@ def test_a_conversation_continues_from_a_reply_in_another_format(asked, answered
     assert [each["role"] for each in record["messages"]][-3:] == ["assistant", "tool", "assistant"]
     assert [each["weight"] for each in record["messages"] if each["role"] == "assistant"] == [0, 1, 1]
     assert outcome.account.counts.superseded == 1
+
+
+def test_a_session_of_plain_chat_stays_as_logged_among_lines_of_other_clients():
+    """A gateway's log of several clients: content of other formats in one line changes no record of another session."""
+    odd = {"role": "assistant", "content": [{"type": "text", "text": "One.", "n": 1}], "name": "x", "other": [1.50]}
+    asked = {"model": "m", "messages": [{"role": "user", "content": "Count."}, odd, {"role": "user", "content": "On."}]}
+    ours = [plain(asked, SIDES["responses"]["openai_chat"])] * 2
+    alone = converted(*ours).record
+    theirs = plain(SIDES["requests"]["anthropic"], SIDES["responses"]["openai_chat"]) | {"session_id": "s2"}
+    mixed = {
+        **SIDES["requests"]["anthropic"],
+        "messages": [*asked["messages"], *SIDES["requests"]["anthropic"]["messages"]],
+    }
+    mixed = plain(
+        {**mixed, "messages": [*mixed["messages"], {"role": "tool", "tool_call_id": "x", "content": "y"}]}, None
+    )
+    for order in ([ours[0], theirs, ours[1]], [theirs, *ours], [ours[0], mixed | {"session_id": "s3"}, ours[1]]):
+        lines = [json.dumps(line) for line in order]
+        records = {each.session: each for each in convert_session(lines, Options(anonymize=False, sessions_by="id"))}
+        assert records["s1"].record == alone

@@ -10,7 +10,7 @@ from chatsquash.core.model import AddedRun, KeptRun
 from chatsquash.formats import formats
 from chatsquash.formats.base import LoadedTurn, TurnError
 from chatsquash.reading.exchange import LineError
-from chatsquash.reading.loading import Turns, follow, nothing
+from chatsquash.reading.turns import Turns, follow, nothing
 
 
 class Counting:

@@ -46,7 +46,7 @@ ROWS = [
     ("json_calls", "a later system message", [*PLAIN, SYSTEM, assistant("Yes.")], [], "template-system-lost", HF),
     ("json_calls", "parts", [SYSTEM, *PARTS], [], "template-error", HF),
     ("xml_calls", "arguments as text", ONE_CALL, TOOLS, "template-error", HF),
-    ("xml_calls", "arguments that are none", BROKEN, TOOLS, "template-error", "no preset or modifier mends it"),
+    ("xml_calls", "arguments that are none", BROKEN, TOOLS, "template-error", "--preset text mends it"),
     ("string_arguments", "no tools in a template", ONE_CALL, TOOLS, "template-tool-lost", "--preset text mends it"),
     ("single_call", "several calls", TWO_CALLS, TOOLS, "template-error", "--preset hf --split-parallel mends it"),
     ("single_call", "text beside calls", TEXT_BESIDE, TOOLS, "template-text-lost", "--preset hf --split-text-and-calls mends it"),
@@ -118,7 +118,8 @@ def test_to_drop_reasoning_is_no_cure_for_its_loss(command, tmp_path):
 
 def test_what_helped_often_is_tried_first_but_not_taken_for_granted(command, tmp_path):
     parts = {"messages": PARTS, "tools": []}
-    broken = {"messages": [*PARTS, user(), assistant("", call(arguments="{")), result(), ANSWER], "tools": []}
+    malformed = [assistant("", call(arguments="{")), result(), ANSWER, *PARTS]  # the first reply, so that hf refuses it
+    broken = {"messages": [user(), *malformed], "tools": []}
     path = write(tmp_path / "data.jsonl", broken, *[parts] * 25, broken, parts)
     texts = [each["text"].rpartition(": ")[2] for each in found(command, path, "as_python")]
     other = "--preset openai mends it"

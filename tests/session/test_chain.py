@@ -128,6 +128,7 @@ LINKED: list[tuple[str, list[Any], int, list[str]]] = [
     ("the same prompt in three sessions", [first(session="s"), first(session="t"), line(3, ASKED, reply="x", session="u")], 3, ["main"] * 3),
     ("a reply to a single request, which is pasted", [line(1, "Write it down for all of us.", reply=SUM, session="s"), handed_over("t")], 2, ["main"] * 2),
     ("a summary after which its session continued", [first(session="s"), summary("s"), line(3, *ASKED_TO_SUM, assistant(SUM), user("Thanks"), reply="Yes.", session="s"), handed_over("t", minute=4)], 2, ["main"] * 4),
+    ("a text that two persons paste", [first(session="s"), line(2, user(ASKED), assistant(SAID), user(f"Spell it right:\n{SUM}"), reply=SUM, session="s"), line(3, f"Translate this:\n{SUM}", reply="Yes.", session="t")], 2, ["main"] * 3),
     ("a short argument", [calling("s"), line(2, "name their lines", reply="Two of them.", session="t")], 2, ["main"] * 2),
 ]  # fmt: skip
 
@@ -402,3 +403,24 @@ def test_a_reply_that_is_logged_after_requests_with_it_that_were_logged_twice_co
     assert [(each["kind"], each["status"]) for each in replies()] == [
         ("retry", "lost"), ("main", "carried"), ("main", "carried"),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("ids", [True, False], ids=["other ids", "no ids"])
+@pytest.mark.parametrize("by", ["response", "conversation"])
+def test_requests_in_files_of_their_own_that_refer_to_what_the_service_stores_are_one_session(here, by, ids):
+    """The members are those of the Responses API in the SDK of OpenAI."""
+    said = ["It has two rows, and both have the name of a town.", "They are equal.", "Neither is needed."]
+    for number, (asked, text) in enumerate(zip(("What is in rows.csv?", "Do they differ?", "And?"), said, strict=True)):
+        request: dict[str, Any] = {"model": "m", "input": [{"role": "user", "content": asked}]}
+        if by == "conversation":
+            request["conversation"] = {"id": "conv_rows"}
+        elif number:
+            request["previous_response_id"] = f"resp_{number - 1}"
+        output = [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}]
+        response = {"id": f"resp_{number}", "object": "response", "status": "completed", "output": output}
+        line = {"timestamp": f"2026-01-13T10:0{number}:00Z", "request": request, "response": response}
+        write_log(Path(f"logs/{number}.jsonl"), {**line, "session_id": f"s{number}"} if ids else line)
+    convert("logs", "out", Options(sessions_by="chain", conversations="all", trace_replies=True))
+    rows = [json.loads(row) for row in Path("out/reports/replies.jsonl").read_text().splitlines()]
+    assert len({row["conversation"] for row in rows}) == 1
+    assert [row["loss"] for row in rows] == [1, 1, 1]

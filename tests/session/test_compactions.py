@@ -1,8 +1,10 @@
 """Kinds and parents of conversations that go on from summaries, as several clients ask for them and use them."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import pytest
 
@@ -266,6 +268,26 @@ def one_sentence(day: Day) -> None:
     day.turn(4, "compacted", 5)
 
 
+def quoting(day: Day) -> None:
+    """A summary that contains the last replies word by word."""
+    summary = f"{summary_of(2)}\n4. What was said last:\n{ANSWERS[0]}\n{ANSWERS[1]}"
+    day.turn(0)
+    day.turn(1)
+    day.inside(summary, 2)
+    day.history = [user(f"Notes:\n{summary}")]
+    day.turn(2, "compacted", 2)
+    day.turn(3, "compacted", 2)
+
+
+def checked(day: Day) -> None:
+    """No compaction: a question of the client, under its own prompt, quotes the last reply."""
+    for number in range(3):
+        day.turn(number)
+        day.ask(
+            "Yes.", "side", 1, messages=[user(f"Is this all?\n{day.history[-1]['content']}")], prompt=WRITER, tools=None
+        )
+
+
 def cut(day: Day) -> None:
     """The client cuts the summary to its half."""
     day.turn(0)
@@ -302,23 +324,81 @@ CLIENTS = [
     rolling_messages,
     rolling_text,
     one_sentence,
+    quoting,
+    checked,
     cut,
     rewound,
 ]
+
+
+def merged(line: Any) -> Any:
+    """A request in which messages of one role are one, as the clients of Anthropic and Gemini send them."""
+    messages: list[Any] = []
+    for each in line["request"]["messages"]:
+        if messages and each["role"] == messages[-1]["role"] == "user":
+            messages[-1]["content"].append({"type": "text", "text": each["content"]})
+        elif each["role"] == "user":
+            messages.append({"role": "user", "content": [{"type": "text", "text": each["content"]}]})
+        else:
+            messages.append(each)
+    return {**line, "request": {**line["request"], "messages": messages}}
+
+
+def wide(line: Any) -> Any:
+    """A line with an ideograph for each word, and no space between them."""
+    script = re.compile(r" ?([A-Za-z]+) ?")
+
+    def said(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: said(each) if key != "role" else each for key, each in value.items()}
+        if isinstance(value, list):
+            return [said(each) for each in value]
+        if not isinstance(value, str):
+            return value
+        return script.sub(lambda word: chr(0x4E00 + crc32(word[1].encode()) % 8000), value)
+
+    request, response = line["request"], line["response"]
+    choices = [{**each, "message": said(each["message"])} for each in response["choices"]]
+    return {
+        **line,
+        "request": {**request, "messages": said(request["messages"])},
+        "response": {**response, "choices": choices},
+    }
+
+
 WAYS: dict[str, dict[str, Any]] = {
     "one id": {},
     "chained": {"sessions_by": "chain"},
     "no ids": {"sessions_by": "chain"},
     "new ids": {"sessions_by": "chain"},
     "new files": {"sessions_by": "chain"},
+    "merged": {},
+    "merged under new ids": {"sessions_by": "chain"},
+    "without spaces": {},
+    "an id for each request": {"sessions_by": "chain"},
 }
+WITHOUT_HISTORY = (pi, checked, rewound)
+"""Those of which requests under an id of their own have no reply before them as a message."""
 
 
-@pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.__name__)
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    ("way", "client"),
+    [
+        pytest.param(way, client, id=f"{way}-{client.__name__}")
+        for way in WAYS
+        for client in CLIENTS
+        if way != "an id for each request" or client not in WITHOUT_HISTORY
+    ],
+)
 def test_what_follows_a_summary_is_compacted(here: Path, client: Any, way: str) -> None:
-    day = Day(None if way == "no ids" else "s", renews=way.startswith("new"))
+    day = Day(None if way == "no ids" else "s", renews="new" in way)
     client(day)
+    if "merged" in way:
+        day.lines = [*map(merged, day.lines)]
+    if way == "without spaces":
+        day.lines = [*map(wide, day.lines)]
+    if way == "an id for each request":
+        day.lines = [{**line, "session_id": f"s{number}"} for number, line in enumerate(day.lines)]
     names = [str(each.get("session_id")) if way == "new files" else "log" for each in day.lines]
     for name in names:
         write_log(

@@ -100,6 +100,8 @@ class Row(NamedTuple):
 
 MAIN, ALL = given(conversations="main"), given(conversations="all")
 ROWS = [
+    Row("replies-repeated", logs.regenerated, "1 reply in more than one record, and a trainer trains on each: --loss flags them, once each", 4, ALL),
+    Row("replies-repeated", logs.regenerated, None, None, given(conversations="all", loss="weight")),
     Row("replies-lost", logs.grows, None),
     Row("replies-lost", logs.clock, None),
     Row("replies-lost", logs.reworded, None),

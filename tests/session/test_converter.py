@@ -35,6 +35,10 @@ PROMPTED = Options(anonymize=False, system_file=b"Be brief.")
 AS_LOGGED = Options(anonymize=False, cleanup_goose=False)
 
 INFO = "<info-msg>now</info-msg>"
+HOSTED = {
+    "session_id": "s1", "timestamp": "2026-01-13T10:00:00Z", "request": {"input": [{"role": "user", "content": "q"}]},
+    "response": {"object": "response", "status": "completed", "output": [{"type": "web_search_call", "id": "w", "status": "completed", "action": {"type": "search", "query": "q"}}]},
+}  # fmt: skip
 TITLE = {"role": "system", "content": "Reply with only a description in four words or less"}
 FIRST = user("Here are the first few user messages: hi")
 IMAGE = {"type": "image_url", "image_url": {"url": "data:,"}}
@@ -71,6 +75,13 @@ def claude(*messages: Any, second: int = 0, **members: Any) -> dict[str, Any]:
     }
     request = {"max_tokens": 9, "messages": list(messages), **members}
     return {"session_id": "s1", "timestamp": at(second), "request": request, "response": said}
+
+
+def cleared_by_service(count: int) -> dict[str, Any]:
+    """An exchange with Anthropic, whose service cleared results."""
+    line = claude(A)
+    edit = {"type": "clear_tool_uses_20250919", "cleared_tool_uses": count, "cleared_input_tokens": 9}
+    return {**line, "response": {**line["response"], "context_management": {"applied_edits": [edit]}}}
 
 
 def kept(key: str, parent: str | None, role: str, words: str) -> dict[str, Any]:
@@ -195,6 +206,8 @@ ROWS = [
     Row("mixed-formats", "one format", [claude(A), claude(A, B, C, second=1)]),
     Row("mixed-formats", "another one", [claude(A), line(A, B, C, second=1)], [("mixed-formats", "warning", 2)], "1 entry with the format openai_chat in a log of anthropic"),
     Row("mixed-formats", "another one, once per session", [line(A), claude(A, B, C, second=1), claude(A, B, C, A, second=2)], [("mixed-formats", "warning", 1)], "1 entry with the format openai_chat in a log of anthropic"),
+    Row("context-cleared", "nothing was cleared", [cleared_by_service(0)]),
+    Row("context-cleared", "results were", [cleared_by_service(2)], [("context-cleared", "info", 1)], "1 entry without tool results, which"),
     Row("missing-history", "a response of the log", [openai(A), openai(C, after="r0", second=1)]),
     Row("missing-history", "a response that is not there", [openai(A), openai(C, after="r7", second=1)], [("missing-history", "warning", 2)], "1 entry with turns that are kept elsewhere"),
     Row("other-conversations", "a document with one", [[A, CALLED]]),
@@ -241,7 +254,8 @@ ROWS = [
     Row("stream-cut", "a stream without its end", [responding([{"choices": [{"delta": {"content": "x"}}]}])], [("stream-cut", "warning", 1)], "the stream of the reply was cut"),
     # Shapes
     Row("no-assistant-turn", "a preset with a turn of the assistant", [line(A)], [], "", HF),
-    Row("no-assistant-turn", "a preset without one", [line(A, reply=None)], [("missing-reply", "warning", 1), ("no-assistant-turn", "error", 1)], "no assistant message", HF),
+    Row("unanswered-session", "a preset for training", [line(A, reply=None)], [("unanswered-session", "info", 1)], "nobody answered", HF),
+    Row("no-assistant-turn", "a reply of which a preset has nothing", [json.dumps(HOSTED)], [("no-assistant-turn", "error", 1), ("not-held", "warning", 1)], "no assistant message", HF),
     Row("no-assistant-turn", "the specified record needs none", [line(A, reply=None)], [("missing-reply", "warning", 1)]),
     Row("arguments-unparsable", "arguments that are an object", [CALLING], [], "", HF),
     Row("arguments-unparsable", "arguments that are cut off", [line(A, reply=assistant("x", call(arguments='{"q": ')), tools=[tool()])], [("arguments-unparsable", "error", 1, 1)], "arguments of 'grep' are no JSON", HF),
@@ -269,7 +283,8 @@ ROWS = [
     Row("float-rounded", "in the text of arguments it stays", [line(A, assistant("", call(arguments='{"q": 0.7}')), result(), tools=[tool()])], [], "", Options(anonymize=False, preset="openai")),
     # Whole sessions
     Row("empty-session", "one entry is enough", [line()]),
-    Row("empty-session", "no line", [], [("empty-session", "error", None)], "no usable entry"),
+    Row("unanswered-session", "no line", [], [("unanswered-session", "info", None)], "nobody answered"),
+    Row("unanswered-session", "a line with a reply", [line(A)], [], "", HF),
     Row("empty-session", "only blank and bad lines", ["", "x"], [("empty-session", "error", None), ("bad-line", "error", 2)], "no usable entry"),
     Row("empty-session", "title requests only", [line(TITLE, FIRST)], [("cleaned", "info", None), ("empty-session", "error", None)], "cleaning left none of 1 entry"),
     Row("empty-session", "title requests that are not cleaned", [line(TITLE, FIRST)], [], "", AS_LOGGED),
@@ -322,7 +337,7 @@ ROWS = [
 
 OF_DATASETS = {
     "filtered", "duplicate-record", "split-leak", "empty-split", "split-share", "source-without-tools",
-    "loss-not-read", "divided-session",
+    "loss-not-read", "divided-session", "chosen-chain",
 }  # fmt: skip
 OF_RUNS = {
     "unreadable-log", "file-not-read", "lost-worker", "changed-log", "reordered", "cut-short", "second-copy",

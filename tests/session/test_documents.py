@@ -62,7 +62,7 @@ def records():
 
 
 def first_texts():
-    return [next(m["content"] for m in record["messages"] if m["role"] == "user") for record in records()]
+    return [next(m["content"] for m in record["messages"] if m["role"] != "system") for record in records()]
 
 
 # The samples
@@ -217,10 +217,11 @@ def test_broken_lines_count_once_where_a_document_is_several_sessions(here):
     assert len(report("rejected.jsonl")) == 1
 
 
-def test_a_document_without_a_conversation_is_an_empty_session(here):
+def test_nobody_answers_in_a_document_without_a_conversation(here):
     write_log(here / "logs/a.jsonl", {"timestamp": "t", "type": "session_meta", "payload": {"id": "s"}})
     summary = run()
-    assert dict(summary.left_out) == {"empty-session": 1}
+    assert dict(summary.left_out) == {"unanswered-session": 1}
+    assert summary.complete, "nothing is missing"
     assert sum(summary.account) == summary.lines == 1
 
 
@@ -341,7 +342,7 @@ def test_a_json_file_that_is_named_and_not_known_is_left_out(here):
 
 
 def test_a_format_may_be_said_of_a_document_that_shows_none(here):
-    put("chat.json", SAID[:1])
+    put("chat.json", [{"role": "assistant", "content": "hi"}])
     summary = run("chat.json", from_format="portable")
     assert (summary.written, first_texts()) == (1, ["hi"])
 
@@ -441,7 +442,7 @@ def goose_database(path, *sessions):
             made.execute("INSERT INTO sessions VALUES (?, '/w', ?)", (f"s{number}", number))
             content = json.dumps([{"type": "text", "text": said}])
             values = (f"s{number}", content)
-            made.execute("INSERT INTO messages (session_id, role, content_json) VALUES (?, 'user', ?)", values)
+            made.execute("INSERT INTO messages (session_id, role, content_json) VALUES (?, 'assistant', ?)", values)
         made.commit()
 
 
@@ -469,7 +470,7 @@ def test_a_database_is_read_with_the_changes_that_only_its_log_has(here):
         opened.execute("UPDATE messages SET session_id = 'new'")
         opened.commit()
         before = {path.name: path.read_bytes() for path in Path("logs").iterdir()}
-        assert (run().written, dict(run().left_out)) == (1, {"empty-session": 1})
+        assert (run().written, dict(run().left_out)) == (1, {"unanswered-session": 1})
         assert {path.name: path.read_bytes() for path in Path("logs").iterdir()} == before
 
 

@@ -90,7 +90,7 @@ def test_what_lies_around_an_archive_is_no_part_of_a_session_in_it(here, tree):
     (path,) = tree.glob("session/*/ses_5b02Gauge.json")
     with zipfile.ZipFile(here / "logs/storage/session/x.zip", "w") as archive:
         archive.write(path, path.name)
-    assert dict(run(logs="logs/storage/session/x.zip").left_out) == {"empty-session": 1}
+    assert dict(run(logs="logs/storage/session/x.zip").left_out) == {"unanswered-session": 1}
 
 
 def test_a_sub_agent_is_read_anew_once_a_part_of_its_caller_changed(here, tree):
@@ -142,10 +142,10 @@ def test_an_id_that_names_another_folder_is_not_followed(here, tree, name):
     assert "SECRET" not in "".join(path.read_text("utf-8") for path in here.glob("out/*.jsonl"))
 
 
-def test_a_session_whose_messages_are_gone_is_empty(here, tree):
+def test_nobody_answers_in_a_session_whose_messages_are_gone(here, tree):
     shutil.rmtree(tree / "message")
     summary = run()
-    assert dict(summary.left_out) == {"empty-session": 2}
+    assert dict(summary.left_out) == {"unanswered-session": 2}
 
 
 @pytest.mark.parametrize("folder", ["message", "part", "message/ses_5b02Gauge", "part/msg_c2"])

@@ -233,9 +233,9 @@ def test_pairs_that_cannot_be_written_are_refused(here, options, message):
         convert("logs", "out", Options(pairs="logged", **options))
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(8))
 def test_prompts_are_requests_that_were_logged_and_replies_too(here, seed):
-    """Both replies of a pair are samples with its prompt."""
+    """Both replies of a pair are samples with its prompt; there is one where a reply was replaced by other words."""
     played = play(seed, only=("regenerate", "rewind", "edit", "return", "subagent-parallel", "side-title"))
     for name, data in played.files.items():
         write_log(here / "logs" / name, *data.splitlines())
@@ -246,7 +246,7 @@ def test_prompts_are_requests_that_were_logged_and_replies_too(here, seed):
     sampled = {json.dumps([each["prompt"], each["completion"], each.get("tools")]) for each in samples}
     convert("logs", "out", Options(pairs="logged", **options))
     found = pairs()
-    assert found
+    assert bool(found) == any(reply.behaviour == "regenerate" for reply in played.truth.replies)
     for pair in found:
         assert pair["chosen"] != pair["rejected"]
         for reply in ("chosen", "rejected"):

@@ -5,7 +5,7 @@ import json
 import orjson
 import pytest
 
-from chatsquash import Options, convert, convert_session
+from chatsquash import Options, convert, convert_session, read
 from tests.conftest import cases, log_line, write_log
 from tests.outputs import findings, report
 
@@ -121,3 +121,64 @@ def test_an_id_in_a_nested_object_is_no_session_of_the_line(tmp_path):
     write_log(tmp_path / "logs/day.jsonl", *lines)
     convert(tmp_path / "logs", tmp_path / "out", BY_ID)
     assert users(tmp_path / "out") == [["a1"], ["b2"]]
+
+
+# LiteLLM writes a trace id for each call where the client sends no session id: seen in logs of its proxy
+
+
+def traced(line, number):
+    return {**litellm(line), "session_id": "", "trace_id": f"t{number}"}
+
+
+def calls_of(names):
+    """Rows of conversations in turns, whose histories have the replies."""
+    said = {}
+    for number, name in enumerate(names, 1):
+        prompt = {"role": "user", "content": f"{name}{number}"}
+        reply = {"role": "assistant", "content": f"the reply to {name}{number}, which is long enough to be found again"}
+        history = [*said.get(name, []), prompt]
+        said[name] = [*history, reply]
+        row = traced(next(mixed(name)), number)
+        yield {**row, "startTime": number, "messages": history, "response": {"choices": [{"message": reply}]}}
+
+
+def test_calls_with_a_trace_id_each_are_grouped_by_their_histories(tmp_path):
+    write_log(tmp_path / "logs/day.jsonl", *calls_of("aba"))
+    for _ in range(2):  # the second run finds everything unchanged
+        summary = convert(tmp_path / "logs", tmp_path / "out", PLAIN)
+        assert users(tmp_path / "out") == [["a1", "a3"], ["b2"]]
+        assert summary.findings["info", "chosen-chain"] == 1
+    assert json.loads((tmp_path / "out/run.json").read_bytes())["options"]["sessions_by"] == "chain"
+    texts = [[m["content"] for m in session.records[0]["messages"]] for session in read(tmp_path / "logs", PLAIN)]
+    assert [len(each) for each in texts] == [4, 2]
+
+
+def test_a_call_in_each_file_is_grouped_too(tmp_path):
+    for number, line in enumerate(calls_of("aba")):
+        write_log(tmp_path / f"logs/{number}.json", line)
+    convert(tmp_path / "logs", tmp_path / "out", PLAIN)
+    assert users(tmp_path / "out") == [["a1", "a3"], ["b2"]]
+
+
+@pytest.mark.parametrize(
+    ("rows", "options"),
+    [
+        pytest.param([traced(line, 1) for line in mixed("aa")], PLAIN, id="a trace of several calls"),
+        pytest.param([{**row, "session_id": "s"} for row in calls_of("aa")], PLAIN, id="session ids"),
+        pytest.param([*map(litellm, mixed("a")), *calls_of("aa")], PLAIN, id="a session id in one row"),
+        pytest.param(calls_of("aa"), BY_ID, id="an option"),
+        pytest.param([*mixed("aa")], PLAIN, id="another logger"),
+    ],
+)
+def test_other_logs_are_grouped_as_before(tmp_path, rows, options):
+    write_log(tmp_path / "logs/day.jsonl", *rows)
+    convert(tmp_path / "logs", tmp_path / "out", options)
+    assert findings("chosen-chain", out=tmp_path / "out") == []
+
+
+def test_a_session_id_that_repeats_the_trace_id_names_no_session(tmp_path):
+    """From LiteLLM's spend logs, whose session id is the trace id unless the client sends one."""
+    rows = [{**row, "session_id": row["trace_id"]} for row in calls_of("aa")]
+    write_log(tmp_path / "logs/day.jsonl", *rows)
+    convert(tmp_path / "logs", tmp_path / "out", PLAIN)
+    assert users(tmp_path / "out") == [["a1", "a2"]]

@@ -12,8 +12,9 @@ import click
 
 from tests.simulator import play as simulated
 from tests.simulator.behaviours import behaviours
-from tests.simulator.conversion import possible, scores, write
-from tests.simulator.score import GOALS, HARD_GOALS, NOTHING, Score, table
+from tests.simulator.conversion import possible, scored, scores, write
+from tests.simulator.days import DAYS, play_day
+from tests.simulator.score import DAY_GOALS, GOALS, HARD_GOALS, NOTHING, Score, table
 
 LOT = 25
 
@@ -25,6 +26,7 @@ LOT = 25
 @click.option(
     "--each", is_flag=True, help="Play every behaviour alone, or beside what it shows in, COUNT seeds of each."
 )
+@click.option("--day", type=click.Choice(list(DAYS)), help="Play whole days of this agent, each also without ids.")
 @click.option("--seed", type=int, help="This one alone.")
 @click.option(
     "--write", "folder", type=click.Path(path_type=Path), help="Only write the logs of --seed to this folder."
@@ -36,6 +38,7 @@ def main(
     hard: bool,
     only: tuple[str, ...],
     each: bool,
+    day: str | None,
     seed: int | None,
     folder: Path | None,
     restored_loss: bool,
@@ -43,7 +46,7 @@ def main(
 ) -> None:
     """Exits with 1 where a goal is missed, with 2 where this version cannot be held to it."""
     if folder:
-        write(simulated(seed or 0, hard, only), folder)
+        write(play_day(day, seed or 0) if day else simulated(seed or 0, hard, only), folder)
         return
     if not possible():
         raise click.UsageError("this version has not all options to which the goals belong")
@@ -54,6 +57,11 @@ def main(
         missed = [name for name, score in alone if _tell(score, goals, misses, name)]
         click.echo(f"missed alone: {', '.join(missed) or 'none'}")
         sys.exit(bool(missed))
+    if day:
+        seeds = range(count) if seed is None else range(seed, seed + 1)
+        score = scored(play_day(day, each, ids=ids) for each in seeds for ids in (True, False))
+        click.echo(table(score, DAY_GOALS))
+        sys.exit(_tell(score, DAY_GOALS, misses, day))
     started = time.monotonic()
     score = play(range(seed, seed + 1), only) if seed is not None else _all(play, range(count), only)
     click.echo(table(score, goals))

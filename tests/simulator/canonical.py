@@ -24,14 +24,23 @@ def squeezed(text: str) -> str:
 
 
 def spelled(name: str, arguments: Any) -> str:
-    """A call, however its arguments are spelled."""
-    return f"{name} {json.dumps(arguments, sort_keys=True)}"
+    """A call, however its arguments are spelled: 1 and 1.0 are the same number."""
+    numbers = json.loads(json.dumps(arguments), parse_int=float)
+    return f"{name} {json.dumps(numbers, sort_keys=True)}"
 
 
 def of_node(node: Node, text: str | None = None) -> Canonical:
     """A message of the truth, or that message with another text."""
     said = squeezed(node.text if text is None else text)
     return Canonical(node.role, said, tuple(spelled(call.name, call.arguments) for call in node.calls), node.answers)
+
+
+def _tagged(text: str) -> tuple[str, str]:
+    """Return a text without the ``<think>`` block with which it begins, and the reasoning in that block."""
+    if not text.startswith("<think>") or "</think>" not in text:
+        return text, ""
+    reasoning, _, said = text.removeprefix("<think>").partition("</think>")
+    return said, reasoning
 
 
 class Written(NamedTuple):
@@ -50,8 +59,8 @@ def of_record(messages: Iterable[dict[str, Any]]) -> Iterator[Written]:
         calls = [call.get("function", call) for call in message.get("tool_calls") or ()]
         if calls:
             places = {call["id"]: place for place, call in enumerate(message["tool_calls"])}
-        text = message.get("content") or ""
+        text, tagged = _tagged(message.get("content") or "")
         asked = tuple(spelled(call["name"], call["arguments"]) for call in calls)
         answers = places.get(message.get("tool_call_id", ""), 0)
         said = Canonical(message["role"], squeezed(text), asked, answers)
-        yield Written(index, said, squeezed(message.get("reasoning_content") or ""), message.get("weight"))
+        yield Written(index, said, squeezed(message.get("reasoning_content") or tagged), message.get("weight"))

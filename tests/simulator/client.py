@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tests.simulator.nodes import CLEARED, Call, Node, Request
 from tests.simulator.words import Words
@@ -35,6 +35,20 @@ class Client:
     keeps_first: bool = False
     """A window keeps the first prompt and its answer, and drops what stands between."""
     names_responses: bool = True
+    floats: bool = False
+    """Integers of arguments are sent back as floating-point numbers, as a protobuf ``Struct`` has them."""
+    thinks: bool = False
+    """Reasoning comes as a ``<think>`` block of the text, which is not sent back."""
+    reorders: bool = False
+    """Results of parallel calls are in another order in every other request."""
+    stores: bool = False
+    """The server keeps the conversation, and requests contain only what is new."""
+    lists_prompts: bool = False
+    """Summaries list the prompts of the user word by word."""
+    notes: dict[Node, str] = field(default_factory=dict)
+    """Texts that are added to prompts, until they are removed."""
+    repeated: set[Node] = field(default_factory=set)
+    """Results that are sent twice from now on."""
     sent: int = 0
     note: str = ""
 
@@ -47,6 +61,7 @@ class Client:
         if self.keeps_first and len(path) > 2 and path[1].sampled and not path[1].calls:
             dropped -= {*path[:2]}
         changed, extra = self._reminded(path, dropped)
+        changed |= {node: f"{node.text}\n\n{self.notes[node]}" for node in path if node in self.notes}
         for node, text in changed.items():
             node.worded.add(text)
         gone = frozenset(node for node in path if node in cleared)
@@ -55,7 +70,11 @@ class Client:
         if self.clock and system:
             minute = self.sent * 7
             system = f"{system}\nThe time is {8 + minute // 60 % 12:02}:{minute % 60:02}, session step {self.sent}."
-        return Request(path, system, tools, limit, changed, gone, dropped, extra)
+        repeated = frozenset(node for node in path if node in self.repeated)
+        reordered = self.reorders and self.sent % 2 == 0
+        return Request(
+            path, system, tools, limit, changed, gone, dropped, extra, reordered=reordered, repeated=repeated
+        )
 
     def call_id(self, call: Call) -> str:
         """A call's id as the client sends it back."""

@@ -58,10 +58,14 @@ def scores(
     seeds: Iterable[int], *, hard: bool = False, only: tuple[str, ...] = (), restored_loss: bool = False
 ) -> Score:
     """The score of many seeds together."""
+    return scored((play(seed, hard, only) for seed in seeds), restored_loss=restored_loss)
+
+
+def scored(plays: Iterable[Played], *, restored_loss: bool = False) -> Score:
+    """Return the score of played logs together."""
     total = NOTHING
     more = ("--restored-loss", "1") if restored_loss else ()
-    for seed in seeds:
-        played = play(seed, hard, only)
+    for played in plays:
         with TemporaryDirectory() as folder:
             found = judge(played, convert(played, Path(folder), *more), restored_loss=restored_loss)
         total = total.plus(found)

@@ -30,12 +30,13 @@ class Exchange(NamedTuple):
     @property
     def system(self) -> str:
         """The system prompt."""
-        return told(self.request.get("system", self.request.get("instructions", self.messages[0]["content"])))
+        named = (self.request.get(name) for name in ("system", "instructions", "systemInstruction"))
+        return told(next((each for each in named if each), None) or self.messages[0].get("content"))
 
     @property
     def messages(self) -> list[dict[str, Any]]:
-        """Messages, or the items of OpenAI Responses."""
-        return self.request.get("messages") or self.request["input"]
+        """Messages, the items of OpenAI Responses, or the contents of Gemini."""
+        return next(self.request[name] for name in ("messages", "input", "contents") if name in self.request)
 
 
 @cache
@@ -53,6 +54,12 @@ def exchanges(played: Played) -> list[Exchange]:
         for number, line in enumerate(data.splitlines(), 1)
     ]
     return sorted(found, key=lambda each: each.at)
+
+
+def last_text(exchange: Exchange) -> str:
+    """The text of the last message of a request, without white space."""
+    said = exchange.messages[-1]
+    return told(said.get("parts") or said.get("content"))
 
 
 def of_kind(logged: list[Exchange], kind: str) -> list[Exchange]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -59,6 +60,7 @@ class _Judge:
         self.all_known = set().union(*(each.known for each in self.truth.conversations.values()))
         self.logged = {each.canonical for each in self.truth.replies}
         """What was logged, though it may be in no conversation, as a reply that broke off."""
+        self.everything = self.all_known | self.logged | self.truth.choices
         self.right: Counter[tuple[str, str]] = Counter()
         self.of: Counter[tuple[str, str]] = Counter()
         self.misses: list[Miss] = []
@@ -75,6 +77,7 @@ class _Judge:
         self._shapes()
         self._strangers()
         self._weights()
+        self._results()
         return Score(self.right, self.of, self.misses)
 
     def _count(self, score: str, said: Reply | Conversation, why: str | None) -> None:
@@ -137,7 +140,7 @@ class _Judge:
         """Messages that are not of a conversation, but of another, or of none."""
         foreign = [each for each in written if each.canonical not in known]
         mixed = [each.index for each in foreign if each.canonical in self.all_known]
-        unknown = [each.index for each in foreign if each.canonical not in self.all_known | self.logged]
+        unknown = [each.index for each in foreign if each.canonical not in self.everything]
         if mixed:
             yield "mixed", f"message {mixed[0]} is of another conversation"
         if unknown:
@@ -165,12 +168,26 @@ class _Judge:
 
     def _stranger(self, place: str) -> None:
         """A record of what is no conversation: a part of one, or several."""
+        if self.written[place] and self.written[place][-1].canonical in self.truth.choices:
+            return
         self._extra("conversations", place, 0, "no conversation ends so")
         written = self.written[place]
         said = {each.canonical for each in written}
         closest = max(self.truth.conversations.values(), key=lambda each: len(said & each.known))
         for score, why in self._not_of(closest.known, written):
             self._extra(score, place, 0, why)
+
+    def _results(self) -> None:
+        """Each result is one of its own call, which its text proves, since hardly any two results are equal."""
+        calls = {text: call for call, texts in self.truth.results.items() for text in texts}
+        for place, messages in self.written.items():
+            asked: tuple[str, ...] = ()
+            for each in messages:
+                said = each.canonical
+                asked = said.calls if said.role == "assistant" else asked
+                call = calls.get(said.text) if said.role == "tool" else None
+                if call and said.text not in self.truth.results.get(_at(asked, said.answers), ()):
+                    self._extra("results", place, 0, f"message {each.index} is the result of another call: {call[:60]}")
 
     def _extra(self, score: str, file: str, line: int, why: str) -> None:
         self.of[score, "none"] += 1
@@ -195,13 +212,35 @@ def _wrong_status(reply: Reply, row: dict[str, Any] | None) -> str | None:
 
 def difference(written: Iterable[Written], expected: tuple[Message, ...]) -> str | None:
     """Where a record leaves what was said."""
-    found = list(written)
+    found, expected = _in_order(written, expected)
     for at, (each, message) in enumerate(zip(found, expected, strict=False)):
         if each.canonical != message.canonical and each.canonical not in message.others:
             return f"message {at} is another {each.canonical.role}: {each.canonical.text[:40]!r} for {message.canonical.text[:40]!r}"
         if each.reasoning != message.reasoning and (message.own or each.reasoning):
             return f"the reasoning of message {at} is another"
     return None if len(found) == len(expected) else f"{len(found)} messages for {len(expected)}"
+
+
+def _in_order(written: Iterable[Written], expected: tuple[Message, ...]) -> tuple[list[Written], tuple[Message, ...]]:
+    """Return both without messages that may be missing and are, and with results in the order of their calls."""
+    found = list(written)
+    present = {each.canonical for each in found}
+    expected = tuple(each for each in expected if not each.optional or each.canonical in present)
+    sorted_found = [
+        each
+        for is_result, run in groupby(found, lambda each: each.canonical.role == "tool")
+        for each in (sorted(run, key=lambda each: each.canonical.answers) if is_result else run)
+    ]
+    sorted_expected = tuple(
+        each
+        for is_result, run in groupby(expected, lambda each: each.canonical.role == "tool")
+        for each in (sorted(run, key=lambda each: each.canonical.answers) if is_result else run)
+    )
+    return sorted_found, sorted_expected
+
+
+def _at(calls: tuple[str, ...], place: int) -> str:
+    return calls[place] if place < len(calls) else ""
 
 
 def _said(row: dict[str, Any] | None) -> str:

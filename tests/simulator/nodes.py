@@ -83,6 +83,16 @@ class Request:
     dropped: frozenset[Node] = frozenset()
     extra: dict[Node, str] = field(default_factory=dict)
     """Reminders behind results, which are user messages of their own."""
+    stored: frozenset[Node] = frozenset()
+    """Messages that the server has of the conversation, and which are not sent."""
+    conversation: str = ""
+    """The id of that conversation."""
+    reordered: bool = False
+    """Whether results of parallel calls are sent in reverse order."""
+    repeated: frozenset[Node] = frozenset()
+    """Results that are sent twice."""
+    prefill: str = ""
+    """The beginning of the reply, which is sent as the last message."""
 
 
 @dataclass(eq=False, slots=True)
@@ -99,6 +109,10 @@ class OriginReply:
     places: list[Place] = field(default_factory=list)
     """Several where it was logged twice."""
     retried: bool = False
+    others: tuple[str, ...] = ()
+    """Choices of the same response before this one, from which nothing continues."""
+    tagged: bool = False
+    """Whether the reasoning is a ``<think>`` block of the text."""
     same_as: Node | None = None
     """The later reply with the same words, of which it is not told apart."""
 
@@ -106,6 +120,10 @@ class OriginReply:
     def whole(self) -> bool:
         """Whether the model said all that it had to say."""
         return self.ended == "stop"
+
+    def said(self, node: Node) -> str:
+        """Return the text of the response: the message without the beginning that the request had."""
+        return node.text.removeprefix(self.request.prefill)
 
 
 @dataclass(eq=False, slots=True)

@@ -9,13 +9,14 @@ from typing import NamedTuple
 
 from tests.simulator.behaviours import Behaviour, behaviours, named
 from tests.simulator.client import Client
+from tests.simulator.not_yet import NOT_MIXED
 from tests.simulator.session import Layout, Log, Session
 from tests.simulator.styles import STYLES
 from tests.simulator.truth import Truth, judged
 from tests.simulator.words import Words
 
-LEAST, MOST = 5, 26
-"""Exchanges of a session: it goes on until it has so many, and nothing more begins behind the other number."""
+LEAST = 5
+"""A session goes on until it has so many exchanges."""
 
 
 class Played(NamedTuple):
@@ -38,9 +39,15 @@ def play(seed: int, hard: bool = False, only: tuple[str, ...] = ()) -> Played:
     sessions = [_session(f"s{seed:05}{letter}", rng, log, layout, chosen) for letter in "abc"[: _count(rng, layout)]]
     if layout.alike:
         _begin_alike(sessions)
-    steps = [_steps(session, chosen) for session in sessions]
-    while steps := [left for left in steps if left]:
-        rng.choice(steps).pop(0)()
+    return collected(seed, rng, log, sessions, [steps(session, chosen) for session in sessions])
+
+
+def collected(
+    seed: int, rng: Random, log: Log, sessions: list[Session], planned: list[list[Callable[[], object]]]
+) -> Played:
+    """Play what is planned for each session, one step of any session after another, and collect log and truth."""
+    while planned := [left for left in planned if left]:
+        rng.choice(planned).pop(0)()
     truth = judged((session.name, session.trees) for session in sessions)
     files = {name: b"\n".join(lines) + b"\n" for name, lines in sorted(log.files.items())}
     return Played(seed, files, truth)
@@ -48,7 +55,7 @@ def play(seed: int, hard: bool = False, only: tuple[str, ...] = ()) -> Played:
 
 def _mixed(rng: Random, *, hard: bool) -> list[Behaviour]:
     """A layout or none, half of the habits, and a few events; hard ones only where they are wanted."""
-    found = [each for each in behaviours().values() if hard or not each.hard]
+    found = [each for each in behaviours().values() if (hard or not each.hard) and each.name not in NOT_MIXED]
     layouts, habits = _when(found, "layout"), _when(found, "client")
     events = _when(found, "event")
     plain, difficult = [each for each in events if not each.hard], [each for each in events if each.hard]
@@ -74,15 +81,17 @@ def _count(rng: Random, layout: Layout) -> int:
 
 def _session(name: str, rng: Random, log: Log, layout: Layout, chosen: list[Behaviour]) -> Session:
     words = Words(rng)
-    client = Client(words, rng.choice(list(STYLES)))
+    fitting = [style for style in STYLES if all(not each.styles or style in each.styles for each in chosen)]
+    client = Client(words, rng.choice(fitting or list(STYLES)))
     # Without ids of sessions, only those of responses tell a line that was logged twice from an answer like it.
     client.names_responses = not layout.ids or rng.random() < 0.85
     for each in _when(chosen, "client"):
-        each.play(client)
+        if not each.styles or client.style in each.styles:
+            each.play(client)
     return Session(name, rng, words, client, log, layout)
 
 
-def _steps(session: Session, chosen: list[Behaviour]) -> list[Callable[[], object]]:
+def steps(session: Session, chosen: list[Behaviour]) -> list[Callable[[], object]]:
     """What a session does in order: its opening, then turns with events between them, until it is long enough."""
     events = [partial(_event, session, each) for each in _when(chosen, "event")]
     turns = [partial(_turn, session) for _ in range(session.rng.randint(0, 5))]
@@ -111,13 +120,15 @@ def _first(session: Session) -> None:
 
 def _turn(session: Session) -> None:
     session.playing = "append"
-    if session.count < MOST:
+    if session.count < session.most and not session.only_turn:
         session.turn()
 
 
 def _last(session: Session) -> None:
     """Turns until there are enough, and one after what happened last, so that it is not the end."""
     session.playing = "append"
+    if session.only_turn:
+        return
     session.turn()
     while session.count < LEAST:
         session.turn()
@@ -125,7 +136,7 @@ def _last(session: Session) -> None:
 
 def _event(session: Session, each: Behaviour) -> None:
     """Play an event, after some more turns where it cannot happen yet."""
-    if session.count >= MOST:
+    if session.count >= session.most or session.only_turn or (each.styles and session.client.style not in each.styles):
         return
     for _ in range(3):
         session.playing = each.name

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple
 
-GOALS = {"kinds": 0.995, "conversations": 0.995, "loss": 0.99}
+GOALS = {"kinds": 0.995, "conversations": 0.995, "loss": 0.995}
 """The least share of replies with the right kind, of conversations found whole, of replies with loss exactly once."""
+ALONE = dict.fromkeys(GOALS, 0.98)
+"""The least share of each behaviour that a log decides."""
+DAY_GOALS = {"kinds": 0.995, "conversations": 0.99, "loss": 0.995}
+"""The same of whole days of agents."""
 HARD_GOALS = {**GOALS, "kinds": 0.99, "conversations": 0.99}
-FAULTS = ("mixed", "unknown", "loss never", "rows")
-"""What never happens: a record that mixes conversations, a message that the truth lacks, loss where none belongs, a row
-that is not as the contract has it."""
+FAULTS = ("mixed", "unknown", "results", "loss never", "rows")
+"""What never happens: a record that mixes conversations, a message that the truth lacks, the result of another call, loss
+where none belongs, a row that is not as the contract has it."""
 
 
 class Miss(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from random import Random
@@ -17,6 +18,7 @@ from tests.simulator.words import Words
 
 LIMIT = 8192
 Ended = Literal["stop", "length"] | None
+Hook = Callable[["Session"], object]
 
 
 class Log:
@@ -61,6 +63,12 @@ class Thread:
     tip: Node | None = None
     floor: Node | None = None
     """The client never goes back behind it."""
+    session_id: str | None = None
+    """An id of its own, which its lines have instead of that of the session."""
+    file: str | None = None
+    """A file of its own, if the layout has several."""
+    stored: tuple[str, Node] | None = None
+    """The conversation that the server keeps, and the last reply in it."""
     window: int = 0
     """How many messages are sent at most; 0 for all."""
 
@@ -95,9 +103,19 @@ class Session:
     once: set[str] = field(default_factory=set)
     """What is not played again."""
     count: int = 0
+    most: int = 26
+    """After so many exchanges nothing more begins."""
     day: int = 0
     part: int = 0
     session_id: str = ""
+    only_turn: bool = False
+    """Whether there is one turn and nothing more."""
+    before: list[Hook] = field(default_factory=list)
+    """What the client does as soon as a prompt of the person is known."""
+    after: list[Hook] = field(default_factory=list)
+    """What the client does after each turn."""
+    suggestion: str | None = None
+    """A prompt that the client suggested."""
     opening: str | None = None
     """What the person says first, where that is not left to chance."""
     main: Thread = field(init=False)
@@ -140,25 +158,37 @@ class Session:
         ended: Ended = "stop",
         side: bool = False,
         limit: int = LIMIT,
+        prefill: str = "",
+        others: tuple[str, ...] = (),
+        tools: tuple[str, ...] | None = None,
     ) -> Node:
         """A request for what comes next, and the reply that is logged."""
-        request = self._request(thread, limit)
+        request = replace(self._request(thread, limit), prefill=prefill)
+        if tools is not None:
+            request = replace(request, tools=tools)
         parent = thread.tip
         text, reasoning = self._answer(parent, calls) if text is None else (text, reasoning)
         node = Node("assistant", text, parent, calls, reasoning)
-        node.sampled = OriginReply(request, self.log_count, ended, side, self.playing)
+        node.sampled = OriginReply(request, self.log_count, ended, side, self.playing, others=others)
+        node.sampled.tagged = self.client.thinks
         thread.tree.replies.append(node)
         thread.tip = node
-        self.write(node)
+        if request.conversation:
+            thread.stored = request.conversation, node
+        self.write(node, self._file(thread), session_id=thread.session_id)
         return node
 
-    def write(self, node: Node, file: str = "", step: float | None = None) -> None:
+    def _file(self, thread: Thread) -> str:
+        several = self.layout.ids and not self.layout.each and not self.layout.shared
+        return thread.file if several and thread.file else ""
+
+    def write(self, node: Node, file: str = "", step: float | None = None, session_id: str | None = None) -> None:
         """Log a reply with its request, for the first time or again."""
         style = STYLES[self.client.style]
         name = f"{self.name}x{node.sampled.at}" if self.client.names_responses else None
         model = style.MODEL if self.client.plain_side or not node.sampled.side else f"{style.MODEL}-small"
         asked = style.request(node.sampled.request, self.client, model)
-        named = self.session_id if self.layout.ids else None
+        named = (session_id or self.session_id) if self.layout.ids else None
         place = self.log.write(file or self.file, named, asked, style.response(node, name, model), step)
         self.count += 1
         node.sampled.places.append(place)
@@ -172,7 +202,18 @@ class Session:
         path, client = thread.path, self.client
         if thread.tree.kind == "side":
             client = replace(client, reminds=None, clock=False)
-        return client.request(path, thread.system, thread.tools, limit, self.cleared, thread.window)
+        request = client.request(path, thread.system, thread.tools, limit, self.cleared, thread.window)
+        return self._stored(thread, request) if client.stores else request
+
+    def _stored(self, thread: Thread, request: Request) -> Request:
+        """Return a request without what the server has, if the path continues the conversation that it keeps."""
+        if thread.stored and thread.stored[1] in request.path:
+            name, last = thread.stored
+            kept = frozenset(last.path)
+        else:
+            name, kept = f"conv_{self.words.key(16)}", frozenset()
+        changed = {node: text for node, text in request.changed.items() if node not in kept}
+        return replace(request, conversation=name, stored=kept, changed=changed, cleared=request.cleared - kept)
 
     def _answer(self, parent: Node, calls: tuple[Call, ...]) -> tuple[str, str]:
         """A text that was not said at this place before, and reasoning."""
@@ -199,8 +240,10 @@ class Session:
         return tuple(Call(self._call_id(), "delegate", each) for each in given)
 
     def _call(self, name: str) -> Call:
-        members = TOOLS[name][1]
-        return Call(self._call_id(), name, {member: self.words.text(20, 200) for member in members})
+        arguments: dict[str, Any] = {member: self.words.text(20, 200) for member in TOOLS[name][1]}
+        if self.client.floats:
+            arguments["limit"] = self.rng.randint(1, 400)
+        return Call(self._call_id(), name, arguments)
 
     def _call_id(self) -> str:
         return STYLES[self.client.style].CALL + self.words.key()
@@ -220,7 +263,15 @@ class Session:
 
     def turn(self, thread: Thread | None = None, prompt: str | None = None) -> Node:
         """A prompt, work, and an answer."""
+        own = thread is None or thread is self.main
         thread = thread or self.main
+        if own and prompt is None and self.suggestion and self.rng.random() < 0.3:
+            prompt = self.suggestion
         self.say(thread, prompt)
+        for hook in self.before if own else ():
+            hook(self)
         self.work(thread)
-        return self.sample(thread)
+        reply = self.sample(thread)
+        for hook in self.after if own else ():
+            hook(self)
+        return reply

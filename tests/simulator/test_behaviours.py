@@ -10,7 +10,7 @@ from tests.conftest import cases
 from tests.simulator import play
 from tests.simulator.behaviours import behaviours
 from tests.simulator.canonical import squeezed
-from tests.simulator.exchanges import alone, arguments, exchanges, of_kind, told
+from tests.simulator.exchanges import alone, arguments, exchanges, last_text, of_kind, told
 from tests.simulator.nodes import CLEARED
 
 SEEDS = range(4)
@@ -44,10 +44,14 @@ def regenerated(logged, truth):
     return any(one.answer != two.answer and one.reply.kind == "branch" for one, two in asked_again(logged))
 
 
+def response_id(exchange):
+    return exchange.response.get("id") or exchange.response.get("responseId")
+
+
 def same_words(logged, truth):
     pairs = asked_again(logged)
-    named = {one.response.get("id") for pair in pairs for one in pair} != {None}
-    alike = [one for one, two in pairs if one.answer == two.answer and one.response["id"] != two.response["id"]]
+    named = {response_id(one) for pair in pairs for one in pair} != {None}
+    alike = [one for one, two in pairs if one.answer == two.answer and response_id(one) != response_id(two)]
     return not named if not alike else alike[0].reply.kind == "branch" and alike[0].reply.conversation is None
 
 
@@ -57,7 +61,8 @@ def broken_then_asked_again(logged, truth):
 
 
 def unfinished(exchange):
-    ended = exchange.response.get("stop_reason") or (exchange.response.get("choices") or [{}])[0].get("finish_reason")
+    choice = (exchange.response.get("choices") or exchange.response.get("candidates") or [{}])[0]
+    ended = exchange.response.get("stop_reason") or choice.get("finish_reason") or choice.get("finishReason")
     return ended is None and exchange.response.get("status") in (None, "in_progress")
 
 
@@ -134,16 +139,17 @@ def aside(logged, truth):
 
 def about_the_first_prompt(logged, truth):
     (asked,) = of_kind(logged, "side")
-    return aside(logged, truth) and told(asked.messages[-1]["content"]) in logged[0].asked
+    return aside(logged, truth) and last_text(asked) in logged[0].asked
 
 
 def limit_of_one(logged, truth):
     (asked,) = of_kind(logged, "side")
-    return aside(logged, truth) and 1 in asked.request.values()
+    settings = {**asked.request, **asked.request.get("generationConfig", {}), "temperature": None}
+    return aside(logged, truth) and 1 in settings.values()
 
 
 def examples(logged, truth):
-    return "assistant" in [each["role"] for each in logged[0].messages if "role" in each]
+    return {"assistant", "model"} & {each["role"] for each in logged[0].messages if "role" in each}
 
 
 def names(logged):
@@ -191,7 +197,184 @@ def replaced(logged, truth):
     return len(prompts) == 2 and len(truth.conversations) == 1 and sum(each.system == prompts[1] for each in logged) > 1
 
 
+# Requests that a client sends with every turn
+
+
+def follows_each_turn(logged, truth):
+    """The same text ends several requests, of which the last line is one, and nothing continues from them."""
+    asked = of_kind(logged, "side")
+    assert len(asked) >= 3
+    assert len({last_text(each) for each in asked}) == 1
+    return logged[-1] is asked[-1] and not any(continues(each, more) for each in asked for more in logged)
+
+
+def continues(exchange, later):
+    return last_text(exchange) + exchange.answer in later.asked
+
+
+def has_the_settings(logged):
+    return all(each.request.get("tools") == logged[0].request["tools"] for each in of_kind(logged, "side"))
+
+
+def precedes_each_turn(logged, truth):
+    asked = of_kind(logged, "side")
+    return len(asked) >= 3 and all(last_text(each) in logged[each_at(logged, each) + 1].asked for each in asked)
+
+
+def each_at(logged, exchange):
+    return next(at for at, each in enumerate(logged) if each is exchange)
+
+
+# Beginnings
+
+
+def title_first(logged, truth):
+    return logged[0].reply.kind == "side" and last_text(logged[0]) in logged[1].asked
+
+
+def one_turn(logged, truth):
+    prompt = last_text(of_kind(logged, "side")[0])
+    return (
+        len(truth.conversations) == 2
+        and not any(each.answer in more.asked for each in of_kind(logged, "side") for more in logged)
+        and all(prompt in each.asked for each in logged)
+    )
+
+
+def warm_ups(logged, truth):
+    asked = of_kind(logged, "side")
+    return [last_text(each) for each in asked] == ["Warmup"] * len(asked) and len(asked) > 1 and logged[0] is asked[0]
+
+
+def first_regenerated(logged, truth):
+    kinds = [each.reply.kind for each in logged[:3]]
+    return (
+        kinds == ["branch", "side", "main"]
+        and logged[0].asked == logged[2].asked
+        and logged[2].answer in logged[3].asked
+    )
+
+
+# Summaries
+
+
+def prompts_and_summary(logged, truth):
+    begun = summary(logged)[1]
+    return all(last_text(each) in begun.asked for each in logged[:1]) and logged[0].answer not in begun.asked
+
+
+def two_summaries(logged, truth, both):
+    first, second = of_kind(logged, "side")
+    begun = logged[each_at(logged, second) + 1]
+    assert second.answer in begun.asked
+    assert sum(each.kind == "compacted" for each in truth.conversations.values()) == 2
+    return both == (first.answer in begun.asked)
+
+
+def nearly_equal(logged, truth):
+    first, second = (each.answer for each in of_kind(logged, "side"))
+    return two_summaries(logged, truth, both=False) and first[: len(first) // 2] == second[: len(first) // 2]
+
+
+def summary_as_an_answer(logged, truth):
+    asked, begun = summary(logged)
+    texts = [
+        (each["role"], told(each.get("content") or each.get("parts"))) for each in begun.messages if "role" in each
+    ]
+    return any(role in ("assistant", "model") and text == asked.answer for role, text in texts)
+
+
+def checked_summary(logged, truth):
+    first, second = of_kind(logged, "side")
+    return first.answer in second.asked and second.answer in of_kind(logged, "compacted")[0].asked
+
+
+def handed_off(logged, truth):
+    asked, begun = summary(logged)
+    return asked.session_id != begun.session_id and asked.file != begun.file
+
+
+# Sub-agents
+
+
+def with_its_own_id(logged, truth):
+    begun = of_kind(logged, "subagent")
+    return delegated(logged, truth) and all(each.session_id != logged[0].session_id != each.file for each in begun)
+
+
+def forked(logged, truth):
+    (*_, asked) = [each for each in logged if each.at < of_kind(logged, "subagent")[0].at]
+    begun = of_kind(logged, "subagent")
+    assert all(logged[0].answer in each.asked and each.system == logged[0].system for each in begun)
+    return any(last_text(begun[0]).endswith(text) for call in asked.reply.canonical.calls for text in arguments(call))
+
+
+# Truncated streams, choices, results
+
+
+def prefilled(logged, truth):
+    (broken,) = of_kind(logged, "retry")
+    again = logged[each_at(logged, broken) + 1]
+    return last_text(again) == broken.answer and again.answer.startswith(broken.answer)
+
+
+def item_kept(logged, truth):
+    broken = next(each for each in logged if unfinished(each))
+    return broken.answer in logged[each_at(logged, broken) + 1].asked
+
+
+def last_choice(logged, truth):
+    several = [each for each in logged if len(each.response.get("choices") or each.response.get("candidates")) > 1]
+    return several and all(each.answer in logged[each_at(logged, each) + 1].asked for each in several) and truth.choices
+
+
+def result_twice(logged, truth):
+    texts = [text for texts in truth.results.values() for text in texts]
+    return any(logged[-1].asked.count(text) == 2 for text in texts)
+
+
+def emptied_and_left(logged, truth):
+    gone = [squeezed(CLEARED) in each.asked for each in logged]
+    return any(gone) and not gone[-1] and of_kind(logged, "branch")
+
+
+def noted(logged, truth):
+    prompts = [each.canonical.text for each in next(iter(truth.conversations.values())).messages]
+    return prompts.count("continue") > 1
+
+
+def short_command(logged, truth):
+    (asked,) = of_kind(logged, "side")
+    before = logged[each_at(logged, asked) - 1].reply.canonical.calls
+    texts = [text for call in before for text in arguments(call) if text in last_text(asked)]
+    return texts and len(max(texts, key=len)) < 90
+
+
 EVENTS = {
+    "broken-item": item_kept,
+    "broken-prefill": prefilled,
+    "choices": last_choice,
+    "command-classified": short_command,
+    "delegate-forked": forked,
+    "delegate-own-id": with_its_own_id,
+    "each-turn-memory": follows_each_turn,
+    "each-turn-recap": follows_each_turn,
+    "each-turn-speaker": follows_each_turn,
+    "each-turn-suggestion": lambda logged, truth: follows_each_turn(logged, truth) and has_the_settings(logged),
+    "each-turn-topic": precedes_each_turn,
+    "note-on-prompt": noted,
+    "one-turn-title": one_turn,
+    "first-regenerated": first_regenerated,
+    "resume-repeats": result_twice,
+    "emptied-then-rewind": emptied_and_left,
+    "summary-again": nearly_equal,
+    "summary-answer": summary_as_an_answer,
+    "summary-checked": checked_summary,
+    "summary-hand-off": handed_off,
+    "summary-keeps-prompts": prompts_and_summary,
+    "summary-rolling": lambda logged, truth: two_summaries(logged, truth, both=True),
+    "title-before": title_first,
+    "warm-up-before": warm_ups,
     "broken-kept": broken_and_held,
     "broken-last": broken_and_left,
     "broken-retried": broken_then_asked_again,

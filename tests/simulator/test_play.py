@@ -104,7 +104,7 @@ PARENTS = {
     "compacted": {"main", "compacted", "branch"},
     "subagent": {"main", "compacted", "branch", "subagent"},
     "branch": {"main", "compacted", "branch"},
-    "side": {"main", "compacted"},
+    "side": {"main", "compacted", "branch"},
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from tests.simulator.canonical import Canonical, of_node, squeezed
+from tests.simulator.canonical import Canonical, of_node, spelled, squeezed
 from tests.simulator.nodes import CLEARED, Kind, Node, Place, Tree
 
 
@@ -18,6 +18,8 @@ class Message(NamedTuple):
     """Whether it was said here; a copy may also stand without its reasoning."""
     others: frozenset[Canonical] = frozenset()
     """Other wordings that were sent, where the last request of the path lacks the message and so decides on none."""
+    optional: bool = False
+    """Whether a record may lack it: what a client kept of an interrupted reply, before the reply that replaces it."""
 
 
 class Conversation(NamedTuple):
@@ -68,10 +70,15 @@ class Truth(NamedTuple):
     conversations: dict[str, Conversation]
     replies: list[Reply]
     """In the order of files and lines."""
+    results: dict[str, frozenset[str]]
+    """The texts of the results of each call."""
+    choices: frozenset[Canonical]
+    """Choices from which nothing continues, which may be branches or in no record."""
 
 
 def judged(sessions: Iterable[tuple[str, list[Tree]]]) -> Truth:
     """The truth of what was played, a name and trees for each session."""
+    sessions = list(sessions)
     conversations: dict[str, Conversation] = {}
     replies: list[Reply] = []
     named: dict[str, list[str]] = {}
@@ -80,7 +87,14 @@ def judged(sessions: Iterable[tuple[str, list[Tree]]]) -> Truth:
         named[session] = [each.name for each in found.conversations]
         conversations.update((each.name, each) for each in found.conversations)
         replies += found.replies
-    return Truth(named, conversations, sorted(replies))
+    nodes = {node for _, trees in sessions for tree in trees for leaf in tree.replies for node in leaf.path}
+    results: dict[str, set[str]] = {}
+    for node in nodes:
+        if node.role == "tool":
+            results.setdefault(spelled(node.call.name, node.call.arguments), set()).add(squeezed(node.text))
+    choices = {Canonical("assistant", squeezed(text)) for node in nodes if node.sampled for text in node.sampled.others}
+    texts = {call: frozenset(each) for call, each in results.items()}
+    return Truth(named, conversations, sorted(replies), texts, frozenset(choices))
 
 
 class _Session:
@@ -162,13 +176,19 @@ def _messages(leaf: Node) -> Iterable[Message]:
     if last.system:
         yield Message(Canonical("system", squeezed(last.system)))
     for node in leaf.path:
-        newest = next((request for request in requests if node not in request.dropped), last)
+        newest = next((request for request in requests if node not in request.dropped | request.stored), last)
         said = of_node(node, newest.changed.get(node))
         texts = {node.text, *node.worded} if node in last.dropped else set()
         others = frozenset(of_node(node, text) for text in texts - {CLEARED})
-        yield Message(said, squeezed(node.origin.reasoning), node.copy_of is None, others)
+        yield Message(said, squeezed(node.origin.reasoning), node.copy_of is None, others, _is_optional(node, leaf))
         if node in last.extra:
             yield Message(Canonical("user", squeezed(last.extra[node])))
+
+
+def _is_optional(node: Node, leaf: Node) -> bool:
+    """Whether a message is an interrupted reply that is followed by another reply."""
+    interrupted = bool(node.sampled and not node.sampled.whole)
+    return interrupted and any(each.role == "assistant" and each.parent is node for each in leaf.path)
 
 
 def _known(leaf: Node) -> Iterable[Canonical]:

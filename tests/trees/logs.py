@@ -449,11 +449,17 @@ HARBOUR = "The harbour is north of the town, and"
 SHIPS = " ships leave from it for the islands."
 
 
-def continued_by_prefill() -> list[Any]:
-    """A reply reached its limit; the client sends it as the last message, and later both as one."""
+def _truncated(says: str) -> tuple[Log, tuple[Message, ...]]:
+    """A log whose first reply reached its limit, and the messages of its request."""
     log = Log()
     asked = (AGENT, user("Describe the harbour."))
-    log.add(*asked, says=HARBOUR, finish="length")
+    log.add(*asked, says=says, finish="length")
+    return log, asked
+
+
+def continued_by_prefill() -> list[Any]:
+    """A reply reached its limit; the client sends it as the last message, and later both as one."""
+    log, asked = _truncated(HARBOUR)
     log.add(*asked, assistant(HARBOUR), says=SHIPS)
     log.add(*asked, assistant(HARBOUR + SHIPS), user("Shorter."), says="A port.")
     return log.lines
@@ -461,9 +467,7 @@ def continued_by_prefill() -> list[Any]:
 
 def continued_twice() -> list[Any]:
     """What continues a reply is truncated, too, and the session ends with what continues that."""
-    log = Log()
-    asked = (AGENT, user("Describe the harbour."))
-    log.add(*asked, says=HARBOUR, finish="length")
+    log, asked = _truncated(HARBOUR)
     log.add(*asked, assistant(HARBOUR), says=" ships leave", finish=None)
     log.add(*asked, assistant(f"{HARBOUR} ships leave"), says=" from it for the islands.")
     return log.lines
@@ -471,9 +475,7 @@ def continued_twice() -> list[Any]:
 
 def continued_from_a_part() -> list[Any]:
     """The client keeps the complete words of a truncated reply only, and joins both with a space of its own."""
-    log = Log()
-    asked = (AGENT, user("Describe the harbour."))
-    log.add(*asked, says=f"{HARBOUR} shi", finish="length")
+    log, asked = _truncated(f"{HARBOUR} shi")
     log.add(*asked, assistant(HARBOUR), says=SHIPS.strip())
     log.add(*asked, assistant(HARBOUR + SHIPS), user("Shorter."), says="A port.")
     return log.lines
@@ -481,9 +483,7 @@ def continued_from_a_part() -> list[Any]:
 
 def continued_apart() -> list[Any]:
     """The client keeps a truncated reply and what continues it as two messages."""
-    log = Log()
-    asked = (AGENT, user("Describe the harbour."))
-    log.add(*asked, says=HARBOUR, finish="length")
+    log, asked = _truncated(HARBOUR)
     log.add(*asked, assistant(HARBOUR), says=SHIPS)
     log.add(*asked, assistant(HARBOUR), assistant(SHIPS), user("Shorter."), says="A port.")
     return log.lines
@@ -518,8 +518,8 @@ def part_of_a_truncated_reply_kept() -> list[Any]:
     return log.lines
 
 
-def left_out_between() -> list[Any]:
-    """The client leaves out messages, empties a result, and writes ids anew: it may be that of either of two calls."""
+def left_out_between(name: str = "x") -> list[Any]:
+    """The client drops messages and empties a result; unless it keeps the call's id, two calls may be meant."""
     log = Log(tools=[READ])
     said: list[Message] = [AGENT, user("Watch the file until it has no error.")]
     said.append(log.add(*said, says="I shall read it each time you say so."))
@@ -530,9 +530,51 @@ def left_out_between() -> list[Any]:
         said.append(log.add(*said, says=f"It still has an error, the one of number {number}."))
     said.append(user("Is it always the same one?"))
     last = log.add(*said, says="No, the second one is in another line of the file.")
-    call = calling("read_file", '{"path": "a.py"}', "x")
-    kept = [AGENT, user("now"), call, result("[cleared]", "x"), user("Is it always the same one?"), last]
+    call = calling("read_file", '{"path": "a.py"}', name)
+    kept = [AGENT, user("now"), call, result("[cleared]", name), user("Is it always the same one?"), last]
     for prompt in ("Which came first?", "Which is worse?", "Who wrote it?", "Is there a test?"):
         kept.append(user(prompt))
         kept.append(log.add(*kept, says=f"To the question {prompt} I have no answer yet."))
+    return log.lines
+
+
+def _with_choices(line: dict[str, Any], *others: str) -> None:
+    """Give a response more choices."""
+    choices = line["response"]["choices"]
+    choices += [{"index": at, "message": assistant(text), "finish_reason": "stop"} for at, text in enumerate(others, 1)]
+
+
+def second_choice_used() -> list[Any]:
+    """The conversation continues from the second choice of a response."""
+    log = Log()
+    log.add(AGENT, user("How do I get to the harbour?"), says="Take the bus.")
+    _with_choices(log.lines[0], "Take the train.")
+    train = assistant("Take the train.")
+    two = log.add(AGENT, user("How do I get to the harbour?"), train, user("And back?"), says="Take the ferry.")
+    _with_choices(log.lines[1], "Walk.")
+    log.add(AGENT, user("How do I get to the harbour?"), train, user("And back?"), two, user("When?"), says="At ten.")
+    return log.lines
+
+
+def earlier_choice_taken_up() -> list[Any]:
+    """A conversation grew from first choices; then the user goes back to the second choice of the last response."""
+    log = Log()
+    one = log.add(AGENT, user("How do I get to the harbour?"), says="Take the bus.")
+    _with_choices(log.lines[0], "Take the train.")
+    asked = (AGENT, user("How do I get to the harbour?"), one, user("And back?"))
+    log.add(*asked, says="Take the ferry.")
+    _with_choices(log.lines[1], "Walk.", "Take a taxi.")
+    log.add(*asked, assistant("Take a taxi."), user("When?"), says="At ten.")
+    return log.lines
+
+
+def two_choices_used() -> list[Any]:
+    """The user continues from both choices of a response; a line counts as one reply, the choice that was used first."""
+    log = Log()
+    asked = (AGENT, user("How do I get to the harbour?"))
+    one = log.add(*asked, says="Take the bus.")
+    _with_choices(log.lines[0], "Take the train.")
+    two = log.add(*asked, one, user("When?"), says="At nine.")
+    log.add(*asked, one, user("When?"), two, user("Where from?"), says="From the square.")
+    log.add(*asked, assistant("Take the train."), user("When?"), says="At ten.")
     return log.lines

@@ -6,15 +6,17 @@ the items of Responses that were complete when a stream was interrupted (its sou
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
+from chatsquash import Options, convert_session
 from chatsquash.core.blocks import Call, Reasoning, Text, Turn
 from chatsquash.formats import view
 from chatsquash.trees.canonical import Canon
 from chatsquash.trees.prefill import continued, is_beginning
-from tests.conftest import assistant
+from tests.conftest import assistant, log_line
 
 from .logs import HARBOUR, SHIPS, calling
 
@@ -74,3 +76,14 @@ def test_clients_join_both_with_any_seam(seam: str):
 )
 def test_a_client_keeps_the_beginning_of_a_truncated_reply(message: Any, reply: Any, expected: bool):
     assert is_beginning(message, reply) is expected
+
+
+@pytest.mark.parametrize("content", [5, {"text": "a"}, True])
+@pytest.mark.parametrize("is_reply", [False, True])
+def test_what_is_no_text_continues_nothing(content: Any, is_reply: bool):
+    """No client is known to write it; logs may have any value where a text belongs."""
+    odd = assistant(content)
+    one, other = (assistant(HARBOUR), odd) if is_reply else (odd, assistant(HARBOUR))
+    first, second = log_line("hi", at=1), log_line("hi", one, reply=other, at=2)
+    (outcome,) = convert_session([json.dumps(each) for each in (first, second)], Options(anonymize=False))
+    assert json.loads(outcome.record)["messages"][-2:] == [one, other]

@@ -70,6 +70,16 @@ def second_copy_differs(first: str, differs: int | None, unread: str = "") -> Fa
 
 
 @rule("warning", kind="replies")
+def replies_repeated(count: int) -> Fact:
+    """Reported when several records contain the same replies, and no flag says in which one to train on them.
+
+    `--loss` writes the flag. `--conversations main` writes one record for each conversation of the user.
+    """
+    replies = pluralize(count, "reply", "replies")
+    return Fact(f"{replies} in more than one record, and a trainer trains on each: --loss flags them, once each")
+
+
+@rule("warning", kind="replies")
 def replies_lost(logged: int, in_records: int, lost: Mapping[str, int], ways: Mapping[str, int]) -> Fact:
     """Reported when replies of a session are in none of its records.
 

@@ -70,6 +70,16 @@ def divided_session(how: str, file: str) -> Fact:
     return Fact(f"{how} {escape(file)}: --sessions-by chain makes one session of both")
 
 
+@rule("info")
+def chosen_chain() -> Fact:
+    """Reported once when rows of LiteLLM have no session id and a new trace id for each call.
+
+    A trace id would make a session of each call. Without `--sessions-by`, chatsquash then groups the calls by their
+    histories, as `--sessions-by chain` does.
+    """
+    return Fact("each call has its own trace id and no session id: calls are grouped by --sessions-by chain")
+
+
 @rule("warning")
 def split_leak(split: str, other: str, first: str) -> Fact:
     """Reported when a record has the system prompt and the first user message of one in another split.

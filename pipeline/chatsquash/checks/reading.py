@@ -128,6 +128,15 @@ def hosted_tools(count: int) -> Fact:
     return Fact(f"tools that the provider runs are no part of tools, in {_entries(count)}: they have no definitions")
 
 
+@rule("info")
+def context_cleared(what: str, count: int) -> Fact:
+    """Reported when the service removed something from requests before the model saw it, such as old tool results.
+
+    The record shows it, so a reply to such a request is not trained on with `--loss`.
+    """
+    return Fact(f"{_entries(count)} without {escape(what)}, which the service removed before the model replied")
+
+
 @rule("warning")
 def stream_cut() -> Fact:
     """Reported when the stream of a reply ended early. The record has what arrived."""
@@ -216,6 +225,16 @@ def empty_session(entries_seen: int, rejected: int) -> Fact:
     return Fact(f"cleaning left none of {seen}, so there is no record: --no-cleanup-goose keeps them")
 
 
+@rule("info")
+def unanswered_session(why: str = "") -> Fact:
+    """Reported when nobody answered in a session: it has no line, only bookkeeping or commands, or a prompt alone.
+
+    It gets no record from files of agents, nor under a preset for training. Otherwise `missing-reply` is reported. If
+    other sessions have records, the exit code remains 0.
+    """
+    return Fact(f"nobody answered in this session, so there is no record{f': {escape(why)}' if why else ''}")
+
+
 @rule("error")
 def unreadable_log(reason: str) -> Fact:
     """Reported when chatsquash cannot open a log, read it to its end, or hold it in memory.
@@ -239,6 +258,7 @@ def cut_short(reason: str) -> Fact:
 def no_exchange(what: str, count: int) -> Fact:
     """Reported when a log has lines that are no exchanges with a model, such as spans around those that are.
 
+    Calls of endpoints without conversations, such as embeddings or token counts, are such lines, too.
     They count as blank lines.
     """
     return Fact(f"lines that are no exchange, {escape(what)}, {count:,}: nothing of them is in a record")

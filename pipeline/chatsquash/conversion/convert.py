@@ -15,6 +15,7 @@ from msgspec import structs
 
 from chatsquash.checks import dataset, reading
 from chatsquash.conversion.complete_options import with_key
+from chatsquash.conversion.grouping import choose_grouping
 from chatsquash.conversion.incremental import Incremental
 from chatsquash.conversion.inputs import Converting, SessionInputs, find
 from chatsquash.conversion.progress import Observer
@@ -93,7 +94,7 @@ def convert(
         if claim.cache_info().currsize:
             claim().discard()
         raise
-    return _convert(discovery, claim(), options, (progress, filter), started)
+    return _convert(discovery, claim(), choose_grouping(discovery, options), (progress, filter), started)
 
 
 def _convert(

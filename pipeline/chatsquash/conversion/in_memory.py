@@ -15,6 +15,7 @@ from typing import BinaryIO
 from msgspec import structs
 
 from chatsquash.conversion.complete_options import with_key
+from chatsquash.conversion.grouping import choose_grouping
 from chatsquash.conversion.inputs import Sessions, find
 from chatsquash.conversion.workers import outcomes
 from chatsquash.core.errors import UsageError
@@ -123,6 +124,7 @@ def read(
             return files.enter_context(TemporaryFile(dir=name))
 
         discovery = find(logs, Path(name), options, lambda: expanded)
+        options = choose_grouping(discovery, options)
         inputs = Sessions(discovery.logs, options, expanded, scratch, None)
         choice = Choice(options)
         if options.foresees:

@@ -48,6 +48,8 @@ class Private(dict[str, Any]):
 
 TRUNCATED = ("length", "max_tokens", "MAX_TOKENS", "max_output_tokens", "incomplete", "content_filter")
 """Reasons for which replies end before they are whole."""
+THINKING = "thinking"
+"""What a service removed from a request, if that is only the reasoning of earlier replies."""
 
 
 def private(holder: Json) -> dict[str, Any]:

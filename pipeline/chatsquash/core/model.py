@@ -99,6 +99,10 @@ class Response(Struct, frozen=True, gc=False):
     """The model that the request names, as logged."""
     tokens: Tokens = Tokens()
     """Those of the exchange."""
+    compacted: Json = None
+    """The turn of its request's format by which the service replaced the whole request before it replied."""
+    cleared: str = ""
+    """What the service removed from the request before the model saw it, in words."""
 
 
 class Violation(NamedTuple):
@@ -122,6 +126,15 @@ class RepeatedViolation(NamedTuple):
     code: str
     values: tuple[str, ...] = ()
     """What its rule takes before the count; facts with other values are others."""
+
+
+class Compacted(NamedTuple):
+    """A history that a service replaced with a summary."""
+
+    summary: Message
+    """The summary as an assistant message, as it is if its response was logged alone."""
+    last: Message | None
+    """The last assistant message that it replaced, if the request still contains one."""
 
 
 class Entry(Struct, frozen=True, gc=False):  # a frozen dataclass takes ten times as long to make
@@ -151,6 +164,8 @@ class Entry(Struct, frozen=True, gc=False):  # a frozen dataclass takes ten time
     """The member of its request that says how many tokens the reply may have, raw."""
     origin: Origin | None = None
     """Of a conversation in a document: what the file says of it."""
+    compacted: Compacted | None = None
+    """The history that the service replaced with a summary, with which ``messages`` begin."""
 
     @property
     def shared_prefix(self) -> int:

@@ -12,6 +12,8 @@ from chatsquash.checks.coverage import by_why
 from chatsquash.core.outcome import Outcome
 from chatsquash.core.text import pluralize
 
+UNANSWERED = "unanswered-session"
+"""Sessions without a record of which nothing is missing."""
 _UNREADABLE = ("bad-line", "bad-entry")
 """The findings of which each is a line that could not be read."""
 _NOT_READ = {
@@ -42,7 +44,8 @@ def lacks(counts: Mapping[str, Any]) -> list[Lack]:
 
 
 def _lacks(counts: Mapping[str, Any]) -> Iterator[Lack]:
-    sessions, unreadable = counts["sessions"]["left_out"], counts["lines"]["unreadable"]
+    sessions = {code: count for code, count in counts["sessions"]["left_out"].items() if code != UNANSWERED}
+    unreadable = counts["lines"]["unreadable"]
     if sessions:
         yield Lack(pluralize(sum(sessions.values()), "session"), sessions)
     if unreadable:

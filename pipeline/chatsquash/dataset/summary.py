@@ -252,9 +252,9 @@ class Summary:
         yield from self._explained()
 
     def _explained(self) -> Iterator[str]:
-        """The command that explains the most frequent finding, and last what was left out and why."""
+        """The command that explains the most frequent of the gravest findings, and last what was left out and why."""
         counts = self.counts()
-        (_, code), _ = min(self.findings.items(), key=_most_first, default=(("", ""), 0))
+        (_, code), _ = min(self.findings.items(), key=_gravest_and_most_frequent, default=(("", ""), 0))
         if code and code != explained(lacks(counts)):
             yield f"what a finding means: chatsquash explain {code}"
         if last := last_line(counts):
@@ -320,8 +320,9 @@ def _by_severity(findings: Counter[tuple[Severity, str]]) -> dict[str, dict[str,
     return severities
 
 
-def _most_first(item: tuple[tuple[Severity, str], int]) -> tuple[int, tuple[int, str]]:
-    return -item[1], _gravest_first(item)
+def _gravest_and_most_frequent(item: tuple[tuple[Severity, str], int]) -> tuple[int, int, str]:
+    severity, code = _gravest_first(item)
+    return severity, -item[1], code
 
 
 def _gravest_first(item: tuple[tuple[Severity, str], int]) -> tuple[int, str]:

@@ -79,11 +79,15 @@ def recognise(request: Object | None, response: Json, events: list[Json] | None)
     return _strongest(_marks(), request, response, events) or _unmarked(request, response)
 
 
-def recognise_sides(request: Object | None, response: Json, events: list[Json] | None) -> tuple[Recognised, Recognised]:
-    """The format of a request by its own evidence, and that of its response by its own."""
-    asked = _strongest(_marks_of("request"), request, None, None) or _unmarked(request, None)
+def recognise_request(request: Object | None) -> Recognised:
+    """The format of a request by its own evidence."""
+    return _strongest(_marks_of("request"), request, None, None) or _unmarked(request, None)
+
+
+def recognise_response(response: Json, events: list[Json] | None) -> Recognised:
+    """The format of a response, or of its stream, by its own evidence."""
     answered = _strongest(_marks_of("stream", "response"), None, response, events)
-    return asked, answered or Recognised(None, _describe(response), NO_RANK)
+    return answered or Recognised(None, _describe(response), NO_RANK)
 
 
 def _strongest(
@@ -91,12 +95,13 @@ def _strongest(
 ) -> Recognised | None:
     """The evidence of the lowest rank; ``None`` without any."""
     listed = response if isinstance(response, list) else []
-    places = {"stream": [*listed, *(events or [])], "response": [response, *listed], "request": [request]}
+    values = {"stream": [*listed, *(events or [])], "response": [response, *listed], "request": [request]}
+    places = {place: objects(each) for place, each in values.items()}
     hits: list[Recognised] = []
     for name, place, mark in marks:
         if hits and mark.rank > hits[0].rank:
             break
-        if any(mark.test(value) for value in places[place] if isinstance(value, dict)):
+        if any(map(mark.test, places[place])):
             hits.append(Recognised(name, f"{mark.what} in the {place}", mark.rank))
     if not hits:
         return None

@@ -84,6 +84,18 @@ class LoadedTurn(NamedTuple):
     """What the next turn needs to know."""
 
 
+class ShownTurns(NamedTuple):
+    """The turns of a request that the model saw."""
+
+    turns: list[Json]
+    summary: str = ""
+    """The text of the first turn, if it replaced others."""
+    replaced: list[Json] = []  # noqa: RUF012 - never changed
+    """The turns that it replaced, as far as the request contains them."""
+    is_hidden: bool = False
+    """Whether the model also saw a summary that is encrypted."""
+
+
 class Stream(NamedTuple):
     """A response put together from its events."""
 
@@ -111,6 +123,16 @@ def no_tools(value: Json) -> Tools:  # noqa: ARG001 - as above
 def accept(request: Object) -> bool:  # noqa: ARG001 - the interface's
     """The ``accepts`` of a format whose requests nothing else looks like."""
     return True
+
+
+def is_no_compaction(turn: Json) -> bool:  # noqa: ARG001 - as above
+    """The ``is_compaction`` of a format whose services never compact a request."""
+    return False
+
+
+def all_visible(turns: list[Json]) -> ShownTurns:
+    """The ``visible_turns`` of such a format."""
+    return ShownTurns(turns)
 
 
 def no_messages(turn: Json) -> None:
@@ -180,9 +202,13 @@ class Format(AnyFormat):
     """Load the tools that a turn brings."""
     plain: Callable[[Json], list[Message] | None] = no_messages
     """Load a turn whose messages depend on no other turn; ``None`` for any other."""
+    is_compaction: Callable[[Json], bool] = is_no_compaction
+    """Whether a turn contains a summary by which the service replaced others."""
+    visible_turns: Callable[[list[Json]], ShownTurns] = all_visible
+    """Return the turns that the model saw, given those of a request with such a turn."""
     reply: Callable[[Json], Response]
     """Load the reply in a whole response's body; never raises: what is wrong goes into ``Response.problem``."""
-    added: Callable[[Object], list[Json]] | None = None
+    reply_turns: Callable[[Object], list[Json]] | None = None
     """Return the turns that a response adds, for requests that refer to it by its id; ``None`` if none does."""
     assemble: Callable[[list[Json]], Stream]
     """Put a response's body together from what was streamed; an error event gives the error body."""

@@ -31,6 +31,10 @@ def read(form: Format, body: Json) -> Conversation:
     turns = [turns] if isinstance(turns, (str, dict)) else turns
     if not isinstance(turns, list):
         raise TurnError(f"has no list of {form.TURNS}")
+    if form.NAME == formats.PLAIN:
+        from chatsquash.formats.providers.openai_chat import rewriting  # which logs of plain chat do not need
+
+        turns = [message for turn in turns for message in rewriting.messages(turn)]
     defined = _first_member(form.TOOLS, members)
     tools = merge_tools(form.tools(defined).functions if defined is not None else [], tools_of_turns(form, turns))
     prompt = _first_member(form.SYSTEM, members)

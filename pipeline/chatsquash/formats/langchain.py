@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from chatsquash.core.model import Json
-from chatsquash.formats.providers.anthropic.response import FINISHED
 from chatsquash.formats.values import Object, at, members, string
 
 _ROLES = {
@@ -66,8 +65,10 @@ def generation(outputs: Json) -> Object | None:
 
 def finish_reason(generation: Object) -> str | None:
     """Return why a generation ended, in the words of chat completions."""
-    told = members(kwargs(members(generation.get("message"))).get("response_metadata"))
-    places = (members(generation.get("generation_info")), told)
+    from chatsquash.formats.providers.anthropic.response import FINISHED  # which plain chat does not need
+
+    metadata = members(kwargs(members(generation.get("message"))).get("response_metadata"))
+    places = (members(generation.get("generation_info")), metadata)
     reasons = (place.get(name) for place in places for name in ("finish_reason", "stop_reason"))
     reason = next((each for each in reasons if isinstance(each, str) and each), None)
     return None if reason is None else FINISHED.get(reason) or _REASONS.get(reason, reason)

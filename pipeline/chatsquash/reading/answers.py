@@ -3,23 +3,42 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from itertools import islice
+from typing import Any, NamedTuple
 
 from msgspec import Struct, field
 
 from chatsquash.core import jsonio
-from chatsquash.core.model import Json
+from chatsquash.core.model import Compacted, Json, Tool
 from chatsquash.formats.base import Format
 from chatsquash.reading.exchange import Exchange
 from chatsquash.reading.members import NOTHING
-
-if TYPE_CHECKING:
-    from chatsquash.reading.loading import LoadedRequest
+from chatsquash.reading.turns import Turns
 
 CONVERSATION = ("conversation",)
 """The member by which a request refers to a conversation: to all earlier requests with its id and their responses."""
 _RECENT = 8
 """Requests that are kept as they were loaded, since the next ones are likely to continue one of them."""
+
+
+class LoadedRequest(NamedTuple):
+    """A request as canonical messages, and what the next one needs."""
+
+    turns: Turns
+    whole: list[Any]
+    """The request's turns, with those that it only refers to."""
+    shown: list[Any]
+    """Those that the model saw; the same list unless the service compacted the request."""
+    system: tuple[bytes, Json]
+    """The system member, raw and parsed."""
+    brought: list[Tool] = []  # noqa: RUF012 - never changed
+    """The tools that its new turns bring."""
+    base: Answer | None = None
+    """The response that it continues by reference."""
+    compacted: Compacted | None = None
+    """What a summary replaced in it."""
+    is_hidden: bool = False
+    """Whether the model also saw an encrypted summary."""
 
 
 class Answer(Struct, eq=False, kw_only=True):
@@ -74,6 +93,12 @@ class Answers(Struct):
                 base = base.before
         return base
 
+    def forget_all_but(self, count: int) -> None:
+        """Keep only so many responses and conversations, the last ones."""
+        for known in (self._by_id, self._by_conversation):
+            for key in [*islice(known, max(0, len(known) - count))]:
+                del known[key]
+
     def lacks(self, exchange: Exchange, form: Format) -> bool:
         """Whether a request refers to turns that the log does not have; a new conversation has none before it."""
         refers = exchange.first(form.REFERS)
@@ -90,7 +115,7 @@ class Answers(Struct):
         answer = Answer(
             before=loaded.base,
             asked=asked,
-            said=form.added(body) if form.added else [],
+            said=form.reply_turns(body) if form.reply_turns else [],
             conversation=conversation,
             is_cut=exchange.reply.cut,
             loaded=loaded,
@@ -121,7 +146,7 @@ def _conversation(exchange: Exchange, form: Format) -> str:
     if CONVERSATION[0] not in form.REFERS:
         return ""
     raw = exchange.first(CONVERSATION)
-    if raw != exchange.first(form.REFERS):
+    if raw == NOTHING or raw != exchange.first(form.REFERS):
         return ""
     value = _value(raw)
     named = value.get("id") if isinstance(value, dict) else value

@@ -18,6 +18,7 @@ from chatsquash.core.model import (
     Message,
     RejectedLine,
     RepeatedViolation,
+    Response,
     SkippedLine,
     Tool,
     WrongType,
@@ -29,6 +30,7 @@ from chatsquash.formats.providers.openai_chat import foreign
 from chatsquash.reading import envelopes
 from chatsquash.reading.bounds import BOUNDS, Bounds
 from chatsquash.reading.deltas import Effort, History, Request
+from chatsquash.reading.endpoints import other_endpoint
 from chatsquash.reading.evidence import Shape, shape_of
 from chatsquash.reading.exchange import LIMITS, Exchange, LineError, is_blank
 from chatsquash.reading.members import NOTHING, kind
@@ -36,9 +38,11 @@ from chatsquash.reading.repeated_members import NO_TOOLS, TOOLS, KnownTools, Rep
 from chatsquash.sources.lines import Line
 
 if TYPE_CHECKING:
-    from chatsquash.reading.answers import Answers
+    from chatsquash.reading.answers import Answers, LoadedRequest
     from chatsquash.reading.loading import Loader
 
+_HIDDEN = "what a summary replaced"
+"""What of a request no record shows as the model saw it."""
 _SHORT = 8
 """Bytes; shorter lines are looked at first, since a log may have millions that are blank."""
 
@@ -54,14 +58,20 @@ class _OtherShapeError(Exception):
 class EntryReader:
     """Reads lines by the shape that the file has, and those that do not fit by their own.
 
-    ``known`` are tools that were met in other logs and need not be parsed again, by format.
+    ``known`` are tools that were met in other logs and need not be parsed again, by format; ``answers`` are responses
+    in other logs that requests may refer to.
     """
 
     def __init__(
-        self, shape: Shape, known: dict[str, KnownTools], bounds: Bounds = BOUNDS, effort: Effort | None = None
+        self,
+        shape: Shape,
+        known: dict[str, KnownTools],
+        bounds: Bounds = BOUNDS,
+        effort: Effort | None = None,
+        answers: Answers | None = None,
     ) -> None:
         self._shape, self._effort, self._known, self._bounds = shape, effort or Effort(), known, bounds
-        self._answers: Answers | None = None
+        self.answers = answers
         self._stream = self._home = self._new(shape)
         self._before: list[Message] = []
 
@@ -106,9 +116,13 @@ class EntryReader:
 
     def _aside(self, line: Line, problem: LineError) -> str | None:
         """What a line is that is no exchange, as its envelope tells it, which may also tell why it is none."""
-        if problem.code != "bad-entry" or not self._shape.envelope.unwrap:
+        if problem.code != "bad-entry":
             return None
         data = bytes(line.buffer[line.start : line.stop])
+        if what := other_endpoint(data, self._shape.envelope):
+            return f"calls of another endpoint ({what})"
+        if not self._shape.envelope.unwrap:
+            return None
         if what := envelopes.aside(data, self._shape.envelope):
             return what
         if why := envelopes.problem(data, self._shape.envelope):
@@ -128,8 +142,8 @@ class EntryReader:
         from chatsquash.reading.answers import Answers  # which plain chat does not need
         from chatsquash.reading.loading import Loader
 
-        self._answers = self._answers or Answers()
-        return Loader(form, self._answers, shape.is_mixed)
+        self.answers = self.answers or Answers()
+        return Loader(form, self.answers, shape.is_mixed)
 
     def _read(self, line: Line) -> Entry:
         if self._stream is not self._home:
@@ -191,28 +205,23 @@ class _ShapeReader:
         self.offered = _NOTHING_OFFERED
 
     def read(self, line: Line, other: Callable[[Line], Shape | None] | None = None) -> Entry:
-        """The entry of a line; raises ``LineError`` and keeps the one before where it is none.
+        """Return the entry of a line; raise ``LineError`` and keep the previous entry if it has none.
 
-        ``other`` gives the shape of a line that is of another; where that is so, it is raised.
+        ``other`` returns the shape of a line if that is another one, which is raised.
         """
         whole, loader = line, self.loader
-        if self.shape.envelope.unwrap:
-            line = self._unwrapped(line)
+        line = self._unwrapped(line) if self.shape.envelope.unwrap else line
         try:
             exchange, request = self.history.read(line)
+            self._refuse_other_endpoint(exchange, whole)
             self.bounds.hold(request, exchange.reply)
             is_other = exchange.reply.foreign or (loader is None and _has_foreign(exchange, request))
-            if is_other and other and (shape := other(whole)):
-                raise _OtherShapeError(shape)
+            _raise_other(whole, other if is_other else None)
             when = moment(exchange.timestamp)
             loaded = loader.load(exchange, request) if loader else None
             offered = self._tools_of(exchange)  # last, since it remembers them
-            if offered.is_foreign and loader is None and other and (shape := other(whole)):
-                raise _OtherShapeError(shape)
-            tools = offered.tools
-            if tools is not self.checked_tools and loader:  # those of plain chat were held before
-                self.bounds.hold_tools(tools)
-                self.checked_tools = tools
+            _raise_other(whole, other if offered.is_foreign and loader is None else None)
+            tools = self._check_tools(offered.tools)
         except RecursionError:
             raise LineError("bad-line", "nested too deeply") from None
         except jsonio.NotFiniteError as problem:
@@ -228,15 +237,31 @@ class _ShapeReader:
             tools = bodies.merge_tools(tools, loaded.brought)
             findings += loader.remember(loaded, exchange, request.messages)
             self.history.known.learn_system(exchange)
-        if when is None or when.naive or session_id is None or offered.wrong or reply.wrong:
-            findings = (*findings, *_lacking(when, session_id, offered.wrong, reply.wrong))
+        reply = _as_seen(reply, loaded)
+        if when is None or when.naive or session_id is None or offered.wrong or reply.wrong or reply.cleared:
+            findings = (*findings, *_lacking(when, session_id, reply.cleared, offered.wrong, reply.wrong))
         return Entry(
             *(line.number, when.at if when else None, session_id, messages, edits, tools, reply),
             size=line.size,
             findings=findings,
             loaded=loaded is not None and not loaded.turns.are_verbatim,
             limit=exchange.first(LIMITS),
+            compacted=loaded.compacted if loaded else None,
         )
+
+    def _check_tools(self, tools: list[Tool]) -> list[Tool]:
+        """Return tools within the bounds; those of plain chat were checked as they were read."""
+        if tools is not self.checked_tools and self.loader:
+            self.bounds.hold_tools(tools)
+            self.checked_tools = tools
+        return tools
+
+    def _refuse_other_endpoint(self, exchange: Exchange, line: Line) -> None:
+        """Raise ``LineError`` for a call that has turns, but whose response is that of another endpoint."""
+        if exchange.reply.message is not None or bytes(exchange.line.response) in (NOTHING, b"null"):
+            return
+        if other_endpoint(bytes(line.buffer[line.start : line.stop]), self.shape.envelope):
+            raise LineError("bad-entry", "is a call of another endpoint")
 
     def _unwrapped(self, line: Line) -> Line:
         """The exchange in a line that its logger wraps as a text."""
@@ -267,8 +292,15 @@ class _ShapeReader:
         return _OfferedTools(loaded.functions, hosted=bool(loaded.hosted))
 
 
+def _raise_other(line: Line, other: Callable[[Line], Shape | None] | None) -> None:
+    """Raise the other shape of a line, if it has one."""
+    shape = other(line) if other else None
+    if shape:
+        raise _OtherShapeError(shape)
+
+
 def _has_foreign(exchange: Exchange, request: Request) -> bool:
-    """Whether a request of plain chat adds content of another format, or has its system prompt beside the messages."""
+    """Whether a request of plain chat adds content of another format, or has its system prompt outside the messages."""
     for run in request.edits:
         if type(run) is AddedRun:
             for message in run.messages:
@@ -303,7 +335,15 @@ def unreadable(rejected: RejectedLine, size: int) -> SkippedLine:
     return SkippedLine(rejected.line, "unreadable", size, rejected=rejected, findings=(make(rejected.reason),))
 
 
-def _lacking(when: Moment | None, session_id: str | None, *wrong: WrongType | None) -> Iterator[RepeatedViolation]:
+def _as_seen(reply: Response, loaded: LoadedRequest | None) -> Response:
+    """A reply, with a note if the model saw a summary that the record does not show."""
+    is_hidden = loaded.is_hidden if loaded else reply.compacted is not None
+    return replace(reply, cleared=_HIDDEN) if is_hidden and not reply.cleared else reply
+
+
+def _lacking(
+    when: Moment | None, session_id: str | None, cleared: str, *wrong: WrongType | None
+) -> Iterator[RepeatedViolation]:
     """What a line lacks; each is reported once per session."""
     if when is None:
         yield RepeatedViolation("missing-timestamp")
@@ -311,5 +351,7 @@ def _lacking(when: Moment | None, session_id: str | None, *wrong: WrongType | No
         yield RepeatedViolation("naive-timestamp")
     if session_id is None:
         yield RepeatedViolation("missing-session-id")
+    if cleared:
+        yield RepeatedViolation("context-cleared", (cleared,))
     for each in filter(None, wrong):
         yield RepeatedViolation("wrong-type", (each.what, each.seen))

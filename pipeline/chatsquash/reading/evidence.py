@@ -18,11 +18,13 @@ from chatsquash.formats import (
     named,
     recognise,
     recognise_file,
-    recognise_sides,
+    recognise_request,
+    recognise_response,
 )
 from chatsquash.formats.providers.openai_chat import TURNS, foreign
 from chatsquash.formats.providers.openai_chat.members import RESPONSE
 from chatsquash.reading import envelopes, replies
+from chatsquash.reading.endpoints import other_endpoint
 from chatsquash.reading.envelopes import Envelope
 from chatsquash.reading.exchange import LineError, is_claimed, raw_members, split
 from chatsquash.reading.members import NOTHING, REFUSED
@@ -159,6 +161,10 @@ def _head(shape: Shape, why: str) -> LogHead:
 
 def _of_most(lines: list[bytes]) -> tuple[Shape, LogHead]:
     """What most of many lines tell, or what was seen instead."""
+    count = len(lines)
+    lines = [line for line in lines if not other_endpoint(line, envelopes.recognise(line) or envelopes.PLAIN)]
+    if count and not lines:
+        return Shape(), LogHead(None, envelopes.PLAIN.NAME, "")
     seen = [each for each in map(_evidence, lines) if each]
     exchanges = [each.exchange for each in seen]
     envelope = seen[0].shape.envelope if seen else envelopes.PLAIN
@@ -230,7 +236,7 @@ def _lines(data: bytes, memory: int) -> list[bytes]:
 
 
 def _evidence(line: bytes) -> _Evidence | None:
-    """How a line is wrapped, and the format of each side; ``None`` for a line that is no exchange, or was cut."""
+    """How a line is wrapped, and the format of each side; ``None`` for a truncated line or one without an exchange."""
     if not line.rstrip().endswith(b"}"):
         return None
     envelope = envelopes.recognise(line)
@@ -246,7 +252,7 @@ def _evidence(line: bytes) -> _Evidence | None:
     streamed = replies.events(response)
     body, events = (response, None) if streamed is None else (None, streamed[0])
     strongest = recognise(request, body, events)
-    return _Evidence(_shape(request or {}, *recognise_sides(request, body, events), envelope), strongest)
+    return _Evidence(_shape(request, recognise_response(body, events), envelope), strongest)
 
 
 def _sides(line: bytes) -> Json:
@@ -259,15 +265,24 @@ def _sides(line: bytes) -> Json:
     return {name: _value(bytes(value)) for name, value in raw.items() if name in ("request", "response")}
 
 
-def _shape(request: dict[str, Any], asked: Recognised, answered: Recognised, envelope: Envelope) -> Shape:
+def _shape(request: dict[str, Any] | None, answered: Recognised, envelope: Envelope) -> Shape:
     """How a line is read: its request in the format of its response, unless the request shows another one."""
-    has_answer = answered.name is not None and answered.rank <= _ANSWERED
-    for seen in ([answered] if has_answer else []) + [asked]:
-        if seen.name and named(seen.name).TURNS in request and named(seen.name).accepts(request):
-            return Shape(seen.name, (answered.name if has_answer else None) or seen.name, envelope)
-    name = PLAIN if isinstance(request.get(TURNS), list) else asked.name or answered.name or PLAIN
-    is_mixed = name == PLAIN and foreign.has_foreign(request)
-    return Shape(name, (answered.name if has_answer else None) or name, envelope, is_mixed=is_mixed)
+    answer = answered.name if answered.rank <= _ANSWERED else None
+    if answer and _is_of(request, answer):
+        return Shape.of(answer, envelope)
+    asked = recognise_request(request).name
+    if asked and _is_of(request, asked):
+        return Shape(asked, answer or asked, envelope)
+    has_turns = request is not None and isinstance(request.get(TURNS), list)
+    name = PLAIN if has_turns else asked or answered.name or PLAIN
+    is_mixed = name == PLAIN and request is not None and foreign.has_foreign(request)
+    return Shape(name, answer or name, envelope, is_mixed=is_mixed)
+
+
+def _is_of(request: dict[str, Any] | None, name: str) -> bool:
+    """Whether a request may be of a format."""
+    form = named(name)
+    return request is not None and form.TURNS in request and form.accepts(request)
 
 
 def _value(raw: bytes) -> Json:

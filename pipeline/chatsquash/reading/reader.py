@@ -37,6 +37,8 @@ from chatsquash.sources.compression import ExpandedFile
 from chatsquash.sources.lines import Buffers, Line, at_hand, lines
 
 _PIECE = 1 << 20
+_ANSWERS = 4096
+"""Responses in other logs that a request may refer to."""
 
 
 Items = Generator[Entry | SkippedLine, None, str | None]
@@ -44,9 +46,12 @@ Items = Generator[Entry | SkippedLine, None, str | None]
 
 
 class Reader:
-    """Reads session logs as the options say; tools met in one need not be parsed again in the next."""
+    """Reads session logs as the options say; tools met in one need not be parsed again in the next.
 
-    def __init__(self, options: Options) -> None:
+    ``refers_back``: requests may continue by reference what responses in logs before theirs said.
+    """
+
+    def __init__(self, options: Options, *, refers_back: bool = False) -> None:
         self._options = options
         self._from = options.from_format
         self._by_id = options.sessions_by == "id"
@@ -54,6 +59,8 @@ class Reader:
         self._bounds = Bounds.of(options)
         self._known: dict[str, KnownTools] = {}
         self._room = Buffers()
+        self._refers_back = refers_back
+        self._last: EntryReader | None = None
         self._files = 1
         """How many hold the log that is read."""
 
@@ -132,7 +139,13 @@ class Reader:
 
     def _lines(self, shape: Shape) -> EntryReader:
         most = (self._bounds.rejected + 1) * self._files - 1  # so many of each file
-        return EntryReader(shape, self._known, self._bounds._replace(rejected=most))
+        answers = self._last.answers if self._last else None
+        if answers:
+            answers.forget_all_but(_ANSWERS)
+        entries = EntryReader(shape, self._known, self._bounds._replace(rejected=most), answers=answers)
+        if self._refers_back:
+            self._last = entries
+        return entries
 
     def _part(self, file: BinaryIO, log: Log, hashed: Callable[[memoryview], object] | None) -> Reading:
         """One conversation of a document, or one unit."""

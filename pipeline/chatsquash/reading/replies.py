@@ -155,7 +155,7 @@ def _answer(body: Json, form: Format) -> Response:
     response = form.reply(body)
     if response.message is None and isinstance(body, dict) and not body.get("error"):
         return replace(response, foreign=True)
-    return replace(response, body=body) if form.added else response
+    return replace(response, body=body) if form.reply_turns else response
 
 
 def _beside(events: list[Json]) -> dict[str, Any]:

@@ -91,7 +91,7 @@ def holders(body: Json) -> list[dict[str, Any]]:
     """The objects that may say what a response says beside its turn: itself, and what an event holds it in."""
     if not isinstance(body, dict):
         return []
-    return [body, *(body[name] for name in WITHIN if isinstance(body.get(name), dict))]
+    return [body, *[body[name] for name in WITHIN if name in body and isinstance(body[name], dict)]]
 
 
 def _counts(usage: Json) -> dict[str, Any]:
@@ -104,5 +104,8 @@ def _count_words(usage: dict[str, Any]) -> Tokens:
 
 def _first(usage: dict[str, Any], names: tuple[str, ...], *more: str) -> int | None:
     """The first of these counts that is there, with those that some have beside it."""
-    counted = next((usage[name] for name in names if name in usage), None)
-    return None if counted is None else counted + sum(usage.get(name, 0) for name in more)
+    for name in names:
+        if name in usage:
+            counted: int = usage[name] + sum([usage[each] for each in more if each in usage])
+            return counted
+    return None

@@ -73,7 +73,7 @@ class Chained(Struct):
         began = array("q", [0])
         if len(logs) > 1:  # one that does not tell goes with the one before
             began = fill_unknown(array("q", (pack_time(_began(log, self.options)) for log in logs)))
-        reader = Reader(replace(self.options, sessions_by="file"))
+        reader = Reader(replace(self.options, sessions_by="file"), refers_back=True)
         for number in sorted(range(len(logs)), key=began.__getitem__):
             try:
                 with open_file(logs[number].path, self.options) as file:

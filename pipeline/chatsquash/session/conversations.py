@@ -23,9 +23,11 @@ from chatsquash.session.record_maker import prefix_of_messages
 from chatsquash.session.select import ToolUnion
 from chatsquash.session.session import Noted, Session, Snapshot
 from chatsquash.trees.account import Placement, account, assistants, place_replies, shared_calls
+from chatsquash.trees.canonical import Canon
 from chatsquash.trees.coverage import coverage
 from chatsquash.trees.kinds import conversations, first_conversation, names, select_paths, unexplained
 from chatsquash.trees.paths import AnyPath, P
+from chatsquash.trees.prefill import without_finished
 from chatsquash.trees.replies import LogPath, Reply, number_messages
 from chatsquash.trees.restore import RestoreScope, restored
 from chatsquash.trees.trees import Trees
@@ -59,7 +61,7 @@ _GIVES_CONTEXT = ("results", "all")
 
 def _restored(trees: Trees, path: list[Reply], entry: Entry, wanted: RestoreScope) -> tuple[Entry, list[Violation]]:
     history = number_messages(entry.messages, trees.requests.canon)
-    made = restored(history, path, wanted, trees.copied_reasoning)
+    made = restored(history, path, wanted, trees.index.copied_reasoning)
     findings = [checks.reasoning_restored(made.reasoning)] if made.reasoning else []
     lacking = sum(reply.lacks for reply in path)
     if made.results or made.inserted:
@@ -76,7 +78,11 @@ def last_snapshot(session: Session, options: Options) -> Snapshot | None:
     if snapshot is None or not (session.loaded or options.preset != presets.DEFAULT):
         return snapshot
     end = session.followed.last_reply(snapshot.entry.line)
-    return replace(snapshot, entry=with_whole_reply(snapshot.entry, end)) if end else snapshot
+    return (
+        replace(snapshot, entry=with_whole_reply(snapshot.entry, end, session.followed.branch().requests.canon))
+        if end
+        else snapshot
+    )
 
 
 def of_last(
@@ -129,7 +135,8 @@ def _judge(options: Options) -> Judge:
     from chatsquash.trees.loss import Judge  # which few runs need
 
     restores = options.conversations != "last" or options.restore in _GIVES_CONTEXT
-    return Judge(restores and not options.restored_loss, options.loss_skip_failed)
+    shows_reasoning = options.reasoning != "drop"
+    return Judge(restores and not options.restored_loss, options.loss_skip_failed, shows_reasoning)
 
 
 def with_record(
@@ -184,7 +191,26 @@ def of_each(
     noted += _tail(session, alone, selected, rows)
     wanted_ones = coverage(row for row in rows if row.why != "filtered")
     lost = lost_of(covered, last, wanted_ones, ways(covered, len(session.asides), options))
-    return begun_with(records, begun, session, options), noted, SessionCoverage(covered, rows, lost, alone), why
+    lost += _find_repeated(rows, last, options)
+    return (
+        begun_with(records, begun, session, options),
+        noted,
+        SessionCoverage(covered, rows, lost, alone - _continued(trees)),
+        why,
+    )
+
+
+def _continued(trees: Trees) -> set[int]:
+    """The lines of trees with several replies: conversations of their own, whose beginnings need no explanation."""
+    replies = Counter(reply.tree for reply in trees.replies)
+    return {reply.line for reply in trees.replies if replies[reply.tree] > 1}
+
+
+def _find_repeated(rows: list[ReplyOutcome], line: int | None, options: Options) -> list[Noted]:
+    """What is said of replies that several records contain, if no flag says in which one to train on them."""
+    repeated = sum(bool(row.others) for row in rows)
+    is_flagged = options.flag != "none" or options.samples != "session"
+    return [(line, checks.replies_repeated(repeated))] if repeated and not is_flagged else []
 
 
 def _tail(session: Session, alone: set[int], wanted: list[_RestoredPath], rows: list[ReplyOutcome]) -> list[Noted]:
@@ -285,13 +311,16 @@ def entries_of(replies: Iterable[Reply], session: Session, reread: Reread) -> It
             else:
                 met[each.line] = each
         if entry is not None:
-            yield reply, with_whole_reply(entry, reply)
+            yield reply, with_whole_reply(entry, reply, session.followed.branch().requests.canon)
 
 
-def with_whole_reply(entry: Entry, reply: Reply) -> Entry:
-    """An entry whose reply is one message with the last one of the request, if it continues that."""
-    if not reply.is_merged:
-        return entry
+def with_whole_reply(entry: Entry, reply: Reply, canon: Canon) -> Entry:
+    """An entry with the choice that was used, and with one message for the reply and what it continues."""
+    messages = without_finished(entry.messages, reply.back(), canon)
+    if messages is not entry.messages:
+        entry = replace(entry, messages=messages, edits=(AddedRun(tuple(messages)),))
+    if not reply.is_merged or reply.finished:
+        return entry if not reply.choice else replace(entry, reply=replace(entry.reply, message=reply.message))
     messages = entry.messages[:-1]
     whole = replace(entry.reply, message=reply.message)
     return replace(entry, messages=messages, edits=(AddedRun(tuple(messages)),), reply=whole)

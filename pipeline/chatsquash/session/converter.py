@@ -305,7 +305,7 @@ class Converter:
             candidates = document_candidates(part, session.snapshot, counterfactuals=counterfactuals)
         else:
             again = partial(self._again, file, log, session)
-            candidates = log_candidates(session, _format(read, None) or PLAIN, again, counterfactuals=counterfactuals)
+            candidates = log_candidates(session, again, counterfactuals=counterfactuals)
         source, version = (read.seen.format, read.seen.version) if read.seen else (None, None)
 
         def make(snapshot: Snapshot, marks: list[Mark] | None) -> tuple[Record | Rejection, list[Violation]]:

@@ -13,13 +13,14 @@ from msgspec.structs import replace
 from chatsquash.checks import coverage as checks
 from chatsquash.checks import reading
 from chatsquash.checks.coverage import NEVER
-from chatsquash.core import chat
+from chatsquash.core import chat, jsonio
 from chatsquash.core.accounting import Account, Coverage, ReplyOutcome
 from chatsquash.core.log import Log
 from chatsquash.core.model import Finding, LogHead, Message, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Family, Outcome, Record, Rejection, Relative, SessionFindings
 from chatsquash.core.text import printable
+from chatsquash.formats import PLAIN_RANK, recognise
 from chatsquash.records import presets
 from chatsquash.session import cleaning
 from chatsquash.session.session import Noted, Session, Snapshot, finding
@@ -71,7 +72,23 @@ def unfit(seen: LogHead | None, session: Session) -> Violation | None:
     cleaned_lines = session.lines.cleaned
     if seen and seen.why and not seen.format and (seen.conflict or not (session.snapshot or cleaned_lines)):
         return reading.unknown_format(seen.why)
-    return None if session.snapshot else reading.empty_session(cleaned_lines, len(session.rejected))
+    if session.snapshot:
+        other = _other_format(seen, session.snapshot)
+        return reading.unknown_format(f"the response is not of {seen.format}, but {other}") if seen and other else None
+    if session.rejected or session.asides:
+        return reading.empty_session(cleaned_lines, len(session.rejected))
+    return reading.unanswered_session()
+
+
+def _other_format(seen: LogHead | None, snapshot: Snapshot) -> str | None:
+    """The format of the only response if the log is read as another one, as `--from` requests it."""
+    reply = snapshot.entry.reply
+    if not (seen and seen.format and reply.foreign and reply.raw):
+        return None
+    if any(message["role"] == "assistant" for message in snapshot.entry.messages):
+        return None
+    found = recognise(None, jsonio.value(reply.raw), None)
+    return found.name if found.rank < PLAIN_RANK and found.name != seen.format else None
 
 
 def cleaning_notes(session: Session, sets: tuple[str, ...]) -> list[Noted]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from msgspec.structs import replace
 from xxhash import xxh3_128_digest
 
-from chatsquash.checks import examine
+from chatsquash.checks import examine, reading
 from chatsquash.checks.contents import unfit
 from chatsquash.checks.phrases import Phrases
 from chatsquash.checks.registry import View
@@ -75,6 +75,8 @@ class Plan(NamedTuple):
     conversation: tuple[ConversationStage, ...]
     """Over the conversation, to what the record is to hold."""
     record: Callable[[Conversation], RecordLine]
+    is_shaped: bool = False
+    """Whether the record is for training, in the shape of a preset."""
 
     def through(self, items: EntryStream) -> EntryStream:
         """The entries that the entry stages leave of a stream."""
@@ -102,6 +104,8 @@ class Plan(NamedTuple):
         logged = conversation.messages
         conversation, findings = through(self.logged, conversation)
         findings = [*composed, *findings]
+        if why := self._unanswered(replace(conversation, messages=logged), snapshot):
+            return Rejection(why), [why]
         view = View(conversation, redefined=snapshot.redefined)
         for check in self.checks:
             findings += check(conversation, view)
@@ -123,6 +127,15 @@ class Plan(NamedTuple):
         digest = xxh3_128_digest(line.data)
         made = Record(line.data, usage, line.images, without, unflagged=line.unflagged, marks=line.marks, digest=digest)
         return replace(made, ending=ended), findings
+
+    def _unanswered(self, conversation: Conversation, snapshot: Snapshot) -> Violation | None:
+        """Why there is no record of a session without any reply; the specified record of a log has the request."""
+        if any(message["role"] == "assistant" for message in conversation.messages):
+            return None
+        is_specified = not (self.is_shaped or snapshot.entry.origin)
+        if is_specified and (conversation.messages or not conversation.loaded):
+            return None
+        return reading.unanswered_session(snapshot.entry.reply.problem or "")
 
 
 def asks_for_kinds(options: Options) -> bool:
@@ -190,6 +203,7 @@ def plan(options: Options, anonymizer: Anonymizer | None) -> Plan:
         refuse=unfit if is_shaped else _nothing,
         conversation=(*_to_chat(options, joins), *_as_asked(options, anonymizer)),
         record=_record(options),
+        is_shaped=is_shaped,
     )
 
 

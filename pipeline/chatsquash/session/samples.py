@@ -224,7 +224,12 @@ def with_logprobs(session: Session, snapshot: Snapshot, made: Record) -> Record:
     for reply in replies:
         ordinal = shown.standing[reply.number].ordinal if reply.number in shown.standing else -1
         is_one = ordinal in alone and times[ordinal] == 1
-        if is_one and reply.line in logged and _is_whole(shown.message(reply.number), reply.message):
+        if (
+            is_one
+            and not reply.choice
+            and reply.line in logged
+            and _is_whole(shown.message(reply.number), reply.message)
+        ):
             places[alone[ordinal]] = logged[reply.line]
     return _with_logprobs_at(made, places)
 
@@ -239,7 +244,7 @@ def in_sample(sample: Sample, replies: Sequence[Reply], logged: dict[int, bytes]
     places: dict[int, bytes] = {}
     for each in sample.trained:
         reply = replies[each.key]
-        is_one = each.span.stop - each.span.start == 1
+        is_one = each.span.stop - each.span.start == 1 and not reply.choice
         if is_one and reply.line in logged and _is_whole(spoken[each.ordinal], reply.message):
             places[each.span.start] = logged[reply.line]
     return replace(sample.draft, record=_with_logprobs_at(sample.draft.record, places))

@@ -32,6 +32,7 @@ _RULES: dict[str, Callable[..., Violation]] = {
     "naive-timestamp": reading.naive_timestamp,
     "missing-history": reading.missing_history,
     "hosted-tools": reading.hosted_tools,
+    "context-cleared": reading.context_cleared,
     "mixed-formats": reading.mixed_formats,
     "wrong-type": reading.wrong_type,
     "missing-parent": files.missing_parent,

@@ -58,14 +58,14 @@ def align(history: Numbered, logged: list[LoggedMessage], *, is_cut: bool) -> Al
     A request that contains the whole path has the same assistant messages in the same order. From one that lacks some
     (``is_cut``), or that does not fit otherwise, the ends are matched, and between them what has only one position.
     """
-    found = Alignment([None] * len(history), {})
-    if is_cut or not _match_in_order(history, logged, found):
-        _match_ends(history, logged, found)
-    _place_results(history, logged, found)
-    return found
+    alignment = Alignment([None] * len(history), {})
+    if is_cut or not _match_in_order(history, logged, alignment):
+        _match_ends(history, logged, alignment)
+    _place_results(history, logged, alignment)
+    return alignment
 
 
-def _match_in_order(history: Numbered, logged: list[LoggedMessage], found: Alignment) -> bool:
+def _match_in_order(history: Numbered, logged: list[LoggedMessage], alignment: Alignment) -> bool:
     """Match assistant messages one by one; false if they do not agree."""
     ours = [at for at, (_, message) in enumerate(history) if message["role"] == "assistant"]
     theirs = [at for at, each in enumerate(logged) if each.message["role"] == "assistant"]
@@ -75,7 +75,7 @@ def _match_in_order(history: Numbered, logged: list[LoggedMessage], found: Align
     if not all(_is_said(*history[at], logged[there]) for at, there in pairs):
         return False
     for at, there in pairs:
-        found.places[at] = there
+        alignment.places[at] = there
     return True
 
 
@@ -92,6 +92,7 @@ class _Matcher:
     def __init__(self, history: Numbered, logged: list[LoggedMessage]) -> None:
         self.history, self.logged = history, logged
         self._left = len(history) + _REWORDED
+        self._by_id = _single_ids(history, logged)
 
     def is_same(self, at: int, there: int) -> bool:
         """Whether a message may be a logged one."""
@@ -104,8 +105,10 @@ class _Matcher:
         return is_reminded(message, other.message, loosely=True)
 
     def _conflicts(self, at: int, there: int) -> bool:
-        """Whether two replies of equal words differ in their reasoning or in the results that follow."""
+        """Whether two replies of equal words differ in their call ids, their reasoning or the results that follow."""
         message, other = self.history[at][1], self.logged[there].message
+        if any(self._by_id.get(name, there) != there for name in _ids(message)):
+            return True
         ours, theirs = reasoning.thought(message).strip(), reasoning.thought(other).strip()
         if ours and theirs and ours != theirs:
             return True
@@ -119,6 +122,25 @@ class _Matcher:
         )
 
 
+def _single_ids(history: Numbered, logged: list[LoggedMessage]) -> dict[str, int]:
+    """The position of the call with each id, if ids identify calls: none occurs twice, or on another call."""
+    positions: dict[str, int] = {}
+    for at, each in enumerate(logged):
+        for name in _ids(each.message):
+            if positions.setdefault(name, at) != at:
+                return {}
+    agree = (
+        logged[positions[name]].number == number for number, each in history for name in _ids(each) if name in positions
+    )
+    return positions if all(agree) else {}
+
+
+def _ids(message: Message) -> list[str]:
+    """The ids of a message's calls."""
+    calls = chat.calls(message) if message["role"] == "assistant" else ()
+    return [name for call in calls if isinstance(name := call.get("id"), str)]
+
+
 def _differ(message: Message, original: Message) -> bool:
     """Whether a result is neither another one nor what a client left of it."""
     return chat.text(message) != chat.text(original) and not is_emptied(message, original)
@@ -128,7 +150,7 @@ _REWORDED = 256
 """Comparisons of reworded texts in addition to one for each message."""
 
 
-def _match_ends(history: Numbered, logged: list[LoggedMessage], found: Alignment) -> None:
+def _match_ends(history: Numbered, logged: list[LoggedMessage], alignment: Alignment) -> None:
     """Match what a request and its path end with and begin with, and between them what has only one position."""
     ours = [at for at, (number, message) in enumerate(history) if number != NOTHING and message["role"] != "tool"]
     theirs = [at for at, each in enumerate(logged) if each.message["role"] != "tool"]
@@ -136,15 +158,15 @@ def _match_ends(history: Numbered, logged: list[LoggedMessage], found: Alignment
     if theirs and (not ours or not matcher.is_same(ours[-1], theirs[-1])):
         theirs.pop()  # the reply to the request
     while ours and theirs and matcher.is_same(ours[-1], theirs[-1]):
-        found.places[ours.pop()] = theirs.pop()
+        alignment.places[ours.pop()] = theirs.pop()
     first = 0
     while first < min(len(ours), len(theirs)) and matcher.is_same(ours[first], theirs[first]):
-        found.places[ours[first]] = theirs[first]
+        alignment.places[ours[first]] = theirs[first]
         first += 1
-    _match_unique(ours[first:], theirs[first:], matcher, found)
+    _match_unique(ours[first:], theirs[first:], matcher, alignment)
 
 
-def _match_unique(ours: list[int], theirs: list[int], matcher: _Matcher, found: Alignment) -> None:
+def _match_unique(ours: list[int], theirs: list[int], matcher: _Matcher, alignment: Alignment) -> None:
     """Match the messages whose first and last possible position, in order, are the same one."""
     by_number: dict[int, list[int]] = defaultdict(list)
     for there in theirs:
@@ -154,9 +176,9 @@ def _match_unique(ours: list[int], theirs: list[int], matcher: _Matcher, found: 
     for at in ours:
         one, other = earliest.get(at), latest.get(at)
         if one is not None and one == other:
-            found.places[at] = one
+            alignment.places[at] = one
         elif one is not None or other is not None:
-            found.candidates[at] = tuple(each for each in (one, other) if each is not None)
+            alignment.candidates[at] = tuple(each for each in (one, other) if each is not None)
 
 
 _CANDIDATES = 8
@@ -215,20 +237,20 @@ def _ranked_results(asked: Message, after: Iterable[tuple[int, int, Message]]) -
             yield (ranks.get(number) or answered_place(message, asked)) if has_id else count, at
 
 
-def _place_results(history: Numbered, logged: list[LoggedMessage], found: Alignment) -> None:
+def _place_results(history: Numbered, logged: list[LoggedMessage], alignment: Alignment) -> None:
     """Match results with those of the same calls of the assistant messages before them."""
     for asked, (_, message) in enumerate(history):
-        there = found.places[asked]
-        anchors = found.candidates.get(asked, ()) if there is None else (there,)
+        there = alignment.places[asked]
+        anchors = alignment.candidates.get(asked, ()) if there is None else (there,)
         if message["role"] != "assistant" or not anchors:
             continue
         answers = [_answers(message, logged, anchor) for anchor in anchors]
         for rank, at in _sent_results(history, asked):
             places = tuple(each[rank] for each in answers if rank in each)
             if places and there is not None:
-                found.places[at] = places[0]
+                alignment.places[at] = places[0]
             elif places:
-                found.candidates[at] = places
+                alignment.candidates[at] = places
 
 
 def _answers(asked: Message, logged: list[LoggedMessage], there: int) -> dict[int, int]:
@@ -256,9 +278,9 @@ def _ranks(message: Message, other: Message) -> dict[int, int]:
     ranks: dict[_Content, list[int]] = defaultdict(list)
     for rank, call in enumerate(chat.calls(other), 1):
         ranks[_content(call)].append(rank)
-    found: dict[int, int] = {}
+    same_calls: dict[int, int] = {}
     for place, call in enumerate(chat.calls(message), 1):
         same = ranks.get(_content(call))
         if same:
-            found[place] = same.pop(0)
-    return found
+            same_calls[place] = same.pop(0)
+    return same_calls

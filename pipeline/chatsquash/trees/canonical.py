@@ -130,6 +130,11 @@ def without_reminders(text: str) -> str:
     return text
 
 
+def prompt_text(message: Message) -> str:
+    """Return what a user's message says, without reminders and white space at its ends."""
+    return without_reminders(chat.text(message) or "").strip()
+
+
 def _others(parts: list[Json]) -> int:
     """What the parts that are no text are the same by, which may be very many; 0 if there are none."""
     count, digest = 0, xxh3_64()
@@ -150,32 +155,49 @@ def spelled(arguments: Json) -> bytes:
             return str(value).strip().encode("utf-8", "surrogatepass")
     if value in (None, "", {}):
         return b"{}"
-    with suppress(RecursionError):  # no proxy parses what is nested so deeply
-        value = _with_doubles(value)
-    return jsonio.dumps(value, sort_keys=True)
+    written = jsonio.dumps(value, sort_keys=True)
+    if _ODD_NUMBER.search(written) is None:
+        return written
+    with suppress(RecursionError):  # no proxy parses such deep nesting
+        written = jsonio.dumps(_as_parsed(value), sort_keys=True)
+    return written
 
 
-def _with_doubles(value: Any) -> Any:
-    """A value whose numbers are doubles, as parsers of JavaScript and Go make them."""
+_ODD_NUMBER = re.compile(rb"[:,\[]-?(?:\d+[.eE]|\d{16})|\A-?\d")
+"""A number that some write otherwise, in compact JSON; or what looks like one in a string."""
+_EXACT = 1 << 53
+"""The integers below have a double of their own."""
+
+
+def _as_parsed(value: Any) -> Any:
+    """A value with its numbers as parsers of JavaScript have them: integers as far as doubles have all of these."""
     if isinstance(value, dict):
-        return {key: _with_doubles(each) for key, each in value.items()}
+        return {key: _as_parsed(each) for key, each in value.items()}
     if isinstance(value, list):
-        return [_with_doubles(each) for each in value]
-    if type(value) is int:
-        try:
+        return [_as_parsed(each) for each in value]
+    if type(value) is int and abs(value) >= _EXACT:
+        with suppress(OverflowError):
             return float(value)
-        except OverflowError:
-            return value
-    return float(value) if isinstance(value, float) else value
+    if isinstance(value, float):
+        return int(value) if value.is_integer() and abs(value) < _EXACT else float(value)
+    return value
 
 
+_LONG = 24
+"""Characters of a long text."""
 RUN = 5
 """Words that are compared at once."""
+LEAST_RUNS = 5
+"""Runs of words that two texts have in common, at least, if one quotes the other."""
 _SKETCH = 16
 """Runs that stand for all of a text: those with the smallest numbers, which are a fair sample."""
 _ALIKE = 0.6
 """The share of a text that makes it another one, changed a little."""
 _WORD = re.compile(r"\w+")
+_WIDE = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
+"""Kana and ideographs: scripts that put no space between words."""
+_WORD_OR_WIDE = re.compile(rf"[{_WIDE}]|[^\W{_WIDE}]+")
+_WIDE_ONES = re.compile(f"[{_WIDE}]+")
 _MOST = 20_000
 """Words of a text that are looked at."""
 _LETTERS = 16
@@ -191,8 +213,12 @@ class Sketch(NamedTuple):
 
 
 def runs(text: str) -> set[int]:
-    """The numbers of all runs of words of a text, whatever stands between words; of a shorter one of all its words."""
-    words = _WORD.findall(text.lower(), 0, _MOST * _LETTERS)[:_MOST]
+    """The hashes of all runs of words of a text, whatever separates the words; of a shorter text, of all its words.
+
+    In scripts without spaces each character is a word.
+    """
+    every = _WORD.findall if text.isascii() else _WORD_OR_WIDE.findall
+    words = every(text.lower(), 0, _MOST * _LETTERS)[:_MOST]
     said = " ".join(words)
     joined = said.encode("utf-8", "surrogatepass")
     if len(words) <= RUN:
@@ -209,8 +235,13 @@ def sketch(text: str) -> Sketch:
 
 
 def is_long(text: str) -> bool:
-    """Whether a text is long enough to be told from another one by chance."""
-    return len(text) >= 24 or len(text.split(maxsplit=8)) > 7
+    """Whether a text is long enough that two equal ones are no coincidence.
+
+    Characters of scripts without spaces count twice.
+    """
+    if len(text) >= _LONG or len(text.split(maxsplit=8)) > 7:
+        return True
+    return not text.isascii() and len(text) + sum(map(len, _WIDE_ONES.findall(text))) >= _LONG
 
 
 def share_ends(one: str, other: str) -> float:

@@ -7,6 +7,7 @@ summaries and calls are found as within a session; without an id also rewritten 
 from __future__ import annotations
 
 from array import array
+from collections.abc import Iterator
 
 from msgspec import Struct, field
 
@@ -14,10 +15,12 @@ from chatsquash.core import chat
 from chatsquash.core.index import Index, Sets
 from chatsquash.core.model import AddedRun, Edits, Entry, Message
 from chatsquash.reading import usage
-from chatsquash.trees.canonical import is_long, is_similar_prompt
+from chatsquash.trees.canonical import is_long, is_similar_prompt, prompt_text, runs
+from chatsquash.trees.delegation import Delegations
 from chatsquash.trees.links import Link
 from chatsquash.trees.replies import Reply, Requests, logged_reply
 from chatsquash.trees.rewrites import words
+from chatsquash.trees.sides import has_much_less_room, is_less
 from chatsquash.trees.trees import Trees
 
 _CANDIDATES = 8
@@ -26,6 +29,8 @@ _DEEP = 4
 """Messages of an assistant, the last ones of a request, that a reply which is logged later may turn out to be."""
 _SEVERAL = (1 << 32) - 1
 """The number of replies of several sessions that say the same."""
+_HEAD, _HEAD_RUNS = 400, 2
+"""Characters with which a prompt begins by which a request that contains it is found, and runs of words of them."""
 _REPLIES = 4096
 _CHARACTERS = 64 << 20
 """What trees hold at most before they are given up for new ones."""
@@ -46,10 +51,15 @@ class _Recent(Struct):
     """The last reply of each session with an id."""
     _unanswered: dict[int, int] = field(default_factory=dict)
     """The sessions of requests without a reply, until one like them is answered, by what they are the same by."""
-    _asked: dict[int, Reply] = field(default_factory=dict)
-    """By what a user says: the last reply behind it."""
+    _asked: dict[int, list[Reply]] = field(default_factory=dict)
+    """By what a user says: the last replies to it."""
+    _by_run: dict[int, list[tuple[str, Reply]]] = field(default_factory=dict)
+    """By runs of words with which a prompt begins: the last such prompts, and a reply to each."""
     _alike: list[tuple[Reply, Reply]] = field(default_factory=list)
-    """First replies to what a user says in another tree, too, under another system prompt; and a reply of that."""
+    """The first reply of a tree, and one of another tree to the same prompt under another system prompt."""
+    _linked: set[int] = field(default_factory=set)
+    """The trees that calls, summaries or copies connect to others, to which equal prompts add nothing."""
+    _delegations: Delegations = field(default_factory=Delegations)
     _characters: int = 0
 
     def is_full(self) -> bool:
@@ -69,8 +79,7 @@ class _Recent(Struct):
             session = self._unanswered.pop(reply.asked, None)  # of a request like it without a reply
             self.sessions.append(sets.add() if session is None else session)
             self._link(reply, trees.links[-1], sets)
-        for number, _ in reply.users():
-            self._asked[number] = reply
+        self._compare(reply)
         self._count(reply)
         return self.sessions[reply.tree], reply, is_new
 
@@ -80,12 +89,12 @@ class _Recent(Struct):
         ``goes_on``: whether the request contains a logged reply of any session.
         """
         trees, last = self.trees, self._last.get(session)
-        known = (self._by_chain.get(hash((session, requests.chains[place]))) for place in reversed(requests.assistants))
-        parent = next((reply for reply in known if reply), last if requests.assistants else None)
-        reply = logged_reply(entry, requests, parent, len(requests.messages) if parent else 0)
+        parent, behind = self._parent(requests, session)
+        reply = logged_reply(entry, requests, parent, behind)
         reply.number = len(trees.replies)
         if parent:
             parent.children += 1
+            reply.before, parent.last_child = parent.last_child, reply
         else:
             reply.tree = len(trees.links)
             trees.links.append(Link() if goes_on or last else trees.find_origin(reply, []))
@@ -96,21 +105,81 @@ class _Recent(Struct):
         self._by_chain[hash((session, reply.chain))] = self._last[session] = reply
         self._count(reply)
 
+    def _parent(self, requests: Requests, session: int) -> tuple[Reply | None, int]:
+        """The last reply of a session with an id that a request contains, and the place after it."""
+        for place in reversed(requests.assistants):
+            if reply := self._by_chain.get(hash((session, requests.chains[place]))):
+                return reply, place + 1
+        last = self._last.get(session) if requests.assistants else None
+        return last, requests.assistants[-1] + 1 if last else 0
+
     def close(self, sets: Sets) -> None:
-        """Join requests of clients that repeat what a user said with what goes on from that."""
+        """Join sub-agents with their callers, and requests of clients that repeat a prompt with its conversation.
+
+        Of several conversations with this prompt it is the one logged nearest.
+        """
+
+        def session(reply: Reply) -> int:
+            return sets.find(self.sessions[reply.tree])
+
+        for caller, first in self._delegations.callers(self.trees.calls(), self.trees.replies, session):
+            self._linked.add(first.tree)
+            sets.join(self.sessions[caller.tree], self.sessions[first.tree])
+        others: dict[int, list[Reply]] = {}
         for first, other in self._alike:
-            if not first.children and (other.parent or other.children):
-                sets.join(self.sessions[other.tree], self.sessions[first.tree])
+            if first.children or first.tree in self._linked:
+                continue
+            is_continued = bool(other.parent or other.children)
+            if is_less(first, other) and (is_continued or has_much_less_room(first, other)):
+                others.setdefault(first.number, []).append(other)
+        for first in self.trees.replies:
+            is_alone = not (first.parent or first.children or first.tree in self._linked or first.number in others)
+            if is_alone and (prompted := [*self._contained(first)]):
+                others[first.number] = prompted
+        for number, replies in others.items():
+            nearest = min(replies, key=lambda other: (abs(other.number - number), other.number))
+            sets.join(self.sessions[nearest.tree], self.sessions[self.trees.replies[number].tree])
+
+    def _contained(self, first: Reply) -> Iterator[Reply]:
+        """The replies to prompts that a first request with much less room, and no session id, contains."""
+        if first.tree in self._named or not self._by_run:
+            return
+        text = "\n".join(chat.text(message) or "" for _, message in first.users())
+        prompted = {other: prompt for run in runs(text) for prompt, other in self._by_run.get(run, ())}
+        for other, prompt in prompted.items():
+            if is_less(first, other) and has_much_less_room(first, other) and prompt in text:
+                yield other
+
+    def _compare(self, reply: Reply) -> None:
+        """Note the first replies of other trees to the same prompts, or other replies if this is a first one."""
+        for at, (number, message) in enumerate(reply.users()):
+            text = prompt_text(message)
+            if not is_long(text):
+                continue
+            for run in sorted(runs(text[:_HEAD]))[:_HEAD_RUNS]:
+                prompts = self._by_run.setdefault(run, [])
+                prompts.append((text, reply))
+                del prompts[:-_CANDIDATES]
+            others = self._asked.setdefault(number, [])
+            for other in others:
+                if other.tree == reply.tree:
+                    continue
+                if not reply.parent and at == 0:
+                    self._alike.append((reply, other))
+                if not other.parent:
+                    self._alike.append((other, reply))
+            others.append(reply)
+            del others[:-_CANDIDATES]
 
     def _count(self, reply: Reply) -> None:
-        """Count the characters of a reply and of what the user says before it."""
-        messages = [reply.message, *(message for _, message in reply.users())]
+        """Count the characters of a reply and of what its request adds."""
+        messages = [reply.message, *reply.behind, *reply.notes]
         self._characters += sum(len(chat.text(message) or "") for message in messages)
 
     def _without_reply(self, sets: Sets) -> int:
         """A request without a reply is of the session of what it goes on from, or of the next one like it."""
         trees = self.trees
-        before = trees.met[-1].reply if trees.met else trees.reply_to(trees.requests.chain)
+        before = trees.met[-1].reply if trees.met else trees.index.answering(trees.requests.chain)
         if before:
             return self.sessions[before.tree]
         asked = trees.requests.chain
@@ -125,15 +194,17 @@ class _Recent(Struct):
         origins = [each for each in link.copied if _tells(each.message)]
         if link.summary and (not self._are_apart(first, link.summary) or self._sums_up(link, sets)):
             origins.append(link.summary)
-        if link.caller and is_long(said) and (link.is_exact or not self._are_apart(first, link.caller.reply)):
-            origins.append(link.caller.reply)
+        if link.caller and is_long(said) and not self._are_apart(first, link.caller.reply):
+            if link.is_short and not is_similar_prompt(link.caller.reply.system, first.system):
+                self._alike.append((first, link.caller.reply))
+            elif not link.is_exact and not link.is_short:
+                origins.append(link.caller.reply)
+        self._delegations.add(first, link, self.trees.calls())
         if not origins and link.quoted and not self._are_apart(first, link.quoted):
             origins += [link.quoted] if is_long(chat.text(link.quoted.message) or "") else []
         for other in origins:
+            self._linked.add(first.tree)
             sets.join(self.sessions[other.tree], self.sessions[first.tree])
-        like = self._asked.get(user[0]) if user and not origins and is_long(said) else None
-        if like and not is_similar_prompt(like.system, first.system) and len(first.tools) <= len(like.tools):
-            self._alike.append((first, like))
 
     def _are_apart(self, first: Reply, other: Reply) -> bool:
         """Whether one of two trees has a session id, so that what both say may have been pasted."""
@@ -146,7 +217,8 @@ class _Recent(Struct):
         if len({sets.find(self.sessions[each.tree]) for each in (summary, *link.rivals)}) > 1:
             return False
         first = self._named.get(summary.tree)
-        return summary.parent is not None or (first is not None and first is not summary)
+        has_history = any(message["role"] == "assistant" for message in summary.behind)
+        return has_history or summary.parent is not None or (first is not None and first is not summary)
 
 
 class Chains(Struct):

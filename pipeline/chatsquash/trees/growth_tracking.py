@@ -45,8 +45,8 @@ class GrowthTracker(Struct):
     """The entries of the replies that nothing goes on from so far, by the replies' numbers, as far as they are held."""
     tokens: Tokens = Tokens()
     """Those of all requests, each response counted once."""
-    several: list[int] = field(default_factory=list)
-    """The lines of responses with several choices."""
+    several: dict[int, Response] = field(default_factory=dict)
+    """Responses with several choices, by their lines."""
     logprobs: dict[int, bytes] = field(default_factory=dict)
     """What responses say of their tokens, by their lines."""
     unanswered: dict[int, replies.Reply | None] = field(default_factory=dict)
@@ -62,13 +62,14 @@ class GrowthTracker(Struct):
         if self.first is None:
             self.first = entry
         if entry.reply.choices > 1:
-            self.several.append(entry.line)
+            self.several[entry.line] = entry.reply
         if self.keeps_logprobs and (logprobs := _logprobs(entry.reply.raw)):
             self.logprobs[entry.line] = logprobs
         if self.trees is None and self._only_grows(entry):
             reply = entry.reply
             response = usage.response_id(reply)
-            facts = (reply.message, reply.finish_reason, reply.cut, entry.limit, response, len(entry.messages))
+            said = (reply.message, reply.finish_reason, reply.cut, entry.limit, response)
+            facts = (*said, len(entry.messages), reply.cleared)
             self.grown.append(GrowingRequest(entry.line, entry.at, entry.tools, *facts))
             self.last = entry
             self._count(entry)
@@ -131,7 +132,7 @@ class GrowthTracker(Struct):
                 if last and last.line == each.line:
                     self._add(last, each.response, edits if said is messages else (AddedRun(tuple(messages)),))
                 else:
-                    self._add(_entry(each, said, edits), each.response, edits)
+                    self._add(_entry(each, said, edits, self.several.get(each.line)), each.response, edits)
             self.grown = []
         return self.trees
 
@@ -176,8 +177,8 @@ def _logprobs(raw: bytes) -> bytes:
     return logprobs.of_raw(raw)
 
 
-def _entry(each: GrowingRequest, messages: list[Message], edits: Edits) -> Entry:
-    reply = Response(each.message, finish_reason=each.finish_reason, cut=each.cut)
+def _entry(each: GrowingRequest, messages: list[Message], edits: Edits, response: Response | None) -> Entry:
+    reply = response or Response(each.message, finish_reason=each.finish_reason, cut=each.cut, cleared=each.cleared)
     return Entry(each.line, each.at, None, messages[: each.count], edits, each.tools, reply, limit=each.limit)
 
 

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from functools import cached_property
 from hashlib import sha256
-from itertools import chain, takewhile
+from itertools import chain, islice, takewhile
 
 from chatsquash.core import chat, jsonio
-from chatsquash.core.model import ConversationKind, Message
+from chatsquash.core.model import ConversationKind
 from chatsquash.core.options import Options
-from chatsquash.trees.canonical import is_similar_prompt
+from chatsquash.trees.calls import equal_calls, returning
+from chatsquash.trees.forks import find_later_calls, is_fork, separate_forks
 from chatsquash.trees.links import Link, is_tail
 from chatsquash.trees.paths import assign_replies, longest_chain, set_kinds, sort_members
 from chatsquash.trees.replies import LogPath, Reply
-from chatsquash.trees.rewrites import is_reminded
+from chatsquash.trees.sides import Sides, inside
 from chatsquash.trees.trees import Trees
+
+_ANSWERS = 8
+"""Replies of a sub-agent that its call's result is compared with."""
 
 
 def conversations(trees: Trees) -> list[LogPath]:
@@ -28,28 +33,33 @@ def conversations(trees: Trees) -> list[LogPath]:
 
 def paths(replies: list[Reply], links: list[Link]) -> list[LogPath]:
     """All conversations, in the order in which they end; each reply that was not retried belongs to one."""
+    separate_forks(replies, links)
+    find_later_calls(replies, links)
     says_ends = any(reply.is_ended for reply in replies)
     for reply in replies:
         reply.is_retried = reply.is_continued or (reply.is_resent and reply.broke_off(says_ends=says_ends))
     leaves, sides = _leaves(replies)
     trees: dict[int, list[LogPath]] = {}
-    for reply in leaves:
+    for reply in sorted(leaves, key=lambda reply: reply.tree):  # a fork follows what it leaves, which has its history
         trees.setdefault(reply.tree, []).append(LogPath(last=reply, kind="side" if reply in sides else "branch"))
     _count(replies, trees.values())
     shapes = _Shapes(replies, links, trees)
     for tree, members in trees.items():
         sort_members(members)
         set_kinds(members, shapes.kind(tree, members[0]))
+        shapes.set_equal_calls(tree, members)
     owners = assign_replies(trees.values())
     trunks = {tree: members[0] for tree, members in trees.items()}
     for tree, trunk in trunks.items():
         trunk.parent = shapes.parent(tree, trunk, owners, trunks)
+        for path in trees[tree]:
+            path.parent = trunk.parent if path.kind == "subagent" else path.parent
     return sorted(chain.from_iterable(trees.values()), key=lambda path: path.last.number)
 
 
 def _leaves(replies: list[Reply]) -> tuple[list[Reply], set[Reply]]:
     """The replies that conversations end with, and those of them that are to requests of the client's own."""
-    sides = {reply for reply in replies if not reply.children and not reply.is_retried and _is_aside(reply)}
+    sides = inside(replies)
     going_on = {reply.number: reply.children for reply in replies}
     ended = [reply for reply in replies if not reply.children and (reply in sides or reply.is_retried)]
     for reply in ended:
@@ -60,16 +70,6 @@ def _leaves(replies: list[Reply]) -> tuple[list[Reply], set[Reply]]:
     aside = {reply.number for reply in ended} - {reply.number for reply in sides}
     ends = [reply for reply in replies if not going_on[reply.number] and reply.number not in aside]
     return ends, sides
-
-
-def _is_aside(reply: Reply) -> bool:
-    """Whether a reply that nothing goes on from answers a request of the client's own within a conversation."""
-    parent = reply.parent
-    if reply.is_summary and parent:
-        return True
-    if parent is None:
-        return reply.is_other_prompt
-    return reply.is_other_prompt or reply.limit == 1 or (bool(parent.tools) and not reply.tools and parent.children > 1)
 
 
 def _count(replies: list[Reply], trees: Iterable[list[LogPath]]) -> None:
@@ -85,26 +85,13 @@ def _count(replies: list[Reply], trees: Iterable[list[LogPath]]) -> None:
         path.length = lengths[path.last.number]
 
 
-def _keys(number: int, message: Message) -> list[int | str]:
-    """What a message is looked up by: what it is the same by, and its first line and its last one."""
-    lines = (chat.text(message) or "").strip().splitlines()
-    return [number, lines[0], lines[-1]] if lines else [number]
-
-
-def _is_less(first: Reply, other: Reply) -> bool:
-    """Whether a request has another system prompt than one that a person's may be, and no more tools."""
-    return len(first.tools) <= len(other.tools) and not is_similar_prompt(other.system, first.system)
-
-
 class _Shapes:
     """What tells the kinds of trees: their links, and what their requests have beside those of others."""
 
     def __init__(self, replies: list[Reply], links: list[Link], trees: dict[int, list[LogPath]]) -> None:
         self._links, self._trees = links, trees
-        self._firsts = {reply.tree: reply for reply in reversed(replies) if reply.parent is None}
-        self._replies = replies
-        self._tools = max((len(reply.tools) for reply in replies), default=0)
-        self._limit = max((reply.limit or 0 for reply in replies), default=0)
+        self._firsts = {reply.tree: reply for reply in reversed(replies) if reply.parent is None or is_fork(reply)}
+        self._sides = Sides(replies, links, trees, self._firsts)
 
     def kind(self, tree: int, trunk: LogPath) -> ConversationKind:
         """The kind of a tree."""
@@ -114,57 +101,29 @@ class _Shapes:
         if link.caller and (link.is_exact or self._is_confirmed(link, trunk)):
             return "subagent"
         goes_on = trunk.length > 1
-        if is_tail(first, link) and (goes_on or not self._is_small(first)):
+        if is_tail(first, link) and (goes_on or not self._sides.is_small(first)):
             return "compacted"
-        return "side" if not goes_on and self._is_side(first, link) else "main"
+        return "side" if not goes_on and self._sides.begins(first) else "main"
 
     def _is_confirmed(self, link: Link, trunk: LogPath) -> bool:
         """Whether a tree whose prompt holds a call's argument was begun by that call."""
-        said = (chat.text(trunk.last.message) or "").strip()
-        if said and link.result is not None and said in link.result:
+        assert link.caller
+        answers = (reply for reply in trunk.back() if reply is trunk.last or not chat.calls(reply.message))
+        if returning([link.caller], islice(answers, _ANSWERS), is_strict=link.is_short):
             return True
-        return trunk.length > 1 and bool(trunk.last.tools)
+        return not link.is_short and trunk.length > 1 and bool(trunk.last.tools)
 
-    def _is_small(self, reply: Reply) -> bool:
-        """Whether a request has fewer tools or a lower limit than others of the session."""
-        return len(reply.tools) < self._tools or 0 < (reply.limit or 0) < self._limit
-
-    def _is_side(self, first: Reply, link: Link) -> bool:
-        """Whether a request that nothing goes on from is the client's own."""
-        if first.is_summary or first.limit == 1 or link.copied or link.caller:
-            return True
-        if link.quotes > 1 and self._is_small(first):
-            return True
-        if link.quoted and _is_less(first, link.quoted):
-            return True
-        like = self._like(first)
-        if like and _is_less(first, like):
-            return True
-        return self._is_small(first) and not first.tools
+    def set_equal_calls(self, tree: int, members: list[LogPath]) -> None:
+        """Several calls with equal arguments may begin with the same first reply, as one tree."""
+        link = self._links[tree]
+        if len(members) > 1 and members[0].kind == "subagent" and link.caller and link.is_exact:
+            for path in members[1 : equal_calls(link.caller) - self._callers[link.caller.reply.number] + 1]:
+                path.kind = "subagent" if path.kind == "branch" else path.kind
 
     @cached_property
-    def _replies_by_question(self) -> dict[int | str, Reply]:
-        """By what a user says, a reply behind it, in the longest tree that has one."""
-        longest = {tree: max(path.length for path in replies) for tree, replies in self._trees.items()}
-        replies: dict[int | str, Reply] = {}
-        for reply in sorted(self._replies, key=lambda reply: -longest.get(reply.tree, 0)):
-            for number, message in reply.users():
-                for key in _keys(number, message):
-                    replies.setdefault(key, reply)
-        return replies
-
-    def _like(self, first: Reply) -> Reply | None:
-        """A reply of another tree behind what a user says at the beginning of this one, perhaps with a reminder."""
-        said = next(first.users(), None)
-        if said is None:
-            return None
-        for key in _keys(*said):
-            other = self._replies_by_question.get(key)
-            if other and other.tree != first.tree:
-                is_same = key == said[0]
-                if is_same or any(is_reminded(said[1], each, loosely=False) for _, each in other.users()):
-                    return other
-        return None
+    def _callers(self) -> Counter[int]:
+        """How many trees the calls of each reply began, by its number."""
+        return Counter(link.caller.reply.number for link in self._links if link.caller and link.is_exact)
 
     def parent(
         self, tree: int, trunk: LogPath, owners: dict[int, LogPath], trunks: dict[int, LogPath]
@@ -176,11 +135,13 @@ class _Shapes:
         if trunk.kind == "subagent" and link.caller:
             return owners.get(link.caller.reply.number)
         if trunk.kind == "side":
-            about = link.quoted or (link.copied[-1] if link.copied else link.caller.reply if link.caller else None)
+            called = link.caller.reply if link.caller else None
+            about = link.quoted or (link.copied[-1] if link.copied else called)
             if about and about.tree != tree:
                 return trunks.get(about.tree)
-            like = self._like(self._firsts[tree])
-            return trunks.get(like.tree) if like else self._nearest(tree, trunks)
+            like = self._sides.like(self._firsts[tree])
+            alike = trunks.get(like.tree) if like else None
+            return alike if alike and alike.kind != "side" else self._nearest(tree, trunks)
         return None
 
     def _summarised(self, link: Link, owners: dict[int, LogPath], trunks: dict[int, LogPath]) -> LogPath | None:
@@ -253,7 +214,7 @@ def _said(message: object) -> object:
 
 def are_unrelated(trees: Trees) -> bool:
     """Whether there are several requests, and none goes on from another or was begun by it."""
-    follow_links = any(link.summary or link.caller or link.copied for link in trees.links)
+    follow_links = any(link.summary or (link.caller and not link.is_short) or link.copied for link in trees.links)
     return (
         len(trees.links) > 1
         and not follow_links

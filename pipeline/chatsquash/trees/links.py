@@ -4,33 +4,24 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Set as AbstractSet
-from itertools import islice
+from itertools import islice, takewhile
 
 from msgspec import Struct, field
 
-from chatsquash.core import chat, jsonio
+from chatsquash.core import chat
 from chatsquash.core.model import Message
-from chatsquash.trees.canonical import Sketch, is_similar_prompt, runs, sketch, without_reminders
+from chatsquash.trees.calls import Calls, CallSite
+from chatsquash.trees.canonical import LEAST_RUNS, is_similar_prompt, prompt_text, runs, sketch
 from chatsquash.trees.replies import Reply
 
 _QUOTED = 2
 """Runs of a reply that tell that a text quotes it."""
-_PROMPTED = 3
-"""Runs of an argument that tell that a text holds it."""
 _HELD = 8
 """Replies that are remembered by one run of words."""
-_LEAST_RUNS = 5
 _MOST_PARTS = 16
 """Texts of one message that are looked at by themselves."""
 _BACK = 20
 """Replies before a summary that are looked at."""
-
-
-class CallSite(Struct, frozen=True):
-    """A call of a tool by its reply and its place among the calls there, from 1."""
-
-    reply: Reply
-    place: int
 
 
 class Link(Struct):
@@ -44,8 +35,8 @@ class Link(Struct):
     """The call whose argument is its prompt."""
     is_exact: bool = False
     """Whether the argument is all of the prompt."""
-    result: str | None = None
-    """The result of that call, once it is logged."""
+    is_short: bool = False
+    """Whether it is only a part, and so short that other texts may contain it, too."""
     copied: list[Reply] = field(default_factory=list)
     """The replies of other trees that stand in its first request."""
     quoted: Reply | None = None
@@ -61,80 +52,63 @@ class Links(Struct):
 
     _seen: int = 0
     _by_run: dict[int, list[Reply]] = field(default_factory=dict)
-    _by_argument: dict[str, CallSite] = field(default_factory=dict)
-    _by_argument_run: dict[int, list[tuple[CallSite, Sketch]]] = field(default_factory=dict)
+    calls: Calls = field(default_factory=Calls)
     _claimed: dict[int, Reply] = field(default_factory=dict)
     """By the numbers of summaries, the first reply of the tree that begins with each."""
     _begun: set[int] = field(default_factory=set)
     """What the texts are the same by that trees began with which begin with a summary."""
     _links: dict[int, Link] = field(default_factory=dict)
     """By the numbers of first replies, where their trees come from."""
-    _awaited: dict[int, dict[int, Link]] = field(default_factory=dict)
-    """Links whose call has no result yet, by the number of its reply and its place there."""
 
     def begin(self, first: Reply, before: list[Reply], copied: list[Reply]) -> Link:
         """The link of a tree that begins, to the replies before it."""
-        self._learn(before)
-        users = [message for _, message in first.users() if without_reminders(chat.text(message) or "").strip()]
+        self.learn(before)
+        users = [(message, text) for _, message in first.users() if (text := prompt_text(message))]
         self._links[first.number] = link = Link(copied=copied)
-        summaries = {reply: 1.0 for reply in copied if self._is_first_in(first, reply)}
+        summaries: dict[Reply, float] = {}
         texts: list[set[int]] = []
-        for message in users:
-            texts.append(runs(without_reminders(chat.text(message) or "")))
+        for message, text in users:
+            texts.append(runs(text))
             summaries |= self._read(message, texts[-1], before, link)
-        self._claim(summaries, first, link)
+        self._claim(summaries or {each: 1.0 for each in copied if self._is_first_in(first, each)}, first, link)
         if link.summary:
-            self._begun.update(hash(chat.text(message)) for message in users)
+            self._begun.update(hash(chat.text(message)) for message, _ in users)
         elif users:
-            self._find_call(without_reminders(chat.text(users[0]) or "").strip(), texts[0], link)
-        if link.caller and not link.is_exact:
-            self._awaited.setdefault(link.caller.reply.number, {})[link.caller.place] = link
+            self._find_call(first, [*zip(prompts(first), texts, strict=False)], link)
         return link
 
     def sums_up(self, text: str, other: str, before: list[Reply]) -> bool:
         """Whether a text contains what another one does not of a summary from which nothing continues."""
-        self._learn(before)
+        self.learn(before)
         words = runs(text)
         more = words - runs(other)
-        count: Counter[Reply] = Counter(reply for run in more for reply in self._by_run.get(run, ()))
+        candidates = dict.fromkeys([*self._most_quoted(more), *self._most_quoted(words)])  # it may add one sentence
         return any(
-            _quoted_share(said, words) and len(said & more) >= _LEAST_RUNS
-            for reply, _ in count.most_common(_HELD)
+            len(said & more) >= LEAST_RUNS and (_quoted_share(said, words) or _quoted_share(said, more))
+            for reply in candidates
             if _may_sum_up(reply)
             for said in [runs(chat.text(reply.message) or "")]
         )
 
-    def awaits(self, reply: Reply) -> bool:
-        """Whether the result of a call of this reply is wanted."""
-        return reply.number in self._awaited
+    def _most_quoted(self, words: set[int]) -> list[Reply]:
+        """The replies that most of some runs of words are of."""
+        count: Counter[Reply] = Counter(reply for run in words for reply in self._by_run.get(run, ()))
+        return [reply for reply, _ in count.most_common(_HELD)]
 
-    def hear(self, reply: Reply, place: int, result: str) -> None:
-        """The result of a call was logged, which tells something where it is wanted."""
-        link = self._awaited[reply.number].pop(place, None)
-        if link:
-            link.result = result
+    def begins_with_call(self, first: Reply, before: list[Reply]) -> bool:
+        """Whether the prompt of a tree is the argument of a call that no other tree began with."""
+        self.learn(before)
+        return any(map(self.calls.is_open, prompts(first)))
 
-    def _learn(self, replies: list[Reply]) -> None:
+    def learn(self, replies: list[Reply]) -> None:
         """Remember what replies say and call that were not looked at before."""
         for reply in replies[self._seen :]:
             for run in sketch(chat.text(reply.message) or "").runs:
                 recent = self._by_run.setdefault(run, [])
                 recent.append(reply)
                 del recent[:-_HELD]
-            for place, call in enumerate(chat.calls(reply.message), 1):
-                for argument in _arguments(call):
-                    self._learn_argument(argument, CallSite(reply, place))
+            self.calls.learn(reply)
         self._seen = len(replies)
-
-    def _learn_argument(self, argument: str, call: CallSite) -> None:
-        self._by_argument[argument] = call
-        words = sketch(argument)
-        if words.all < _PROMPTED:
-            return
-        for run in words.runs:
-            others = self._by_argument_run.setdefault(run, [])
-            others.append((call, words))
-            del others[:-_HELD]
 
     def _read(self, message: Message, words: set[int], before: list[Reply], link: Link) -> dict[Reply, float]:
         """Look for replies that a message of a beginning quotes; returns the summaries as ``_summaries`` does."""
@@ -157,8 +131,8 @@ class Links(Struct):
     ) -> dict[Reply, float]:
         """Those of some replies that a message quotes as summaries, and how much of each.
 
-        Each may be quoted in a part of the message, or beside earlier summaries.  A text with which another tree began
-        contains no new summary, and one that also contains what the tree of a summary says does not begin with it.
+        Each may be quoted in a part of the message, or together with earlier summaries.  A text with which another tree
+        began contains no new summary.  One that also contains what the tree of a summary says does not begin with it.
         """
         said = {each: runs(chat.text(each.message) or "") for each in candidates}
         claimed = [each for each in candidates if each.number in self._claimed]
@@ -171,7 +145,11 @@ class Links(Struct):
             each: max(_quoted_share(said[each], part, set() if each in claimed else older) for part in parts)
             for each in summaries
         }
-        return {each: share for each, share in shares.items() if share and not _has_transcript(each, words)}
+        return {
+            each: share
+            for each, share in shares.items()
+            if share and not _has_transcript(each, words - said[each]) and _has_own_words(each, said[each], words)
+        }
 
     def _is_first_in(self, first: Reply, reply: Reply) -> bool:
         """Whether a reply is a summary that the first request of a tree contains as the first message of an assistant.
@@ -179,10 +157,12 @@ class Links(Struct):
         The user says something else before it than in its own request.
         """
         said = runs(chat.text(reply.message) or "")
-        if not _may_sum_up(reply) or len(said) < _LEAST_RUNS or not self._has_history(reply):
+        if not _may_sum_up(reply) or len(said) < LEAST_RUNS or not self._has_history(reply):
             return False
         place = next((at for at, message in enumerate(first.behind) if message["role"] == "assistant"), 0)
-        return first.added[place] == reply.said and not set(first.added[:place]) & set(reply.added)
+        before = "\n".join(chat.text(message) or "" for message in first.behind[:place])
+        asked = [text for _, message in reply.users() if (text := (chat.text(message) or "").strip())]
+        return first.added[place] == reply.said and not any(text in before for text in asked)
 
     def _has_history(self, reply: Reply) -> bool:
         """Whether the request of a reply contains other replies, as messages or as a text that quotes them."""
@@ -191,7 +171,7 @@ class Links(Struct):
 
     def _claim(self, summaries: dict[Reply, float], first: Reply, link: Link) -> None:
         """Note that a tree begins with a summary which no other tree began with, or else with that of another tree."""
-        own = [reply for reply in summaries if reply.number not in self._claimed]
+        own = [reply for reply in summaries if reply.number not in self._claimed and _takes_over(first, reply)]
         if own:
             most = max(map(summaries.__getitem__, own))
             *link.rivals, link.summary = sorted(
@@ -199,37 +179,44 @@ class Links(Struct):
             )
             for each in (link.summary, *link.rivals):
                 self._claimed[each.number] = first
-                _mark(each)
-        elif summaries:
-            other = self._claimed[max(reply.number for reply in summaries)]
+                _mark(each, first)
+        elif claimed := [reply.number for reply in summaries if reply.number in self._claimed]:
+            other = self._claimed[max(claimed)]
             if first.tools == other.tools != [] or is_similar_prompt(other.system, first.system):
                 link.same = other
 
-    def _find_call(self, text: str, words: set[int], link: Link) -> None:
-        """Look for the call that a tree's first text is the argument of, or holds it."""
-        if call := self._by_argument.get(text):
-            link.caller, link.is_exact = call, True
-            return
-        counts: dict[tuple[int, int], list[tuple[CallSite, Sketch]]] = {}
-        for run in words if self._by_argument_run else ():
-            for call, sketched in self._by_argument_run.get(run, ()):
-                counts.setdefault((call.reply.number, call.place), []).append((call, sketched))
-        fitting = [
-            matches[0][0] for matches in counts.values() if len(matches) >= max(_PROMPTED, len(matches[0][1].runs) - 1)
-        ]
-        if fitting:
-            link.caller = max(fitting, key=lambda call: (call.reply.number, call.place))
+    def _find_call(self, first: Reply, texts: list[tuple[str, set[int]]], link: Link) -> None:
+        """Look for the call that one of the first texts of a tree is the argument of, or contains it."""
+        for text, _ in texts:
+            if caller := self.calls.claim(text, first):
+                link.caller, link.is_exact = caller, True
+                return
+        for _, words in texts:
+            if callers := self.calls.contained(words):
+                link.caller = callers[-1]
+                return
+        for text, _ in texts:
+            if caller := self.calls.short(text):
+                link.caller, link.is_short = caller, True
+                return
+
+
+def prompts(first: Reply) -> list[str]:
+    """What the user says in a first request before an assistant says anything, but for reminders."""
+    before = takewhile(lambda message: message["role"] != "assistant", first.behind)
+    texts = (prompt_text(message) for message in before if message["role"] == "user")
+    return [text for text in texts if text]
 
 
 def _quoted_share(said: set[int], words: set[int], older: AbstractSet[int] = frozenset()) -> float:
-    """How much of a reply a text quotes which stands for what the reply summed up, by their runs of words; else 0.
+    """The share of a reply that a text quotes, by their runs of words; 0 unless the text may replace what it sums up.
 
     ``older``: those of earlier summaries that the text quotes, too.
     """
     shared = said & words
-    if older and len(shared - older) < _LEAST_RUNS:
+    if older and len(shared - older) < LEAST_RUNS:
         return 0.0
-    is_enough = len(shared) >= max(_LEAST_RUNS, 0.25 * len(said), 0.3 * len((words - older) | shared))
+    is_enough = len(shared) >= max(LEAST_RUNS, 0.25 * len(said), 0.3 * len((words - older) | shared))
     return len(shared) / len(said) if is_enough else 0.0
 
 
@@ -245,24 +232,49 @@ def _parts(message: Message) -> list[str]:
     return texts if 1 < len(texts) <= _MOST_PARTS else []
 
 
-def _mark(summary: Reply) -> None:
-    """Mark a summary, and those before it that it is a corrected version of."""
+def _takes_over(first: Reply, summary: Reply) -> bool:
+    """Whether a tree may continue a conversation with tools: a request without any, under another prompt, does not."""
+    before = summary.parent or summary
+    return bool(first.tools) or not before.tools or is_similar_prompt(before.system, first.system)
+
+
+def _mark(summary: Reply, first: Reply) -> None:
+    """Mark a summary, and those before it that it is a corrected version of: each is much of the other.
+
+    So are drafts that were requested under a system prompt for summaries.
+    """
     said = runs(chat.text(summary.message) or "")
+    drafts = _drafts(summary, first)
     for each in islice(summary.back(), _BACK):
         text = runs(chat.text(each.message) or "")
-        if each is not summary and (chat.calls(each.message) or len(text & said) < max(_LEAST_RUNS, 0.5 * len(text))):
+        is_version = each in drafts or len(text & said) >= max(LEAST_RUNS, 0.5 * len(text), 0.5 * len(said))
+        if each is not summary and (chat.calls(each.message) or not is_version):
             break
         each.is_summary = True
 
 
-def _has_transcript(reply: Reply, words: set[int]) -> bool:
-    """Whether a text with these runs of words also contains what was said before a reply: it only reports that.
+def _drafts(summary: Reply, first: Reply) -> list[Reply]:
+    """The replies up to a summary under another system prompt than those before and the tree that begins with it."""
+    back = islice(summary.back(), _BACK)
+    others = [*takewhile(lambda each: not is_similar_prompt(each.system, first.system), back)]
+    return others if others and len(others) < _BACK and others[-1].parent else []
 
-    What the reply itself quotes does not count, nor do prompts, except the one that it answers.
+
+def _has_transcript(reply: Reply, others: set[int]) -> bool:
+    """Whether a text contains what was said before a reply: it only reports that.
+
+    ``others``: the runs of words of the text that the reply does not have.  Prompts do not count, except the one that
+    the reply answers.
     """
-    others = words - runs(chat.text(reply.message) or "")
     messages = [each.message for each in islice(reply.back(), 1, _BACK)]
     return _are_quoted([*messages, *reply.behind[-1:]], others)
+
+
+def _has_own_words(reply: Reply, said: set[int], words: set[int]) -> bool:
+    """Whether a text quotes what a reply says itself, and not only what users said before it, perhaps here, too."""
+    users = [message for each in islice(reply.back(), _BACK) for _, message in each.users()]
+    own = said.difference(*(runs(chat.text(message) or "") for message in users))
+    return len(own & words) >= max(1, 0.25 * len(own))
 
 
 def _after(first: Reply, replies: list[Reply]) -> list[Message]:
@@ -273,17 +285,9 @@ def _after(first: Reply, replies: list[Reply]) -> list[Message]:
 def _are_quoted(messages: list[Message], words: set[int]) -> bool:
     """Whether a text with these runs of words contains what one of some messages says."""
     said = [runs(chat.text(message) or "") for message in messages]
-    return any(len(text & words) >= 0.6 * len(text) for text in said if len(text) >= _LEAST_RUNS)
+    return any(len(text & words) >= 0.6 * len(text) for text in said if len(text) >= LEAST_RUNS)
 
 
 def is_tail(first: Reply, link: Link) -> bool:
     """Whether a tree goes on with messages of another one under its system prompt, without a summary."""
     return any(is_similar_prompt(reply.system, first.system) for reply in link.copied)
-
-
-def _arguments(call: dict[str, object]) -> list[str]:
-    """The texts that a call gives to its tool."""
-    function = call.get("function") or call.get("custom")
-    given = (function.get("arguments") or function.get("input")) if isinstance(function, dict) else None
-    value = jsonio.value(given, given) if isinstance(given, str) else given
-    return [text for each in chat.strings(value) if (text := each.strip())]

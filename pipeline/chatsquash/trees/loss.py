@@ -29,6 +29,8 @@ ERROR = "error-text"
 """The reply is an error that the client or a proxy logged as one."""
 RESTORED = "context-restored"
 """The record shows what the request of the reply lacked."""
+CLEARED = "context-cleared"
+"""The record shows what the service removed from the request before the model saw it."""
 FAILED = "failed-call"
 """A call of the reply failed and was then corrected."""
 ELSEWHERE = "other-record"
@@ -42,6 +44,8 @@ class Judge(Struct, frozen=True):
     """Whether replies are left out that did not see what their record shows."""
     skips_failed: bool = False
     """Whether calls are left out that failed and were then corrected."""
+    shows_reasoning: bool = True
+    """Whether records have reasoning, without which a reply whose request lacked only that saw what they show."""
 
     def of_trees(
         self, trees: Trees, paths: list[LogPath], placements: list[Placement[LogPath]], written: list[Container[int]]
@@ -80,7 +84,7 @@ class Judge(Struct, frozen=True):
     ) -> list[Mark]:
         """The marks of a conversation that some replies count in, given why each reply is not trained on.
 
-        A message of which the client wrote the beginning, ``prefilled``, is no logged reply.
+        A message that begins with text of the client (``prefilled``) is not a logged reply.
         """
         whys_here: dict[int, str] = {}
         for reply, standing in placement.standing.items():
@@ -101,7 +105,11 @@ class Judge(Struct, frozen=True):
         """Why a reply is not trained on, wherever it stands."""
         if reply.is_limited or reply.is_retried or reply.broke_off(says_ends=says_ends):
             return TRUNCATED_REPLY
-        return _flaw(reply.message) or (RESTORED if self.restores and reply.lacks else "")
+        if flaw := _flaw(reply.message):
+            return flaw
+        if reply.cleared and (self.shows_reasoning or reply.cleared != chat.THINKING):
+            return CLEARED
+        return RESTORED if self.restores and reply.lacks else ""
 
 
 def _flaw(message: Message) -> str:

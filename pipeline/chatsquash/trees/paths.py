@@ -28,6 +28,8 @@ class GrowingRequest(Struct, frozen=True, gc=False):
     """The id of the response."""
     count: int
     """How many messages it has, which are the first ones of the last entry's."""
+    cleared: str = ""
+    """As in ``Response.cleared``."""
 
 
 class LoggedReply(Struct, eq=False, kw_only=True):

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections import deque
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 from chatsquash.core import chat, reasoning
 from chatsquash.core.blocks import Block, Reasoning, Text, Turn
 from chatsquash.core.model import Json, Message
-from chatsquash.trees.canonical import is_long
+from chatsquash.trees.canonical import Canon, is_long
+from chatsquash.trees.replies import Reply
 
 
 def is_prefill(message: Message) -> bool:
     """Whether the last message of a request is one that the reply continues."""
-    return message["role"] == "assistant" and not chat.has_calls(message)
+    return message["role"] == "assistant" and not chat.has_calls(message) and is_joinable(message)
+
+
+def is_joinable(message: Message) -> bool:
+    """Whether the content of a message is a text, a list of parts or absent; logs may have any value there."""
+    return isinstance(message.get("content"), str | list | None)
 
 
 def is_beginning(message: Message, reply: Message) -> bool:
@@ -32,6 +40,41 @@ def is_kept_beginning(message: Message, reply: Message) -> bool:
     return bool((chat.text(message) or "").strip() or chat.calls(message)) and is_beginning(message, reply)
 
 
+class Prefill(NamedTuple):
+    """The last message of a request, which its reply continues."""
+
+    message: Message
+    asked: int
+    """What the request is the same by without it."""
+    spoken: int
+    """The same for what assistants say alone."""
+    logged: Reply | None
+    """The logged reply that it is."""
+    begun: Reply | None
+    """The truncated reply that it is, or the beginning of."""
+    is_item: bool
+    """Whether it consists of items, after which a model begins a new one."""
+
+    def join(self, reply: Reply, canon: Canon) -> None:
+        """Make one message of a truncated reply and the reply that continues it.
+
+        Text that the client wrote stays a separate message, unless a later request joins both.
+        """
+        whole = continued(self.message, reply.message)
+        number = canon.number_of_both(self.message, reply.message, whole)
+        chain = hash((self.asked, number))
+        if self.begun is None:
+            reply.is_prefilled, reply.other_said, reply.other_chain = self.logged is None, number, chain
+            return
+        self.begun.is_continued = reply.is_merged = True
+        reply.other_said, reply.other_chain = reply.said, reply.chain
+        reply.message, reply.said, reply.chain, reply.asked = whole, number, chain, self.asked
+        reply.spoken = hash((self.spoken, number))
+        if self.is_item and (chat.text(self.message) or "").strip():
+            reply.finished = self.message
+        del reply.added[-1], reply.behind[-1]
+
+
 def continued(prefill: Message, reply: Message) -> Message:
     """Return the message that consists of a prefill and the reply that continues it."""
     if chat.turn(prefill) or chat.turn(reply):
@@ -40,7 +83,7 @@ def continued(prefill: Message, reply: Message) -> Message:
     if isinstance(begun, list) or isinstance(said, list):
         content: Json = [*_parts(begun), *_parts(said)]
     else:
-        content = _joined(begun or "", said or "")
+        content = _join(begun or "", said or "")
     made: Any = {**reply, "content": content}
     thoughts = [thought for each in (prefill, reply) if (thought := reasoning.text(each).strip())]
     if thoughts and reasoning.text(prefill).strip():
@@ -49,7 +92,7 @@ def continued(prefill: Message, reply: Message) -> Message:
     return made  # type: ignore[no-any-return]
 
 
-def _joined(begun: str, said: str) -> str:
+def _join(begun: str, said: str) -> str:
     """The text of both; some services repeat the prefill in the reply."""
     return said if is_long(begun) and said.startswith(begun) else begun + said
 
@@ -58,6 +101,40 @@ def _parts(content: Json) -> list[Json]:
     if isinstance(content, list):
         return content
     return [{"type": "text", "text": content}] if content else []
+
+
+def without_finished(messages: list[Message], path: Iterable[Reply], canon: Canon) -> list[Message]:
+    """Return messages in which finished items of truncated responses are apart from the replies that follow them.
+
+    ``path``: the replies, the last one first.
+    """
+    waiting = deque(reply for reply in [*path][::-1] if reply.finished)
+    if not waiting:
+        return messages
+    made: list[Message] = []
+    for message in messages:
+        reply = waiting[0] if waiting and message["role"] == "assistant" else None
+        if reply and reply.finished and canon.number(message) == reply.said:
+            waiting.popleft()
+            made += _divide(message, reply.finished)
+        else:
+            made.append(message)
+    return made
+
+
+def _divide(message: Message, finished: Message) -> list[Message]:
+    """A message as two: the blocks of the finished items, and those after them."""
+    from chatsquash.formats import view  # as below
+    from chatsquash.formats.providers.openai_chat.read import turns_of_messages
+
+    turn, begun = turns_of_messages([message])[0], turns_of_messages([finished])[0]
+    left = sum(type(block) is not Reasoning for block in begun.blocks)
+    for at, block in enumerate(turn.blocks):
+        if not left and at < len(turn.blocks):
+            both = (turn.blocks[:at], turn.blocks[at:])
+            return [view.message(Turn("assistant", blocks, native=turn.native)) for blocks in both]
+        left -= type(block) is not Reasoning
+    return [message]
 
 
 def _of_turns(prefill: Message, reply: Message) -> Message:
@@ -75,5 +152,5 @@ def _of_turns(prefill: Message, reply: Message) -> Message:
             elif block not in thoughts:
                 thoughts.append(block)
     if 0 < at < len(others) and type(first := others[at - 1]) is Text and type(second := others[at]) is Text:
-        others[at - 1 : at + 1] = [Text(_joined(first.text, second.text), native={**first.native, **second.native})]
+        others[at - 1 : at + 1] = [Text(_join(first.text, second.text), native={**first.native, **second.native})]
     return view.message(Turn("assistant", (*thoughts, *others), native=turns[-1].native))

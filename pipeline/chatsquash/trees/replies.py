@@ -37,6 +37,8 @@ class Reply(LoggedReply, eq=False, kw_only=True):
     """What the messages of its request behind its parent are the same by; not those that are no part of a chain."""
     behind: list[Message]
     """These messages."""
+    notes: list[Message]
+    """Those of the user's messages there that consist of reminders."""
     system: str
     tools: list[Tool]
     limit: int | None
@@ -51,6 +53,8 @@ class Reply(LoggedReply, eq=False, kw_only=True):
     """The id of its response; empty if it has none."""
     lacks: bool = False
     """Whether its request had results emptied that an earlier one had, or messages left out."""
+    cleared: str = ""
+    """What the service removed from its request before the model saw it, as in ``Response.cleared``."""
     is_other_prompt: bool = False
     """Whether its request has another system prompt than its parent's."""
     children: int = 0
@@ -59,10 +63,14 @@ class Reply(LoggedReply, eq=False, kw_only=True):
     """The child of its parent, or the first reply of a tree, that came before it."""
     is_resent: bool = False
     """Whether the same request was sent again and answered otherwise."""
+    choice: int = 0
+    """The index of the choice that it is, of a response with several."""
     is_continued: bool = False
     """Whether it was truncated, and a later request had it continued."""
     is_merged: bool = False
     """Whether its message consists of the last one of its request, which it continues, and of what was logged."""
+    finished: Message | None = None
+    """The message of finished items that it follows, of a truncated response whose items the client kept."""
     is_prefilled: bool = False
     """Whether the last message of its request is one that the client wrote for it to continue."""
     other_said: int = 0
@@ -117,7 +125,7 @@ class Reply(LoggedReply, eq=False, kw_only=True):
 
 
 def follow_links(
-    last: Reply | None, by: Literal["parent", "before", "said_before", "spoken_before", "asked_before"]
+    last: Reply | None, by: Literal["parent", "before", "last_child", "said_before", "spoken_before", "asked_before"]
 ) -> Iterator[Reply]:
     """A reply, and those to which one of its members leads, the last one first."""
     while last is not None:
@@ -204,7 +212,7 @@ class Requests(Struct):
         chain = self.chains[-1] if self.chains else 0
         spoken = self.spoken[-1] if self.spoken else 0
         chains, spokens, numbers, canon = self.chains, self.spoken, self.numbers, self.canon
-        answered = self._answered()
+        answered = self._current_results()
         for place, message in enumerate(messages or self.messages[at : at + len(known or ())], at):
             role = message["role"]
             if known and role != "tool":
@@ -230,7 +238,7 @@ class Requests(Struct):
             chains.append(chain)
             spokens.append(spoken)
 
-    def _answered(self) -> set[int]:
+    def _current_results(self) -> set[int]:
         """The numbers of the results that follow the last message of an assistant."""
         return set(self.numbers[self.assistants[-1] + 1 :]) if self.assistants else set()
 
@@ -277,6 +285,7 @@ def logged_reply(entry: Entry, requests: Requests, parent: Reply | None, behind:
         tree=parent.tree if parent else 0,
         added=[requests.numbers[at] for at in places],
         behind=[requests.messages[at] for at in places],
+        notes=_notes(requests, behind) if len(places) < len(requests.numbers) - behind else [],
         system=system,
         tools=entry.tools,
         limit=None,
@@ -284,8 +293,15 @@ def logged_reply(entry: Entry, requests: Requests, parent: Reply | None, behind:
         is_cut=entry.reply.cut,
         is_limited=entry.reply.finish_reason in chat.TRUNCATED,
         response="",
+        cleared=entry.reply.cleared,
         is_other_prompt=parent is not None and not is_similar_prompt(parent.system, system),
     )
+
+
+def _notes(requests: Requests, behind: int) -> list[Message]:
+    """The user's messages from a place on that are no part of a chain."""
+    pairs = zip(requests.numbers[behind:], requests.messages[behind:], strict=True)
+    return [message for number, message in pairs if number == NOTHING and message["role"] == "user"]
 
 
 def answered_place(message: Message, reply: Message) -> int:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct, field
 
 from chatsquash.core import chat, reasoning
-from chatsquash.core.model import Message
+from chatsquash.core.model import Json, Message
 from chatsquash.trees.alignment import Alignment, LoggedMessage, Numbered, align, logged_messages
 from chatsquash.trees.canonical import result_number
 from chatsquash.trees.emptied import is_emptied
@@ -50,27 +50,27 @@ def restored(history: Numbered, path: list[Reply], wanted: RestoreScope, copied:
     """
     logged = [*logged_messages(path)]
     is_cut = any(reply.how == "cut" for reply in path)
-    found = align(history, logged, is_cut=is_cut)
+    alignment = align(history, logged, is_cut=is_cut)
     if is_cut and wanted.messages:
-        return _completed(history, logged, found, wanted)
-    result, before = Restored([], ambiguous=_count_ambiguous(history, logged, found, wanted)), 0
-    for at, ((number, message), there) in enumerate(zip(history, found.places, strict=True)):
+        return _completed(history, logged, alignment, wanted)
+    result, before = Restored([], ambiguous=_count_ambiguous(history, logged, alignment, wanted)), 0
+    for at, ((number, message), there) in enumerate(zip(history, alignment.places, strict=True)):
         whole = message
         if there is not None:
             whole = _restored(message, logged[there], wanted, result, is_same=logged[there].number == number)
-        elif wanted.reasoning and message["role"] == "assistant" and at not in found.candidates:
+        elif wanted.reasoning and message["role"] == "assistant" and at not in alignment.candidates:
             whole = _with_text(message, copied(number, before), result)
         result.add(number, whole)
         before = number or before
     return result
 
 
-def _completed(history: Numbered, logged: list[LoggedMessage], found: Alignment, wanted: RestoreScope) -> Restored:
+def _completed(history: Numbered, logged: list[LoggedMessage], alignment: Alignment, wanted: RestoreScope) -> Restored:
     """Insert the messages of a path that a request lacks, so that every logged one is there once.
 
     It does not matter then which of several equal messages each was: the record has all of them in their order.
     """
-    places = [found.latest(at) for at in range(len(history))]
+    places = [alignment.latest(at) for at in range(len(history))]
     result, taken, last = Restored([]), {*places}, 0
     for (number, message), there in zip(history, places, strict=True):
         if there is None:
@@ -85,10 +85,10 @@ def _completed(history: Numbered, logged: list[LoggedMessage], found: Alignment,
     return result
 
 
-def _count_ambiguous(history: Numbered, logged: list[LoggedMessage], found: Alignment, wanted: RestoreScope) -> int:
+def _count_ambiguous(history: Numbered, logged: list[LoggedMessage], alignment: Alignment, wanted: RestoreScope) -> int:
     """Count the messages that lack something, but may be several of the logged ones."""
     count = 0
-    for at, candidates in found.candidates.items():
+    for at, candidates in alignment.candidates.items():
         message, originals = history[at][1], [logged[each].message for each in candidates]
         if message["role"] == "tool":
             count += wanted.results and any(is_emptied(message, each) for each in originals)
@@ -155,6 +155,8 @@ def first_emptied(requests: Requests, begin: int, end: int, last: Reply) -> int 
     if not wanted:
         return None
     logged = [*logged_messages(last.path())]
+    if _results(requests.messages[:end]) == _results(each.message for each in logged):
+        return None
     history = [*zip(requests.numbers[:end], requests.messages, strict=False)]
     places = align(history, logged, is_cut=False).places
     for at in wanted:
@@ -162,3 +164,8 @@ def first_emptied(requests: Requests, begin: int, end: int, last: Reply) -> int 
         if there is not None and is_emptied(requests.messages[at], logged[there].message):
             return at
     return None
+
+
+def _results(messages: Iterable[Message]) -> list[Json]:
+    """The contents of the results among messages."""
+    return [message.get("content") for message in messages if message["role"] == "tool"]

@@ -1,28 +1,30 @@
-"""Requests to trees: which logged reply each request goes on from."""
+"""Build trees of logged replies: find the reply that each request continues."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from chatsquash.core import chat, reasoning
-from chatsquash.core.model import Edits, Entry, KeptRun
+from chatsquash.core import chat
+from chatsquash.core.model import Compacted, Edits, Entry, KeptRun
+from chatsquash.trees.calls import Calls
 from chatsquash.trees.canonical import is_long, is_similar_prompt
 from chatsquash.trees.links import Link, Links
-from chatsquash.trees.prefill import continued, is_beginning, is_kept_beginning, is_prefill
+from chatsquash.trees.prefill import Prefill, is_beginning, is_joinable, is_kept_beginning, is_prefill
 from chatsquash.trees.replies import (
     Again,
     How,
     LogPath,
     Reply,
     Requests,
-    answered_place,
     follow_links,
     logged_reply,
     system_prompt,
 )
+from chatsquash.trees.reply_index import CANDIDATES, ReplyIndex
 from chatsquash.trees.restore import first_emptied
 from chatsquash.trees.rewrites import (
     SpokenMessage,
@@ -36,14 +38,15 @@ from chatsquash.trees.rewrites import (
     words,
 )
 
-_CANDIDATES = 8
-"""Replies that are looked at where several say the same."""
+if TYPE_CHECKING:
+    from chatsquash.trees.choices import Choices
+
 _COMPARED, _COMPARED_LEAST = 2, 256
-"""How many messages are looked at for one of a request, and at least, to tell whether they are worded anew."""
+"""Messages that are compared for each one of a request, and at least, to detect a reworded history."""
 
 
 class RecognisedReply(Struct, frozen=True):
-    """A reply that a request holds, and where."""
+    """A logged reply in a request, and its place there."""
 
     place: int
     reply: Reply
@@ -54,62 +57,59 @@ class Trees(Struct):
     """The replies of a session so far, and what later requests find them by."""
 
     looks_closely: bool = False
-    """Whether to see which requests lack what earlier ones had."""
+    """Whether to check which requests lack results of earlier ones."""
     joins_beginnings: bool = True
-    """Whether equal first requests are of one tree, though both were answered whole."""
+    """Whether equal first requests belong to one tree although both replies are complete."""
     grows: bool = False
-    """Whether a request is one before it with messages behind, whether or not it holds the reply to that."""
+    """Whether a request extends an earlier one, with or without the reply to that."""
     rewords: bool = False
-    """Whether a request has what users said before in another wording."""
+    """Whether a request rewords earlier prompts."""
     requests: Requests = field(default_factory=Requests)
     replies: list[Reply] = field(default_factory=list)
     again: list[Again] = field(default_factory=list)
     links: list[Link] = field(default_factory=list)
     """Where each tree comes from."""
     revise: Callable[[list[LogPath]], None] | None = None
-    """Says of conversations what another file tells of them."""
+    """Corrects conversations by another file of the session."""
     met: list[RecognisedReply] = field(default_factory=list)
-    """The logged replies that the present request holds, in order."""
+    """The logged replies in the current request, in order."""
     _unmet: dict[int, Reply] = field(default_factory=dict)
-    """By what replies are the same by that nobody logged before: the reply to a request that holds them."""
+    """For the chain of each assistant message that was not logged before its request: the reply to that request."""
     _emptied: int | None = None
-    """The index of the first result of the present request that is emptied."""
-    _answer: Reply | None = None
-    """The reply to the last request, if it is a reply of the trees."""
+    """The index of the first emptied result in the current request."""
     _left: int = 0
-    """Messages of the present request that may still be held to what came before replies of the same words."""
+    """How many messages of the current request may still be compared with reworded histories."""
     _lookup: Links = field(default_factory=Links)
-    _by_chain: dict[int, Reply] = field(default_factory=dict)
+    index: ReplyIndex = field(default_factory=ReplyIndex)
     _cut: set[int] = field(default_factory=set)
     """The chains of histories that lack messages."""
-    _by_spoken: dict[int, Reply] = field(default_factory=dict)
-    _by_asked: dict[int, Reply] = field(default_factory=dict)
-    _by_said: dict[int, Reply] = field(default_factory=dict)
+    _choices: Choices | None = None
+    """Those of responses that have several."""
     _says_ends: bool = False
     """Whether the log says of some replies why they ended."""
     _beginning: Reply | None = None
     """The last first reply of a tree."""
 
     def add(self, entry: Entry, limit: int | None, response: str, edits: Edits | None = None) -> Reply | None:
-        """The reply of the next request as a part of its tree; ``None`` where there is none, or it is there already.
+        """Add the next request; return its reply, or ``None`` if it has none or repeats an earlier one.
 
-        ``edits`` are those from the last request that was added, where they are not the entry's.
+        ``edits``: the edits from the last request that was added, if they differ from the entry's.
         """
         self._says_ends = self._says_ends or (entry.reply.finish_reason is not None and not entry.reply.cut)
         kept = self._follow(entry, edits)
         lacks = self._lacks_something(kept)
-        self._answer = None
         if entry.reply.message is None:
             return None
-        begun = self._truncated_reply()
-        met = self.met[:-1] if begun and self.met and self.met[-1].place == len(entry.messages) - 1 else self.met
+        prefill = self._prefill(is_item=entry.reply.body is not None) if is_joinable(entry.reply.message) else None
+        met = self.met[:-1] if prefill and prefill.begun and prefill.logged else self.met
         last = met[-1] if met else None
         behind = last.place + 1 if last else 0
         reply = self._reply(entry, last, limit, response)
-        self._continue(reply, begun)
+        if prefill:
+            prefill.join(reply, self.requests.canon)
         reply.lacks = lacks
         sibling = self._sibling(reply)
-        if sibling and (reply.parent or self.joins_beginnings or sibling.is_one_with(reply)):
+        if sibling and self._is_one(sibling, reply):
             reply.tree, reply.asked = sibling.tree, sibling.asked
             if self._is_again(sibling, reply):
                 return None
@@ -117,14 +117,22 @@ class Trees(Struct):
         later = self._held_before(reply)
         if later:
             reply.tree = later.tree
-        self._link(reply, behind)
+        self._link(reply, entry.compacted)
         self._take(reply)
+        if entry.reply.choices > 1 and not reply.is_merged:
+            self._learn_choices(reply, entry.reply.raw)
         if later:
             later.go_on_from(reply)
         return reply
 
+    def _learn_choices(self, reply: Reply, raw: bytes) -> None:
+        from chatsquash.trees.choices import Choices  # which few logs need
+
+        self._choices = self._choices or Choices()
+        self._choices.add(reply, self.requests, raw)
+
     def _reply(self, entry: Entry, last: RecognisedReply | None, limit: int | None, response: str) -> Reply:
-        """The reply to the present request, which goes on from the last one that it holds."""
+        """The reply to the current request, which continues from its last logged reply."""
         parent = last.reply if last else None
         reply = logged_reply(entry, self.requests, parent, last.place + 1 if last else 0)
         reply.number, reply.limit, reply.response = len(self.replies), limit, response
@@ -132,56 +140,36 @@ class Trees(Struct):
         reply.how = last.how if last else "appended"
         return reply
 
-    def _truncated_reply(self) -> Reply | None:
-        """The truncated reply that the last message of the present request is, or the beginning of."""
+    def _prefill(self, *, is_item: bool) -> Prefill | None:
+        """The last message of the current request, if the reply continues it."""
         requests = self.requests
         place = len(requests.messages) - 1
         if place < 0 or not is_prefill(requests.messages[place]):
             return None
-        met = self.met[-1].reply if self.met and self.met[-1].place == place else None
-        for each in [met] if met else self._answers(requests.chains[place - 1] if place else 0):
-            if each.is_truncated(says_ends=self._says_ends) and is_beginning(requests.messages[place], each.message):
-                return each
-        return None
-
-    def _continue(self, reply: Reply, begun: Reply | None) -> None:
-        """Join a reply to the last message of its request, if that is the beginning of one.
-
-        What the client wrote stays a message of its own, unless a later request joins both.
-        """
-        requests = self.requests
-        place = len(requests.messages) - 1
-        if place < 0 or not is_prefill(requests.messages[place]):
-            return
-        prefill, own = requests.messages[place], reply.message
-        whole = continued(prefill, own)
-        number = requests.canon.number_of_both(prefill, own, whole)
+        message = requests.messages[place]
         asked, spoken = (requests.chains[place - 1], requests.spoken[place - 1]) if place else (0, 0)
-        chain = hash((asked, number))
-        if begun is None:
-            is_reply = bool(self.met) and self.met[-1].place == place
-            reply.is_prefilled, reply.other_said, reply.other_chain = not is_reply, number, chain
-            return
-        begun.is_continued = reply.is_merged = True
-        reply.other_said, reply.other_chain = reply.said, reply.chain
-        reply.message, reply.said, reply.chain, reply.asked = whole, number, chain, asked
-        reply.spoken = hash((spoken, number))
-        del reply.added[-1], reply.behind[-1]
+        logged = self.met[-1].reply if self.met and self.met[-1].place == place else None
+        truncated = (
+            each
+            for each in ([logged] if logged else self.index.all_answering(asked))
+            if each.is_truncated(says_ends=self._says_ends) and is_beginning(message, each.message)
+        )
+        return Prefill(message, asked, spoken, logged, next(truncated, None), is_item)
 
     def _held_before(self, reply: Reply) -> Reply | None:
-        """The reply to a request that was logged before this reply and holds it."""
+        """The reply to a request that contains this reply but was logged earlier."""
         later = self._unmet.pop(reply.chain, None)
         return later if later and later.parent is reply.parent and later is not reply else None
 
     def _await(self, reply: Reply, behind: int) -> None:
-        """Remember what a request holds behind the last logged reply, which may be logged later."""
+        """Remember the assistant messages after the last logged reply, which may be logged later."""
         requests = self.requests
-        for place in requests.assistants[-_CANDIDATES:]:
+        for place in requests.assistants[-CANDIDATES:]:
             if place >= behind and not (reply.is_merged and place == len(requests.messages) - 1):
                 self._unmet[requests.chains[place]] = reply
 
     def _follow(self, entry: Entry, edits: Edits | None) -> int:
-        """Go on to a request, and find the replies that it holds; returns how many messages are as they were."""
+        """Read a request and find its logged replies; return how many messages are unchanged."""
         requests = self.requests
         before = len(requests.messages)
         edits = entry.edits if edits is None else edits
@@ -198,7 +186,7 @@ class Trees(Struct):
         return kept
 
     def _lacks_something(self, kept: int) -> bool:
-        """Whether the present request lacks what its path has; its first messages are those of the last request."""
+        """Whether the current request lacks context of its path; its first ``kept`` messages are unchanged."""
         last = self.met[-1] if self.met else None
         if last is None:
             self._emptied = None
@@ -213,27 +201,28 @@ class Trees(Struct):
 
     def _first_unchecked(self, kept: int) -> int:
         """The index of the first message whose original may be another one than in the last request."""
-        last = followed = None
-        for each in reversed(self.met):
-            if each.place < kept:
-                last = each
-                break
-            followed = each.reply
-        if followed is not None and followed is self._answer:
-            return kept
+        last = next((each for each in reversed(self.met) if each.place < kept), None)
         return last.place + 1 if last else 0
 
-    def _link(self, reply: Reply, behind: int) -> None:
-        """Note where a tree that begins comes from, or what a request says of the calls that began others."""
+    def _link(self, reply: Reply, compacted: Compacted | None) -> None:
+        """Note where a tree that begins comes from."""
         if reply.tree == len(self.links):
             link = self.find_origin(reply, self._copied_replies())
+            if compacted and not link.summary and not link.same:
+                self._link_compacted(link, compacted)
             if link.same:
                 reply.tree = link.same.tree
                 reply.is_other_prompt = not is_similar_prompt(link.same.system, reply.system)
             else:
                 self.links.append(link)
-        elif reply.parent and self._lookup.awaits(reply.parent):
-            self._hear(reply.parent, behind)
+
+    def _link_compacted(self, link: Link, compacted: Compacted) -> None:
+        """Note the reply that a service gave as the summary, and the last one that it replaced."""
+        link.summary = self.index.with_words(self.requests.canon.number(compacted.summary))
+        if link.summary:
+            link.summary.is_summary = True
+        last = self.index.with_words(self.requests.canon.number(compacted.last)) if compacted.last else None
+        link.copied = [last] if last else []
 
     def _take(self, reply: Reply) -> None:
         if parent := reply.parent:
@@ -242,66 +231,51 @@ class Trees(Struct):
         else:
             reply.before, self._beginning = self._beginning, reply
         self.replies.append(reply)
-        reply.asked_before = self._by_asked.get(reply.asked)
-        self._by_asked[reply.asked] = reply
-        self._by_chain[reply.chain] = reply
-        if reply.other_chain:
-            self._by_chain.setdefault(reply.other_chain, reply)
-        reply.said_before = self._by_said.get(reply.said)
-        self._by_said[reply.said] = reply
-        reply.spoken_before = self._by_spoken.get(reply.spoken)
-        self._by_spoken[reply.spoken] = reply
+        self.index.add(reply)
 
     def _copied_replies(self) -> list[Reply]:
         """The replies of other trees that the request holds."""
-        candidates = (self._by_said.get(self.requests.numbers[place]) for place in self.requests.assistants)
+        candidates = (self.index.with_words(self.requests.numbers[place]) for place in self.requests.assistants)
         return [reply for reply in candidates if reply]
-
-    def _hear(self, parent: Reply, behind: int) -> None:
-        """Note the results of a reply's calls, from a place on."""
-        messages = self.requests.messages
-        for message in messages[behind:]:
-            place = answered_place(message, messages[behind - 1]) if message["role"] == "tool" else 0
-            if place:
-                self._lookup.hear(parent, place, chat.text(message) or "")
 
     def find_origin(self, first: Reply, copied: list[Reply]) -> Link:
         """Where a tree comes from that begins with a reply, which is not added yet."""
         return self._lookup.begin(first, self.replies, copied) if self.replies else Link()
 
-    # For what is made of the trees
-
-    def reply_to(self, asked: int) -> Reply | None:
-        """The last reply to requests that are the same by this."""
-        return self._by_asked.get(asked)
-
-    def copied_reasoning(self, number: int, before: int) -> str:
-        """The reasoning of the logged replies that a message is; empty if they do not agree.
-
-        A short message is such a reply only if it follows the same message.
-        """
-        replies = islice(follow_links(self._by_said.get(number), "said_before"), _CANDIDATES)
-        same = (each for each in replies if each.added[-1:] == [before] or is_long(words(each.message)))
-        texts = {reasoning.thought(reply.message) for reply in same}
-        return texts.pop() if len(texts) == 1 else ""
+    def calls(self) -> Calls:
+        """The calls of all replies so far."""
+        self._lookup.learn(self.replies)
+        return self._lookup.calls
 
     # The same request again
 
     def _sibling(self, reply: Reply) -> Reply | None:
         """The last reply to the same request, or to one that differs by a reminder only."""
-        for each in self._answers(reply.asked):
+        for each in self.index.all_answering(reply.asked):
             if each.parent is reply.parent and is_similar_prompt(each.system, reply.system):
                 return each
         last = reply.parent.last_child if reply.parent else self._beginning
-        others = islice(follow_links(last, "before"), _CANDIDATES)
-        return next((each for each in others if is_resent(each, reply, loosely=self.rewords)), None)
+        others = islice(follow_links(last, "before"), CANDIDATES)
+        return next((each for each in others if self._is_resent(each, reply)), None)
 
-    def _answers(self, asked: int) -> Iterator[Reply]:
-        """The last replies to requests that are the same by this, the last one first."""
-        return islice(follow_links(self._by_asked.get(asked), "asked_before"), _CANDIDATES)
+    def _is_resent(self, earlier: Reply, reply: Reply) -> bool:
+        """Whether a request was sent again with another reminder, and not with another summary."""
+        if not is_resent(earlier, reply, loosely=self.rewords):
+            return False
+        pairs = zip(reply.behind, earlier.behind, strict=True)
+        texts = [(chat.text(one) or "", chat.text(other) or "") for one, other in pairs]
+        return not any(one != other and self._lookup.sums_up(one, other, self.replies) for one, other in texts)
+
+    def _is_one(self, sibling: Reply, reply: Reply) -> bool:
+        """Whether two replies to the same request are of one tree: several calls may begin conversations alike."""
+        if reply.parent or sibling.is_one_with(reply):
+            return True
+        return self.joins_beginnings and (
+            sibling.said == reply.said or not self._lookup.begins_with_call(reply, self.replies)
+        )
 
     def _is_again(self, earlier: Reply, reply: Reply) -> bool:
-        """Whether a reply is that of an earlier line once more, which stands for both then."""
+        """Whether a reply repeats that of an earlier line, which then represents both."""
         if earlier.said == reply.said and earlier.is_ended == reply.is_ended:
             is_same = earlier.response == reply.response
             self.again.append(Again(earlier.line, earlier.at, earlier, is_same))
@@ -316,29 +290,39 @@ class Trees(Struct):
     # What a request holds
 
     def _meet(self, place: int, chain: int, spoken: int) -> tuple[int, int]:
-        """Find the logged reply that an assistant's message is; returns its chains, else those given."""
+        """Find the logged reply that an assistant message is; return its chains, or the given ones."""
         is_cut = bool(self.met) and self.met[-1].how == "cut"
         how: How = "appended"
-        reply = self._by_chain.get(chain)
+        reply = self.index.with_chain(chain) or self._choice(chain)
         if reply is None:
             how = "rewritten"
             reply = self._rewritten_reply(place, spoken) or self._reworded(place)
             if reply is None:
                 return chain, spoken
-            self._by_chain[chain] = reply
+            self.index.add_chain(chain, reply)
         self.met.append(RecognisedReply(place, reply, "cut" if is_cut or chain in self._cut else how))
         return reply.chain, reply.spoken
 
+    def _choice(self, chain: int) -> Reply | None:
+        """The reply of which a choice after the first one ends this chain."""
+        reply = self._choices.choose(chain) if self._choices else None
+        if reply is None:
+            return None
+        if reply.chain == chain:
+            self.index.add_choice(reply)
+        self.index.add_chain(chain, reply)
+        return reply
+
     def _rewritten_reply(self, place: int, spoken: int) -> Reply | None:
-        """The reply behind the same words of assistants, where what others say is rewritten only."""
-        candidates = [*islice(follow_links(self._by_spoken.get(spoken), "spoken_before"), _CANDIDATES)]
+        """The reply after the same assistant messages, if the messages between them are only rewritten."""
+        candidates = self.index.all_spoken(spoken)
         for reply in candidates:
             if self._left > 0 and self._is_rewritten(reply, place, unique=len(candidates) == 1):
                 return reply
         return None
 
     def _is_rewritten(self, reply: Reply, place: int, *, unique: bool) -> bool:
-        """Whether a request holds what came before a reply, behind the last one that it is known to hold."""
+        """Whether a request contains the history of a reply since its last recognised reply."""
         last = self.met[-1] if self.met else None
         path = between(last.reply if last else None, reply)
         begin = last.place + 1 if last else 0
@@ -353,44 +337,48 @@ class Trees(Struct):
             return False
         is_rewritten = (
             all(one.is_rewritten(other, loosely=self.rewords) for one, other in changed)
-            or (unique and is_long(words(reply.message)))
+            or (unique and self._is_of_prompt(reply) and is_long(words(reply.message)))
             or self._are_few(len(changed), len(ours))
         ) and not any(self._lookup.sums_up(*pair, self.replies) for one, other in changed for pair in one.more(other))
         self.rewords = self.rewords or is_rewritten
         return is_rewritten
 
+    def _is_of_prompt(self, reply: Reply) -> bool:
+        """Whether the present request has the system prompt of a reply: a summary may be one to a transcript."""
+        return is_similar_prompt(reply.system, system_prompt(self.requests.messages))
+
     def _are_few(self, changed: int, of: int) -> bool:
-        """Whether so many changes are few, with those in what the request is known to hold."""
+        """Whether few messages changed, including those before the last recognised reply."""
         if 3 * changed > of + len(self.met):
             return False
         return 3 * (changed + sum(each.how == "rewritten" for each in self.met)) <= of + len(self.met)
 
     def _reworded(self, place: int) -> Reply | None:
-        """The reply to what stands before a place, where another wording of it stands there."""
+        """The reply to the history before a place, if the message there is another wording of it."""
         requests = self.requests
         before = requests.chains[place - 1] if place else 0
         message = requests.messages[place]
-        for each in self._answers(before):
+        for each in self.index.all_answering(before):
             is_truncated = each.is_truncated(says_ends=self._says_ends)
             if is_reworded(each.message, message) or (is_truncated and is_kept_beginning(message, each.message)):
                 return each
         return None
 
     def _window(self, place: int) -> None:
-        """Where messages were left out before a place: the reply there whose path holds all of them, in order."""
+        """Recognise a reply whose path contains all messages up to a place, in order, although some are missing."""
         requests = self.requests
-        last = self._by_said.get(requests.numbers[place])
-        spoken = said_in(requests, 0, place) if last else []
-        for reply in islice(follow_links(last, "said_before"), _CANDIDATES):
+        number = requests.numbers[place]
+        spoken = said_in(requests, 0, place) if self.index.with_words(number) else []
+        for reply in self.index.all_with_words(number):
             if is_similar_prompt(reply.system, system_prompt(requests.messages)) and self._is_cut(reply, spoken):
                 chain = requests.chains[place]
-                self._by_chain[chain] = reply
+                self.index.add_chain(chain, reply)
                 self._cut.add(chain)
                 self.met.append(RecognisedReply(place, reply, "cut"))
                 requests.rebase(place, reply.chain, reply.spoken)
                 return
 
     def _is_cut(self, reply: Reply, spoken: list[SpokenMessage]) -> bool:
-        """Whether messages are some of those of a reply's path, and no summary among them."""
+        """Whether messages are a part of a reply's path and none is a summary."""
         reworded = is_part(spoken, reply, loosely=self.rewords)
         return reworded is not None and not any(self._lookup.sums_up(*pair, self.replies) for pair in reworded)

@@ -22,22 +22,24 @@ class Behaviour(NamedTuple):
     hard: bool
     beside: tuple[str, ...]
     """What a habit shows in, where it shows in nothing else."""
+    styles: tuple[str, ...] = ()
+    """The styles in which it exists, if not in all."""
 
     def of(self, name: str) -> bool:
-        """Whether this is meant by a name: its own, or that of a group, which it begins with."""
-        return self.name == name or self.name.startswith(f"{name}-")
+        """Whether this is meant by a name: its own, or that of a group, which it begins with; ``=NAME`` is no group."""
+        return name in (self.name, f"={self.name}") or self.name.startswith(f"{name}-")
 
 
 _FOUND: dict[str, Behaviour] = {}
 
 
 def behaviour(
-    name: str, when: When = "event", *, hard: bool = False, beside: tuple[str, ...] = ()
+    name: str, when: When = "event", *, hard: bool = False, beside: tuple[str, ...] = (), styles: tuple[str, ...] = ()
 ) -> Callable[[Any], Any]:
     """Add a function to what is played."""
 
     def add(play: Callable[[Any], bool | None]) -> Callable[[Any], bool | None]:
-        _FOUND[name] = Behaviour(name, when, play, hard, beside)
+        _FOUND[name] = Behaviour(name, when, play, hard, beside, styles)
         return play
 
     return add

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.simulator.behaviours import behaviour
-from tests.simulator.nodes import Node
+from tests.simulator.nodes import Call, Node
 from tests.simulator.session import LIMIT, Session
 
 
@@ -67,7 +67,28 @@ def classification(session: Session) -> bool:
     asked = [node for node in session.main.path if node.calls]
     if not asked:
         return False
-    value = max(asked[-1].calls[0].arguments.values(), key=len)
+    value = max(map(str, asked[-1].calls[0].arguments.values()), key=len)
     if len(value.split()) < 8 or not _once(session, f"classify {value}"):
         return False
     return _ask(session, "Classify the risk of what an agent is about to do.", f"Is this harmless?\n\n{value}", 64)
+
+
+@behaviour("command-classified")
+def command(session: Session) -> bool:
+    """The prefix of a short command is requested before the command runs."""
+    main = session.main
+    if not main.tip:
+        return False
+    session.say(main)
+    words = [session.words.word() for _ in range(session.rng.randint(3, 7))]
+    line = " ".join(["npm", *words[:-1], f"--{words[-1]}"])
+    (call,) = session.calls()
+    asked = session.sample(main, (Call(call.id, "run", {"command": line, "note": session.words.text(20, 60)}),))
+    policy = f"Name the prefix of a command. {session.words.sentence()}"
+    prompt = f"Prefixes: git, npm run, cargo test.\n\nCommand: {line}"
+    if _once(session, f"classify {line}"):
+        _ask(session, policy, prompt, 256)
+    main.tip = asked
+    session.answer(main)
+    session.sample(main)
+    return True

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from tests.simulator.behaviours import behaviour
+from tests.simulator.behaviours.compaction import copied, is_emptied
 from tests.simulator.nodes import Node
 from tests.simulator.session import Session, Thread
 from tests.simulator.styles.common import WORKING
 
+_STARTED = "The fork works in the background."
 _SYSTEM = "You do one task for another agent. {}"
 _SUFFIXES = ("", "\n\nagentId: {} (send it a message to go on)", "\n<usage>tokens: {}</usage>")
 
@@ -29,18 +31,21 @@ def nested(session: Session) -> bool:
     return _delegate(session, 1, deeper=True)
 
 
-def _delegate(session: Session, count: int, *, deeper: bool = False) -> bool:
+def _delegate(session: Session, count: int, *, deeper: bool = False, own: bool = False) -> bool:
     session.say(session.main)
     asked = session.sample(session.main, session.delegations(count))
-    session.answer(session.main, _played(session, asked, deeper=deeper))
+    session.answer(session.main, _played(session, asked, deeper=deeper, own=own))
     session.work(session.main, 1)
     session.sample(session.main)
     return True
 
 
-def _played(session: Session, asked: Node, *, deeper: bool) -> list[str]:
+def _played(session: Session, asked: Node, *, deeper: bool, own: bool = False) -> list[str]:
     """The results of what the calls of a reply began."""
     threads = [_begun(session, asked, place) for place in range(len(asked.calls))]
+    for thread in threads if own else ():
+        thread.session_id = f"{session.name}-{session.words.key(8)}"
+        thread.file = f"agents/{thread.session_id}.jsonl"
     busy = [thread for thread in threads for _ in range(session.rng.randint(0, 2))]
     session.rng.shuffle(busy)
     for thread in busy:
@@ -67,3 +72,31 @@ def _begun(session: Session, asked: Node, place: int) -> Thread:
 
 def _result(session: Session, last: Node) -> str:
     return last.text + session.rng.choice(_SUFFIXES).format(session.words.key(8))
+
+
+@behaviour("delegate-own-id")
+def own_id(session: Session) -> bool:
+    """One or two sub-agents with a session id and a file of their own, as in OpenCode."""
+    return _delegate(session, session.rng.choice((1, 1, 2)), own=True)
+
+
+@behaviour("delegate-forked")
+def forked(session: Session) -> bool:
+    """A sub-agent that gets the whole history and then its task."""
+    main = session.main
+    if main.window or not main.tip or is_emptied(session, main.path):
+        return False
+    session.say(main)
+    asked = session.sample(main, session.delegations(session.rng.choice((1, 1, 2))))
+    results = []
+    for call in asked.calls:
+        thread = session.thread("subagent", main.system, main.tools, anchor=asked)
+        thread.tip = copied(main.path)
+        session.answer(thread, [_STARTED] * len(asked.calls))
+        thread.tip = Node("user", call.arguments["prompt"], thread.tip)
+        session.work(thread, 2)
+        results.append(session.sample(thread, text=session.words.text(60, 1200)).text)
+    session.answer(main, results)
+    session.work(main, 1)
+    session.sample(main)
+    return True

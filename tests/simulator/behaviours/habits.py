@@ -69,3 +69,33 @@ def hard_summary(client: Client) -> None:
 def hard_wrapped_prompt(client: Client) -> None:
     """Prompts of sub-agents stand in a text around them."""
     client.wraps_prompts = True
+
+
+@behaviour("rewrite-numbers", "client")
+def rewrite_numbers(client: Client) -> None:
+    """A proxy writes the integers of arguments as floating-point numbers."""
+    client.floats = True
+
+
+@behaviour("rewrite-think-tags", "client", styles=("openai",))
+def rewrite_think_tags(client: Client) -> None:
+    """Reasoning comes as a ``<think>`` block of the text, which the client removes."""
+    client.thinks = True
+
+
+@behaviour("rewrite-order-of-results", "client")
+def rewrite_order(client: Client) -> None:
+    """Results of parallel calls are in another order in every other request."""
+    client.reorders = True
+
+
+@behaviour("stored-conversation", "client", styles=("responses",))
+def stored_conversation(client: Client) -> None:
+    """The server keeps the conversation, and requests contain its id and what is new."""
+    client.stores = True
+
+
+@behaviour("summary-lists-prompts", "client", beside=("compact",))
+def summary_lists_prompts(client: Client) -> None:
+    """Summaries list all prompts word by word, as Claude Code requests them."""
+    client.lists_prompts = True

@@ -143,3 +143,60 @@ def new_system(session: Session) -> bool:
     session.turn()
     session.main.floor = session.turn()
     return True
+
+
+@behaviour("emptied-then-rewind")
+def rewind_after_emptied(session: Session) -> bool:
+    """Results are emptied, and then the person goes back to a place before all of them."""
+    if session.main.window:
+        return False
+    session.say(session.main)
+    place = session.sample(session.main)
+    if any(node in session.cleared for node in place.path):
+        return False
+    for _ in range(2):
+        session.say(session.main)
+        session.sample(session.main, session.calls())
+        session.answer(session.main)
+        session.sample(session.main)
+    session.cleared.update(node for node in session.main.path if node.role == "tool" and node not in place.path)
+    session.turn()
+    session.main.tip = place
+    session.turn()
+    session.turn()
+    return True
+
+
+@behaviour("note-on-prompt")
+def note_on_prompt(session: Session) -> bool:
+    """The newest prompt carries a note, prompts repeat, and some results are emptied."""
+    thread, client = session.main, session.client
+    note = session.words.sentence()
+    for _ in range(session.rng.choice((2, 3))):
+        prompt = session.say(thread, "continue")
+        client.notes = {prompt: note} if session.rng.random() < 0.7 else {}
+        session.sample(thread, session.calls(session.rng.choice((1, 2))))
+        if session.rng.random() < 0.7:
+            client.notes = {}
+        session.answer(thread)
+        if session.rng.random() < 0.5:
+            session.sample(thread)
+        else:
+            session.sample(thread, session.calls())
+            session.answer(thread)
+            session.sample(thread)
+    client.notes = {}
+    session.turn()
+    if session.rng.random() < 0.5:
+        micro_compact(session)
+    return True
+
+
+@behaviour("choices", styles=("openai", "gemini"))
+def choices(session: Session) -> bool:
+    """A response has two or three choices, and the conversation continues from the last one."""
+    session.say(session.main)
+    others = tuple(session.words.text(40, 300) for _ in range(session.rng.choice((1, 2))))
+    session.sample(session.main, others=others)
+    session.turn()
+    return True

@@ -62,3 +62,14 @@ def resume_new_id(session: Session) -> bool:
     session.session_id = f"{session.name}-{session.part}"
     session.turn()
     return True
+
+
+@behaviour("resume-repeats")
+def resume_repeats(session: Session) -> bool:
+    """After a resume, each result so far is sent twice, as by Gemini CLI."""
+    results = [node for node in session.main.path if node.role == "tool"]
+    if not results or session.main.window:
+        return False
+    session.client.repeated.update(results)
+    session.turn()
+    return True

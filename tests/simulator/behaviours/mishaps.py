@@ -61,3 +61,32 @@ def logged_twice(session: Session) -> bool:
     other = "" if session.rng.random() < 0.6 else f"second-proxy/{session.name}.jsonl"
     session.write(node, other, 0.02)
     return True
+
+
+@behaviour("broken-prefill", styles=("openai", "anthropic"))
+def prefill(session: Session) -> bool:
+    """A reply is interrupted, and its beginning is sent as the last message, so that the model continues it."""
+    thread = session.main
+    session.say(thread)
+    session.work(thread, 1)
+    tip = thread.tip
+    partial = _partial(session)
+    partial.sampled.retried = True
+    thread.tip = tip
+    session.sample(thread, text=f"{partial.text} {session.words.text(60, 400)}", prefill=partial.text)
+    session.turn()
+    return True
+
+
+@behaviour("broken-item", styles=("responses",))
+def item_kept(session: Session) -> bool:
+    """A stream ends after a finished message, which the client keeps and sends with the retry, as Codex does."""
+    thread = session.main
+    session.say(thread)
+    session.work(thread, 1)
+    text, reasoning = session.words.text(40, 300), session.words.text(30, 200)
+    session.sample(thread, text=text, reasoning=reasoning, ended=None).sampled.retried = True
+    session.sample(thread, session.calls())
+    session.answer(thread)
+    session.sample(thread)
+    return True

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from tests.simulator.styles import anthropic, openai, responses
+from tests.simulator.styles import anthropic, gemini, openai, responses
 
-STYLES: dict[str, ModuleType] = {"openai": openai, "anthropic": anthropic, "responses": responses}
+STYLES: dict[str, ModuleType] = {
+    "openai": openai,
+    "anthropic": anthropic,
+    "responses": responses,
+    "gemini": gemini,
+}

@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.simulator.client import Client
 from tests.simulator.nodes import Call, Node, Request
-from tests.simulator.styles.common import TOOLS, schema, sent, text_of, usage
+from tests.simulator.styles.common import TOOLS, respelled, schema, sent, text_of, usage
 
 CALL = "toolu_"
 MODEL = "claude-sonnet-4-5"
@@ -26,7 +26,12 @@ def request(asked: Request, client: Client, model: str) -> dict[str, Any]:
 def response(node: Node, name: str | None, model: str) -> dict[str, Any]:
     """The body of a response."""
     finish = _FINISH.get(node.sampled.ended, "tool_use" if node.calls else "end_turn")
-    said = {"type": "message", "role": "assistant", "model": model, "content": _said(node, [node.text], None)}
+    said = {
+        "type": "message",
+        "role": "assistant",
+        "model": model,
+        "content": _said(node, [node.sampled.said(node)], None),
+    }
     tokens = {"input_tokens": 9, "output_tokens": usage(node)}
     named = {"id": f"msg_{name}"} if name else {}
     return {**named, **said, "stop_reason": finish, "stop_sequence": None, "usage": tokens}
@@ -49,6 +54,8 @@ def _turns(asked: Request, client: Client) -> list[dict[str, Any]]:
             turns[-1]["content"] += content
         else:
             turns.append({"role": role, "content": content})
+    if asked.prefill:
+        turns.append({"role": "assistant", "content": [_text(asked.prefill)]})
     if client.lists:
         turns[-1]["content"][-1]["cache_control"] = {"type": "ephemeral"}
         return turns
@@ -69,11 +76,8 @@ def _said(node: Node, pieces: list[str], client: Client | None) -> list[dict[str
 
 
 def _call(call: Call, client: Client | None) -> dict[str, Any]:
-    arguments = call.arguments
-    if client and client.respells:
-        arguments = dict(sorted(arguments.items()))
     name = client.call_id(call) if client else call.id
-    return {"type": "tool_use", "id": name, "name": call.name, "input": arguments}
+    return {"type": "tool_use", "id": name, "name": call.name, "input": respelled(call, client)}
 
 
 def _text(text: str) -> dict[str, Any]:

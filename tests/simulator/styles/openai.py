@@ -17,14 +17,19 @@ def request(asked: Request, client: Client, model: str) -> dict[str, Any]:
     """The body of a request."""
     messages = [{"role": "system", "content": asked.system}] if asked.system else []
     messages += [_message(node, asked, client) for node in sent(asked)]
+    if asked.prefill:
+        messages.append({"role": "assistant", "content": asked.prefill})
     body = {"model": model, "messages": messages, "max_tokens": asked.limit}
     return {**body, "tools": [_tool(name) for name in asked.tools]} if asked.tools else body
 
 
 def response(node: Node, name: str | None, model: str) -> dict[str, Any]:
     """The body of a response."""
-    message: dict[str, Any] = {"role": "assistant", "content": node.text or None}
-    if node.reasoning:
+    text = node.sampled.said(node)
+    if node.sampled.tagged and node.reasoning:
+        text = f"<think>\n{node.reasoning}\n</think>\n\n{text}"
+    message: dict[str, Any] = {"role": "assistant", "content": text or None}
+    if node.reasoning and not node.sampled.tagged:
         message["reasoning_content"] = node.reasoning
     if node.calls:
         message["tool_calls"] = [_call(call, call.id, spelled(call)) for call in node.calls]
@@ -34,7 +39,11 @@ def response(node: Node, name: str | None, model: str) -> dict[str, Any]:
         "model": model,
         "usage": {"prompt_tokens": 9, "completion_tokens": usage(node)},
     }
-    choices = [{"index": 0, "message": message, "finish_reason": finish}]
+    others = [({"role": "assistant", "content": text}, "stop") for text in node.sampled.others]
+    choices = [
+        {"index": index, "message": said, "finish_reason": ended}
+        for index, (said, ended) in enumerate([*others, (message, finish)])
+    ]
     return {**({"id": f"chatcmpl-{name}"} if name else {}), **body, "choices": choices}
 
 
@@ -48,7 +57,7 @@ def _message(node: Node, asked: Request, client: Client) -> dict[str, Any]:
     if node.role == "user":
         return {"role": "user", "content": content}
     message: dict[str, Any] = {"role": "assistant", "content": content or None}
-    if node.reasoning and not client.strips_reasoning:
+    if node.reasoning and not client.strips_reasoning and not client.thinks:
         message["reasoning_content"] = node.reasoning
     if node.calls:
         message["tool_calls"] = [_call(call, client.call_id(call), spelled(call, client)) for call in node.calls]

@@ -17,6 +17,8 @@ def request(asked: Request, client: Client, model: str) -> dict[str, Any]:
     """The body of a request."""
     items = [item for node in sent(asked) for item in _items(node, text_of(node, asked), client)]
     body: dict[str, Any] = {"model": model, "input": items, "max_output_tokens": asked.limit, "store": False}
+    if asked.conversation:
+        body |= {"conversation": {"id": asked.conversation}, "store": True}
     if asked.system:
         body["instructions"] = asked.system
     if asked.tools:

@@ -12,6 +12,7 @@ from msgspec import Struct
 from xxhash import xxh3_128_hexdigest
 
 from chatsquash.conversion.convert import old_result
+from chatsquash.conversion.grouping import choose_grouping
 from chatsquash.conversion.inputs import find
 from chatsquash.conversion.shards import listing as listings
 from chatsquash.conversion.shards import place_in
@@ -110,7 +111,7 @@ def _find(
 
 
 def _divide(discovery: Discovery, output: str | PathLike[str], options: Options, count: int) -> DivisionReport:
-    where = place_of(output)
+    where, options = place_of(output), choose_grouping(discovery, options)
     out = output_in(where, force=options.force)
     try:
         if not options.replace and (old := old_result(out)):

@@ -1,11 +1,11 @@
-"""Trajectories of mini-swe-agent: messages of OpenAI chat, each with what came of it."""
+"""Trajectories of mini-swe-agent: messages of OpenAI chat, or items and responses of OpenAI Responses."""
 
 from __future__ import annotations
 
 from chatsquash.core.model import Conversation, Json
 from chatsquash.formats.base import expect_list, expect_object
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, load_conversation, moment
-from chatsquash.formats.providers import openai_chat
+from chatsquash.formats.providers import openai_chat, openai_responses
 from chatsquash.formats.threads import text, with_unread
 from chatsquash.formats.values import Object, at, count, objects, without
 
@@ -44,17 +44,27 @@ def conversations(values: list[Json]) -> list[Conversation]:
             unread.one("message that says how the run ended")
             continue
         unread.rest("message.extra", extra, *_EXTRA)
-        turns.append(LoggedTurn(where, without(message, "extra"), _evidence(message, extra, model)))
+        turns += _turns(where, message, _evidence(message, extra, model))
     if not turns:
         return []
-    return with_unread([load_conversation(openai_chat, turns)], unread)
+    has_items = any(at(message, "object") == "response" for message in messages)
+    return with_unread([load_conversation(openai_responses if has_items else openai_chat, turns)], unread)
+
+
+def _turns(where: str, message: Object, evidence: Evidence) -> list[LoggedTurn]:
+    """The turns in a message, which may be a response with several items."""
+    if message.get("object") != "response":
+        return [LoggedTurn(where, without(message, "extra"), evidence)]
+    items = expect_list(message.get("output"), f"{where}.output is")
+    return [LoggedTurn(f"{where}.output[{number}]", item, evidence) for number, item in enumerate(items)]
 
 
 def _evidence(message: Object, extra: Json, model: str | None) -> Evidence:
     time = moment(at(extra, "timestamp"))
-    if message.get("role") != "assistant":
+    is_response = message.get("object") == "response"
+    if message.get("role") != "assistant" and not is_response:
         return Evidence(1, time)
-    answer = at(extra, "response")
+    answer = message if is_response else at(extra, "response")
     used = at(answer, "usage")
     choice = next(iter(objects(at(answer, "choices"))), {})
     return Evidence(
@@ -62,8 +72,8 @@ def _evidence(message: Object, extra: Json, model: str | None) -> Evidence:
         time=time,
         is_sampled=True,
         model=text(at(answer, "model")) or model,
-        prompt_tokens=count(at(used, "prompt_tokens")),
-        completion_tokens=count(at(used, "completion_tokens")),
+        prompt_tokens=count(at(used, "input_tokens" if is_response else "prompt_tokens")),
+        completion_tokens=count(at(used, "output_tokens" if is_response else "completion_tokens")),
         finish_reason=text(choice.get("finish_reason")),
         response_id=text(at(answer, "id")),
     )

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import groupby
 from typing import Any
 
 from chatsquash.core.model import Json
-from chatsquash.formats import langchain, recognise_sides
+from chatsquash.formats import langchain, recognise_response
 from chatsquash.formats.definitions import is_definition
 from chatsquash.formats.providers.openai_chat.response import holding
-from chatsquash.formats.providers.openai_responses.items import CALLS, RESULTS
 from chatsquash.formats.values import Object, as_list, at, objects, string
 
 _TURNS = ("messages", "contents", "input")
 _BODIES = ("choices", "candidates", "stop_reason")
-_ITEMS = frozenset((*CALLS, *RESULTS, "reasoning", "message", "item_reference"))
 _ANSWERED = 4
 """The rank up to which a body is one of a provider."""
 
@@ -39,7 +38,7 @@ def _members(value: Json) -> Object | None:
     if isinstance(value, str):
         return {"messages": [{"role": "user", "content": value}]} if value else None
     if isinstance(value, list):
-        return _listed(value) if value else None
+        return _by_member(value) if value else None
     return _of_object(value) if isinstance(value, dict) else None
 
 
@@ -47,9 +46,9 @@ def _of_object(value: Object) -> Object | None:
     """The request in an object: a body, a body whose turns are elsewhere, or one message."""
     turns = value.get("input")
     if isinstance(turns, list) and _are_messages(turns):
-        return {**{name: each for name, each in value.items() if name != "input"}, **_listed(turns)}
+        return {**{name: each for name, each in value.items() if name != "input"}, **_by_member(turns)}
     if "messages" in value:
-        return {**value, **_listed(value["messages"])} if isinstance(value["messages"], list) else None
+        return {**value, **_by_member(value["messages"])} if isinstance(value["messages"], list) else None
     if "contents" in value or isinstance(turns, str | list):
         return value
     if prompt := string(value, "prompt"):
@@ -58,7 +57,7 @@ def _of_object(value: Object) -> Object | None:
     return {"messages": [message]} if string(message, "role") else None
 
 
-def _listed(turns: list[Json]) -> Object:
+def _by_member(turns: list[Json]) -> Object:
     """The turns of a list, by the member that has them in a request: items, contents with parts, or messages."""
     if any(_is_item(turn) for turn in objects(turns)) and not any(isinstance(turn, list) for turn in turns):
         return {"input": turns}
@@ -71,7 +70,15 @@ def _listed(turns: list[Json]) -> Object:
 def _is_item(turn: Object) -> bool:
     """Whether a turn is an item of OpenAI Responses, and neither a message nor a block."""
     of = turn.get("type")
-    return isinstance(of, str) and of in _ITEMS and (of == "message" or "role" not in turn) and "data" not in turn
+    return isinstance(of, str) and of in _items() and (of == "message" or "role" not in turn) and "data" not in turn
+
+
+@cache
+def _items() -> frozenset[str]:
+    """The types of the items of OpenAI Responses."""
+    from chatsquash.formats.providers.openai_responses.items import CALLS, RESULTS  # which plain chat does not need
+
+    return frozenset((*CALLS, *RESULTS, "reasoning", "message", "item_reference"))
 
 
 def _are_messages(turns: list[Json]) -> bool:
@@ -106,7 +113,7 @@ def join_pieces(messages: list[Json]) -> list[Json]:
     for is_reply, run in groupby(messages, lambda each: string(each, "role") == "assistant"):
         pieces = list(run)
         is_one = is_reply and len(pieces) > 1 and sum(map(_has_text, pieces)) < 2
-        joined += [_joined(pieces)] if is_one else pieces
+        joined += [_join_pieces(pieces)] if is_one else pieces
     return joined
 
 
@@ -115,7 +122,7 @@ def _has_text(message: Any) -> bool:
     return any(at(each, "type") == "text" for each in content) if isinstance(content, list) else bool(content)
 
 
-def _joined(pieces: list[Any]) -> Object:
+def _join_pieces(pieces: list[Any]) -> Object:
     parts = [part for each in pieces for part in as_list(each.get("content") or None)]
     content = [{"type": "text", "text": part} if isinstance(part, str) else part for part in parts]
     called = [call for each in pieces for call in as_list(each.get("tool_calls"))]
@@ -126,7 +133,7 @@ def _joined(pieces: list[Any]) -> Object:
 def _is_body(value: Json) -> bool:
     if isinstance(value, dict) and any(name in value for name in _BODIES):
         return True
-    answered = recognise_sides(None, value, None)[1]
+    answered = recognise_response(value, None)
     return answered.name is not None and answered.rank <= _ANSWERED
 
 

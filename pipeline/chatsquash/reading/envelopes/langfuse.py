@@ -52,20 +52,33 @@ def _request(value: Json, line: Members) -> dict[str, Json] | None:
     made = _bodies.request(value)
     if made is None:
         return None
+    if isinstance(value, list) and "messages" in made:  # of OpenLLMetry, which spells blocks as a text
+        made["messages"] = list(map(_with_blocks, made["messages"]))
     model = jsonio.value(first_present(line, _MODELS) or b"null")
     made = {"model": model, **made} if isinstance(model, str) else made
     defined = _tools(line)
     return {**made, "tools": defined} if defined and not made.get("tools") else made
 
 
+def _with_blocks(message: Json) -> Json:
+    from chatsquash.formats.exports.otel import flattened  # which other envelopes do not need
+
+    given = message.get("content") if isinstance(message, dict) else None
+    made = flattened.content(given) if isinstance(given, str) else given
+    return message if made is given else {**message, "content": made}
+
+
 def _tools(line: Members) -> list[Json]:
     """The definitions of a row, by their names or in a list, each maybe spelled as a text."""
     value = jsonio.value(unquoted(first_present(line, _DEFINED)) or b"null")
-    if not isinstance(value, dict):
-        return [tool for each in as_list(value) if (tool := function_tool(each))]
-    named = ((name, jsonio.value(each) if isinstance(each, str) else each) for name, each in value.items())
-    definitions = ({"name": name, **each} for name, each in named if isinstance(each, dict))
+    definitions = [_named(*each) for each in value.items()] if isinstance(value, dict) else as_list(value)
     return [tool for each in definitions if (tool := function_tool(each))]
+
+
+def _named(name: str, definition: Json) -> Json:
+    """A definition with its name."""
+    members = jsonio.value(definition) if isinstance(definition, str) else definition
+    return {"name": name, **members} if isinstance(members, dict) else None
 
 
 def _response(value: Json, line: Members) -> Json:

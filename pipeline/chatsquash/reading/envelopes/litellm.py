@@ -12,6 +12,7 @@ MIXES = True
 
 TIMES = ("timestamp", "startTime", "logged_at", "start_time")
 _MARK = b"(litellm_truncated "
+_TRACES = ("trace_id", "litellm_trace_id")
 _BESIDE = ("tools", "functions", "system", "instructions", "max_tokens")
 """What a request has in addition to its turns."""
 
@@ -38,6 +39,12 @@ def unwrap(line: Members) -> Members:
         session_id=first_present(line, SESSION),
         cut=_cut(line),
     )
+
+
+def trace(line: Members) -> bytes | None:
+    """Return the trace id of a row that names no session; a session id that repeats the trace id names none."""
+    traced = first_present(line, _TRACES) if fits(line) else None
+    return traced if traced and first_present(line, SESSION) == traced else None
 
 
 def _cut(line: Members) -> bytes | None:

@@ -9,7 +9,6 @@ from chatsquash.core import jsonio
 from chatsquash.core.model import Json
 from chatsquash.formats import parts
 from chatsquash.formats.definitions import function_tool
-from chatsquash.formats.providers.anthropic.response import FINISHED
 from chatsquash.formats.providers.openai_chat.response import holding
 from chatsquash.formats.values import as_list, at
 from chatsquash.reading.envelopes import _bodies
@@ -170,9 +169,7 @@ def _part(part: Json) -> Json:
     """A part of a content as OpenAI chat has it."""
     said, shown = at(part, "text"), at(part, "image", "image", "url")
     if at(part, "type") == "reasoning" and isinstance(said, str):
-        signature = at(part, "signature")
-        thought = {"type": "thinking", "thinking": said, "signature": signature}
-        return thought if isinstance(signature, str) and signature else {"type": "reasoning", "reasoning": said}
+        return {"type": "thinking", "thinking": said, "signature": at(part, "signature") or ""}
     if isinstance(said, str):
         return parts.text(said)
     return {"type": "image_url", "image_url": {"url": shown}} if isinstance(shown, str) else part
@@ -195,6 +192,8 @@ def _response(attributes: dict[str, Json]) -> Json:
     made = holding(messages[0], model)
     made["choices"] += [{"index": number, "message": each} for number, each in enumerate(messages[1:], 1)]
     if isinstance(reason := at(attributes, "llm", "finish_reason"), str) and reason:
+        from chatsquash.formats.providers.anthropic.response import FINISHED  # which other envelopes do not need
+
         made["choices"][0]["finish_reason"] = FINISHED.get(reason, reason)
     used = at(attributes, "llm", "token_count")
     if isinstance(used, dict):

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from msgspec import Struct
 
 from chatsquash.core import jsonio
-from chatsquash.core.model import Entry, Message
-from chatsquash.formats import named
-from chatsquash.reading import replies as responses
+from chatsquash.core.model import Entry
+from chatsquash.reading.choices import of_raw
 from chatsquash.session.agents import DocumentPart
 from chatsquash.session.conversations import entries_of
 from chatsquash.session.pairs import Candidate, LoggedAnswer, PairKind, RepairStep, counterfactual, results_in
@@ -67,8 +66,8 @@ class _ReplyPair(NamedTuple):
     rejected: Reply
 
 
-def log_candidates(session: Session, form: str, reread: Reread, *, counterfactuals: bool) -> Iterator[Candidate]:
-    """Those of a session whose bodies are of a format."""
+def log_candidates(session: Session, reread: Reread, *, counterfactuals: bool) -> Iterator[Candidate]:
+    """Those of a session in a log of exchanges."""
     trees = session.followed.branch()
     paths = conversations(trees)
     kinds = {reply.number: path.kind for path in paths for reply in path.own}
@@ -85,7 +84,7 @@ def log_candidates(session: Session, form: str, reread: Reread, *, counterfactua
     several = {reply.line: reply for reply in whole if reply.line in session.followed.several}
     if several:
         for reply, entry in entries_of(several.values(), session, reread):
-            yield from _choices(reply, entry, form, trees)
+            yield from _choices(reply, entry, trees)
     for each in steps:
         if (asked := entries.get(each.rejected.number)) is not None:
             snapshot = snapshot_of(each.rejected.path(), asked)
@@ -140,12 +139,12 @@ def _steps(replies: list[Reply]) -> Iterator[_ReplyPair]:
             yield _ReplyPair(kind, reply, before)
 
 
-def _choices(reply: Reply, entry: Entry, form: str, trees: Trees) -> Iterator[Candidate]:
+def _choices(reply: Reply, entry: Entry, trees: Trees) -> Iterator[Candidate]:
     """The choices of a response, of which a later request holds one."""
-    choices = _said(entry, form)
+    choices = [choice.message for choice in of_raw(entry.reply.raw)]
     canon = trees.requests.canon
     numbers = [canon.number(message) if message else None for message in choices]
-    chosen_at = 0 if reply.children else _choice_continued(reply, numbers, trees.replies)
+    chosen_at = reply.choice if reply.children else _choice_continued(reply, numbers, trees.replies)
     if chosen_at is None or choices[chosen_at] is None:
         return
     snapshot = snapshot_of(reply.path(), entry)
@@ -153,18 +152,6 @@ def _choices(reply: Reply, entry: Entry, form: str, trees: Trees) -> Iterator[Ca
         if message is not None and numbers[at] != numbers[chosen_at]:
             chosen = LoggedAnswer(choices[chosen_at] or reply.message, reply.line, chosen_at + 1)
             yield Candidate("choice", snapshot, chosen, LoggedAnswer(message, reply.line, at + 1))
-
-
-def _said(entry: Entry, form: str) -> list[Message | None]:
-    """The message of each choice of a response; nothing where that is none with several."""
-    try:
-        body: Any = responses.unwrapped(jsonio.loads(entry.reply.raw))
-    except (ValueError, RecursionError):
-        return []
-    member = next((name for name in _CHOICES if isinstance(body, dict) and isinstance(body.get(name), list)), None)
-    if member is None:
-        return []
-    return [named(form).reply({**body, member: [choice]}).message for choice in body[member]]
 
 
 def _choice_continued(reply: Reply, numbers: Iterable[int | None], replies: list[Reply]) -> int | None:

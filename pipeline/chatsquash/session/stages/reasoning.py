@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from typing import Any, Literal
+from typing import Any
 
 from chatsquash.checks import reading
 from chatsquash.core import chat, jsonio
@@ -17,8 +17,8 @@ _PROVIDER = "provider_specific_fields"
 """Where LiteLLM repeats what it takes from a provider."""
 
 
-def reason(conversation: Conversation, *, mode: Literal["keep", "inline", "drop"]) -> StageResult:
-    """Reasoning, in every spelling, in a member of its own, as ``<think>`` blocks before the text, or removed.
+def reason(conversation: Conversation, *, mode: str) -> StageResult:
+    """Reasoning, in every spelling, in its own member, as ``<think>`` blocks before the text, or removed.
 
     A message that held nothing else is left out, which is reported.
     """

@@ -19,6 +19,9 @@ def write_once(conversation: Conversation, *, loaded_only: bool) -> StageResult:
     """
     if loaded_only and not conversation.loaded:
         return conversation, ()
+    ids = [message.get("tool_call_id") for message in conversation.messages if message["role"] == "tool"]
+    if len(set(map(chat.id_key, ids))) == len(ids):
+        return conversation, ()
     messages: list[Message] = []
     sent: dict[str | bytes, list[Json]] | None = None
     """The contents of the results since an assistant's message, by id."""

@@ -135,7 +135,7 @@ def _longest(whole: list[Conversation]) -> list[Conversation]:
 
 
 def _identity(message: Message) -> bytes:
-    """What a message has in common with its copy in a later request, which may spell arguments anew."""
+    """What a message has in common with its copy in a later request, which may spell arguments differently."""
     members: Object = {name: value for name, value in message.items() if name not in (PRIVATE, *reasoning.MEMBERS)}
     if called := objects(members.get("tool_calls")):
         functions = [(call.get("id"), members_of(call.get("function"))) for call in called]

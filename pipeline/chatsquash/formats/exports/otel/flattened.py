@@ -10,6 +10,7 @@ from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import parsed
 from chatsquash.formats.definitions import function_tool
 from chatsquash.formats.providers.openai_chat import rewriting
+from chatsquash.formats.providers.openai_chat.foreign import TYPES
 from chatsquash.formats.values import Object, as_list, members, objects, string, without
 
 PROMPT, COMPLETION, FUNCTION = "gen_ai.prompt.", "gen_ai.completion.", "llm.request.functions."
@@ -72,7 +73,9 @@ def answers(attributes: Object) -> list[Any]:
 def tools(attributes: Object) -> list[Tool]:
     """Return the definitions of a request."""
     listed = as_list(_json(attributes.get(AI_TOOLS)))
-    listed += [{**each, "parameters": _json(each.get("parameters"))} for each in _numbered(attributes, FUNCTION)]
+    listed += [
+        {**each, "parameters": _json(each.get("parameters"))} for each in _entries_by_number(attributes, FUNCTION)
+    ]
     return [tool for each in listed if (tool := function_tool(each))]
 
 
@@ -82,13 +85,13 @@ def tools(attributes: Object) -> list[Tool]:
 def _messages(attributes: Object, prefix: str) -> Iterator[Object]:
     """The messages in numbered attributes, each with the reasoning before it."""
     thoughts = list[str]()
-    for each in _numbered(attributes, prefix):
-        content = _content(each.get("content"))
-        if each.get("role") == _THOUGHT and isinstance(content, str):
-            thoughts.append(content)
+    for each in _entries_by_number(attributes, prefix):
+        said = content(each.get("content"))
+        if each.get("role") == _THOUGHT and isinstance(said, str):
+            thoughts.append(said)
             continue
-        made: Object = {"role": each.get("role"), "content": content}
-        if called := list(_numbered(each, "tool_calls.")):
+        made: Object = {"role": each.get("role"), "content": said}
+        if called := list(_entries_by_number(each, "tool_calls.")):
             made["tool_calls"] = called
         if each.get("tool_call_id"):
             made["tool_call_id"] = each["tool_call_id"]
@@ -100,14 +103,17 @@ def _messages(attributes: Object, prefix: str) -> Iterator[Object]:
         yield {"role": "assistant", "content": "", "reasoning_content": "\n\n".join(thoughts)}
 
 
-def _content(value: Json) -> Json:
-    """A content, of which a list of blocks is spelled as a text."""
+def content(value: Json) -> Json:
+    """Return a content, of which a list of blocks may be spelled as a text."""
     blocks = parsed(value) if isinstance(value, str) and value[:1] == "[" else None
     are_blocks = isinstance(blocks, list) and blocks and len(objects(blocks)) == len(blocks)
-    return blocks if are_blocks and all(string(each, "type") for each in blocks) else value  # type: ignore[union-attr]
+    return blocks if are_blocks and all(string(each, "type") in _BLOCKS for each in blocks) else value  # type: ignore[union-attr]
 
 
-def _numbered(attributes: Object, prefix: str) -> list[Object]:
+_BLOCKS = frozenset(("text", "image", "image_url", "thinking", "redacted_thinking", *TYPES))
+
+
+def _entries_by_number(attributes: Object, prefix: str) -> list[Object]:
     """The members of what has numbers in the names of its attributes, in their order."""
     found = dict[int, Object]()
     for name, value in attributes.items():

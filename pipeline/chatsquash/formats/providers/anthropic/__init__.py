@@ -2,6 +2,7 @@
 
 from chatsquash.formats.base import nothing_open as close
 from chatsquash.formats.providers.anthropic.blocks import PROVIDER
+from chatsquash.formats.providers.anthropic.compaction import is_compaction, visible_turns
 from chatsquash.formats.providers.anthropic.evidence import accepts, marks
 from chatsquash.formats.providers.anthropic.plain import plain
 from chatsquash.formats.providers.anthropic.read import START, load, system, tools
@@ -15,7 +16,7 @@ TURNS = "messages"
 SYSTEM = ("system",)
 TOOLS = ("tools",)
 REFERS: tuple[str, ...] = ()
-READS = ("content", "type", "role", "stop_reason")
+READS = ("content", "type", "role", "stop_reason", "context_management", "input_transformations")
 
 LOSES = """
 developer role, developer mid, audio, video, approval, orphan result, reasoning, reasoning+call, reasoning of two
@@ -32,10 +33,12 @@ __all__ = [
     "assemble",
     "close",
     "dump",
+    "is_compaction",
     "load",
     "marks",
     "plain",
     "reply",
     "system",
     "tools",
+    "visible_turns",
 ]

@@ -19,6 +19,7 @@ _BLOCKS = frozenset(
         "search_result",
         "tool_addition",
         "tool_removal",
+        "compaction",
     )
 )
 _EVENTS = frozenset(

@@ -11,6 +11,7 @@ from chatsquash.core.blocks import Block, Call, Result, Text, Turn
 from chatsquash.core.model import Json, Tool
 from chatsquash.formats.base import LoadedTurn, Tools, TurnError, with_private
 from chatsquash.formats.calls import State, native, results_first
+from chatsquash.formats.definitions import function_tool
 from chatsquash.formats.providers.anthropic.blocks import PROVIDER, block_of, blocks_of, said_in
 from chatsquash.formats.values import Object, as_list, compact, kind, string
 from chatsquash.formats.writing import are_instructions
@@ -140,8 +141,16 @@ def _result(block: Object, answered: str) -> Result:
 
 def tools(value: Json) -> Tools:
     """Definitions with a schema, and those of Anthropic's own tools that the client runs; all others are hosted."""
-    functions = [_function(tool) for tool in as_list(value) if _is_function(tool)]
-    return Tools(functions, [tool for tool in as_list(value) if not _is_function(tool)])
+    functions, hosted = list[Tool](), list[Json]()
+    for tool in as_list(value):
+        made = function_tool(tool) if _is_openai(tool) else _function(tool) if _is_function(tool) else None
+        (hosted if made is None else functions).append(tool if made is None else made)
+    return Tools(functions, hosted)
+
+
+def _is_openai(tool: Json) -> bool:
+    """Whether a definition has its schema where OpenAI has it, as clients write for gateways that translate it."""
+    return isinstance(tool, dict) and "input_schema" not in tool and isinstance(tool.get("parameters"), dict)
 
 
 def _is_function(tool: Json) -> bool:

@@ -6,6 +6,7 @@ from chatsquash.core import chat
 from chatsquash.core.model import Json, Response
 from chatsquash.formats import view
 from chatsquash.formats.base import missing_reply, wrong
+from chatsquash.formats.providers.anthropic.compaction import cleared, split_summary, summary_of
 from chatsquash.formats.providers.anthropic.read import START, said
 from chatsquash.formats.values import Object, kind
 
@@ -16,8 +17,12 @@ FINISHED = {
     "tool_use": "tool_calls",
     "max_tokens": "length",
     "model_context_window_exceeded": "length",
+    "compaction": "stop",
     "refusal": "content_filter",
 }
+
+_ASKED = "the prompt for a summary"
+_BEFORE = "what a summary replaced"
 
 
 def reply(body: Json) -> Response:
@@ -44,8 +49,14 @@ def _failure(body: Object) -> Response | None:
 
 
 def _answer(body: Object, content: Json) -> Response:
+    compacted, missing = None, cleared(body)
+    if isinstance(content, list) and (summary := summary_of(content)):
+        compacted, others = split_summary(content)
+        content = others or [{"type": "text", "text": summary}]
+        missing = missing if compacted else _ASKED if not others else _BEFORE
     message = view.message(said(content, START).turns[0])
-    return Response(message, 1, _finish_reason(body, calls=chat.has_calls(message)))
+    reason = _finish_reason(body, calls=chat.has_calls(message))
+    return Response(message, 1, reason, compacted=compacted, cleared=missing)
 
 
 def _finish_reason(body: Object, *, calls: bool) -> str | None:

@@ -11,6 +11,8 @@ from chatsquash.formats.values import Object, index, objects, string, without
 
 _GROWS = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "partial_json"}
 """The member of a delta whose pieces are joined."""
+_MANAGED = ("context_management", "input_transformations")
+"""The members that tell what the service did to the request."""
 _OPENS = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "tool_use"}
 """What a delta is of whose block was never started."""
 
@@ -70,6 +72,7 @@ class _Message:
                 self.open.pop(place, None)
             case {"type": "message_delta"}:
                 self.end(event.get("delta"), event.get("usage"))
+                self.body |= without({name: event.get(name) for name in _MANAGED})
             case {"type": "message_stop"}:
                 self.stopped = True
 

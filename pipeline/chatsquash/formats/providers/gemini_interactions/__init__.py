@@ -3,7 +3,7 @@
 from chatsquash.formats.providers.gemini import system
 from chatsquash.formats.providers.gemini_interactions.evidence import accepts, marks
 from chatsquash.formats.providers.gemini_interactions.read import START, close, load, tools, turn_tools
-from chatsquash.formats.providers.gemini_interactions.response import added, reply
+from chatsquash.formats.providers.gemini_interactions.response import reply, reply_turns
 from chatsquash.formats.providers.gemini_interactions.stream import assemble
 
 NAME = "gemini_interactions"
@@ -15,4 +15,16 @@ REFERS = ("previous_interaction_id",)
 ECHOES = True
 READS = ("steps", "status", "object", "errors")
 
-__all__ = ["START", "accepts", "added", "assemble", "close", "load", "marks", "reply", "system", "tools", "turn_tools"]
+__all__ = [
+    "START",
+    "accepts",
+    "assemble",
+    "close",
+    "load",
+    "marks",
+    "reply",
+    "reply_turns",
+    "system",
+    "tools",
+    "turn_tools",
+]

@@ -24,7 +24,7 @@ def _has_call_ids(given: list[object]) -> bool:
 
 
 def _has_steps(body: Object) -> bool:
-    return any(string(step, "type") in TYPES for step in objects(body.get("input")))
+    return any(type(of := step.get("type")) is str and of in TYPES for step in objects(body.get("input")))
 
 
 def _has_members(body: Object) -> bool:

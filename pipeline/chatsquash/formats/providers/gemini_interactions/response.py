@@ -22,7 +22,7 @@ def reply(body: Json) -> Response:
     return missing_reply(body) or _answer(body)
 
 
-def added(body: Object) -> list[Json]:
+def reply_turns(body: Object) -> list[Json]:
     """The steps of an interaction from the first one of the model on, which a later request continues."""
     listed = body.get("steps")
     return list(dropwhile(_is_input, listed)) if isinstance(listed, list) else []
@@ -38,7 +38,7 @@ def _answer(body: Object) -> Response:
     if listed is not None and not isinstance(listed, list):
         return wrong("response.steps", kind(listed))
     try:
-        parts = [part for step in added(body) if steps.side(step) == "model" for part in steps.parts(step)]
+        parts = [part for step in reply_turns(body) if steps.side(step) == "model" for part in steps.parts(step)]
         turn = said(parts, gemini.START.call)
     except TurnError as error:
         return Response(problem=f"a step of the response {error}")

@@ -25,7 +25,7 @@ def accepts(request: Object) -> bool:
 
 
 def system(value: Json) -> list[Turn]:
-    """A system prompt beside the messages, as gateways log it that translate requests; see ``anthropic.read``."""
+    """A system prompt next to the messages, as logged by gateways that translate requests; see ``anthropic.read``."""
     from chatsquash.formats.providers.anthropic import read  # which plain chat does not need
 
     return read.system(value)

@@ -26,7 +26,7 @@ SYSTEM = ("system", "instructions")
 def is_foreign(message: Any) -> bool:
     """Whether a message has calls, results, reasoning or media that are not spelled as OpenAI's.
 
-    Every message of every log is asked, so what is usual is decided by a few look-ups.
+    This runs for every message of every log, so usual messages are decided by a few look-ups.
     """
     content, calls = message.get("content"), message.get("tool_calls")
     if type(content) is list and any(map(_is_foreign_part, content)):
@@ -44,13 +44,13 @@ def _is_foreign_part(part: Json) -> bool:
         return False
     if of in _MEDIA:
         return not isinstance(part.get(of), dict)
-    return of in TYPES or (of == "thinking" and "signature" in part) or (of == "reasoning" and "reasoning" in part)
+    return of in TYPES or (of == "thinking" and "signature" in part)
 
 
 def _are_foreign_calls(calls: Any) -> bool:
-    """Whether calls are spelled as a text, or one has its name beside its arguments or another one inside."""
+    """Whether calls are spelled as a text, or one has its name next to its arguments or contains another call."""
     if type(calls) is not list:
-        return isinstance(calls, str)
+        return isinstance(calls, str) and calls[:1] == "["
     for call in calls:
         if type(call) is dict and "function" not in call and "custom" not in call:
             if "toolName" in call or "tool_call" in call:
@@ -61,7 +61,7 @@ def _are_foreign_calls(calls: Any) -> bool:
 
 
 def has_foreign(request: Object) -> bool:
-    """Whether a request has such messages, definitions of another format or a system prompt beside its messages."""
+    """Whether a request has such messages, definitions of another format or a system prompt outside its messages."""
     prompt = (request.get(name) for name in SYSTEM)
     return (
         any(isinstance(each, str | list) and each for each in prompt)

@@ -63,7 +63,7 @@ def _assistant(message: Object, blocks: list[Json]) -> Object:
 
 
 def _reasoning(message: Object, thoughts: list[Object]) -> Object:
-    """The reasoning among blocks, or beside a message of LangChain, unless the message has it already."""
+    """The reasoning in blocks or in a message's ``additional_kwargs``, unless the message has it already."""
     if any(message.get(name) for name in reasoning.MEMBERS):
         return {}
     beside = at(message.get("additional_kwargs"), "reasoning_content")
@@ -111,9 +111,13 @@ def _call(logged: Object) -> tuple[Object, bool]:
     if isinstance(function, dict) or isinstance(logged.get("custom"), dict):
         return {"type": "function", **logged} if not logged.get("type") else logged, True
     given = next((logged[name] for name in _ARGUMENTS if not is_empty(logged.get(name))), None)
-    call_id = next((logged[name] for name in ("toolCallId", "call_id", "tool_call_id", "id") if logged.get(name)), None)
-    name = next((logged[name] for name in _NAMES if logged.get(name)), None)
-    return calls.spell_call(call_id, name, given), isinstance(given, str)
+    call_id = _first(logged, "toolCallId", "call_id", "tool_call_id", "id")
+    return calls.spell_call(call_id, _first(logged, *_NAMES), given), isinstance(given, str)
+
+
+def _first(holder: Object, *names: str) -> Json:
+    """The first of these members that has a value."""
+    return next((holder[name] for name in names if holder.get(name)), None)
 
 
 # Results and other content
@@ -121,7 +125,6 @@ def _call(logged: Object) -> tuple[Object, bool]:
 
 def _result(block: Object) -> Message:
     """The result in a block."""
-    call_id = next((block[name] for name in _IDS if block.get(name)), None)
     output = next((block[name] for name in _RESULTS if block.get(name) is not None), "")
     of = at(output, "type")
     has_failed = block.get("is_error") is True or block.get("isError") is True or of in _FAILED
@@ -129,13 +132,13 @@ def _result(block: Object) -> Message:
         output = output["value"]
     elif of == "execution-denied":
         output = string(output, "reason")
-    content = _given(output)
+    content = _output(output)
     named = next((block[name] for name in _NAMES if string(block, name)), None)
-    made: Any = calls.tool_message(call_id, content, "failed" if has_failed else "", named)
+    made: Any = calls.tool_message(_first(block, *_IDS), content, "failed" if has_failed else "", named)
     return made  # type: ignore[no-any-return]
 
 
-def _given(output: Json) -> Json:
+def _output(output: Json) -> Json:
     """What a tool returned: a text, texts and media, or another value as JSON."""
     if isinstance(output, str):
         return output
@@ -155,7 +158,7 @@ def _parts(blocks: Iterable[Json]) -> Iterator[Json]:
 
 
 def _medium(block: Json) -> Json:
-    """An image, a document or a file of another format as a part; ``None`` for what is none."""
+    """An image, a document or a file of another format as a part; ``None`` for anything else."""
     if not isinstance(block, dict):
         return None
     match block:
@@ -167,11 +170,11 @@ def _medium(block: Json) -> Json:
             shown = [view.part_of(each) for each in blocks_of([block])]
             return shown[0] if len(shown) == 1 else None
         case {"type": "image" | "file" | "audio" | "video" as of}:
-            return _placed(of, block)
+            return _framework_medium(of, block)
     return None
 
 
-def _placed(of: str, block: Object) -> Json:
+def _framework_medium(of: str, block: Object) -> Json:
     """A medium of LangChain or the AI SDK by its data or its address."""
     mime = next((string(block, name) for name in ("mime_type", "mediaType", "mimeType") if string(block, name)), "")
     data = next((string(block, name) for name in ("base64", "data", "image") if string(block, name)), "")

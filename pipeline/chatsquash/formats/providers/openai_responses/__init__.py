@@ -4,11 +4,12 @@ One item is less than one turn: reasoning, text and calls are items of their own
 next item of somebody else are one turn, so they are kept open in the state until that comes.
 """
 
+from chatsquash.formats.providers.openai_responses.compaction import is_compaction, visible_turns
 from chatsquash.formats.providers.openai_responses.definitions import tools, turn_tools
 from chatsquash.formats.providers.openai_responses.evidence import marks
 from chatsquash.formats.providers.openai_responses.items import PROVIDER
 from chatsquash.formats.providers.openai_responses.read import START, close, load, system
-from chatsquash.formats.providers.openai_responses.response import added, reply
+from chatsquash.formats.providers.openai_responses.response import reply, reply_turns
 from chatsquash.formats.providers.openai_responses.stream import assemble
 from chatsquash.formats.providers.openai_responses.write import dump
 
@@ -35,14 +36,16 @@ native members
 __all__ = [
     "PROVIDER",
     "START",
-    "added",
     "assemble",
     "close",
     "dump",
+    "is_compaction",
     "load",
     "marks",
     "reply",
+    "reply_turns",
     "system",
     "tools",
     "turn_tools",
+    "visible_turns",
 ]

@@ -111,11 +111,11 @@ def output_type(block: Call) -> str:
 
 def is_result(item: Object) -> bool:
     """Whether an item may be the result of such a call."""
-    of = string(item, "type")
-    return of in _NAMES and (_NAMES[of] != _SEARCH or item.get("execution") == "client")
+    of = item.get("type")
+    return type(of) is str and of in _NAMES and (_NAMES[of] != _SEARCH or item.get("execution") == "client")
 
 
-def answered(item: Object, opened: Iterable[Object]) -> str:
+def call_id(item: Object, opened: Iterable[Object]) -> str:
     """The id of the call that a result answers, among open items; empty for a result of what OpenAI ran."""
     names = {string(item, "call_id"), string(item, "id")} - {""}
     for each in opened:

@@ -8,6 +8,7 @@ from chatsquash.core.chat import private
 from chatsquash.core.model import Json, Tool
 from chatsquash.formats.base import Tools, with_private
 from chatsquash.formats.calls import native
+from chatsquash.formats.definitions import function_tool
 from chatsquash.formats.providers.openai_chat.write import named_tools
 from chatsquash.formats.providers.openai_responses import client_calls
 from chatsquash.formats.providers.openai_responses.items import PROVIDER, SPACE, bare_name, qualified
@@ -34,6 +35,8 @@ def tools(value: Json) -> Tools:
 def _tool(tool: Json, space: Object) -> Tool | None:
     """A tool in canonical form, which it may have already; ``None`` for one that the service runs."""
     kind = at(tool, "type")
+    if isinstance(tool, dict) and (kind is None or "input_schema" in tool) and (made := function_tool(tool)):
+        return made
     if kind not in tuple(_MEMBERS):
         return client_calls.definition(tool) if isinstance(tool, dict) else None
     if isinstance(tool.get(kind), dict):

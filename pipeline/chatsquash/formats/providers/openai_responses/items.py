@@ -68,8 +68,11 @@ def rest_of(holder: Object, *read: str) -> Object:
 
 
 def qualified(name: Json, space: Json) -> Json:
-    """The name of a tool with its namespace, since two servers may have tools of one name."""
-    if not (isinstance(name, str) and name and isinstance(space, str) and space):
+    """Return the name of a tool with its namespace, since two servers may have tools of one name.
+
+    A function that a search loaded has its own name as namespace, as recorded from the API in 2026.
+    """
+    if not (space and name and isinstance(space, str) and isinstance(name, str)) or space == name:
         return name
     return name if name.startswith(prefix := _prefix(space)) else prefix + name
 

@@ -92,7 +92,7 @@ def load(turn: Json, state: State) -> LoadedTurn:
     item = {"role": "user", "content": turn} if isinstance(turn, str) else turn
     whose = _whose(item)
     if whose != "tool" and isinstance(item, dict) and client_calls.is_result(item):
-        answered = client_calls.answered(item, _open_items(state)) or _waiting(item, state)
+        answered = client_calls.call_id(item, _open_items(state)) or _waiting(item, state)
         item, whose = (client_calls.result(item, answered), "tool") if answered else (item, whose)
     if whose == "assistant":
         return LoadedTurn([], _goes_on(state, Item(item)))
@@ -172,14 +172,14 @@ def assistant_turn(items: list[Object], number: int) -> Turn:
         of = type_of(item)
         if of == "reasoning":
             blocks += _thoughts(item)
-        elif client_calls.is_call(item) and string(item, "call_id") not in run:
-            blocks.append(client_calls.call(item))
         elif of in ("function_call", "custom_tool_call"):
             made = _call(item, of, number)
             number += made.made_up
             blocks.append(made)
         elif contents.is_own(item):
             blocks += _said(item, blocks[-1] if blocks else None)
+        elif client_calls.is_call(item) and string(item, "call_id") not in run:
+            blocks.append(client_calls.call(item))
         else:
             blocks += hosted.blocks_of(item) or (Other(PROVIDER, {ITEM: item}),)
     return Turn("assistant", tuple(blocks))

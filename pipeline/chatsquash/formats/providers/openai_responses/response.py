@@ -5,6 +5,7 @@ from __future__ import annotations
 from chatsquash.core.model import Json, Message, Response
 from chatsquash.formats import view
 from chatsquash.formats.base import missing_reply, wrong
+from chatsquash.formats.providers.openai_responses.compaction import HIDDEN, is_summary
 from chatsquash.formats.providers.openai_responses.read import assistant_turn
 from chatsquash.formats.values import Object, kind
 
@@ -14,11 +15,14 @@ def reply(body: Json) -> Response:
     problem = missing_reply(body) or _failure(body)
     if problem:
         return problem
-    message = view.message(assistant_turn(body["output"], 1))
-    return Response(message, 1, _finish(body, message))
+    items = [item for item in body["output"] if not is_summary(item)]
+    if not items:
+        return Response(problem="the response is a compaction")
+    message = view.message(assistant_turn(items, 1))
+    return Response(message, 1, _finish(body, message), cleared=HIDDEN if len(items) < len(body["output"]) else "")
 
 
-def added(body: Object) -> list[Json]:
+def reply_turns(body: Object) -> list[Json]:
     """The items of a response, which a request that refers to it continues."""
     output = body.get("output")
     return output if isinstance(output, list) else []

@@ -1,0 +1,74 @@
+"""What Anthropic's service did to a request before the model saw it: summaries, cleared results and thinking.
+
+The shapes are those of ``BetaCompactionBlock``, ``BetaContextManagementResponse`` and ``BetaInputTransformation`` in
+Anthropic's Python SDK.
+"""
+
+from __future__ import annotations
+
+from chatsquash.core.chat import THINKING
+from chatsquash.core.model import Json
+from chatsquash.formats.base import ShownTurns
+from chatsquash.formats.values import Object, objects, string
+
+_CLEARED = {"cleared_tool_uses": "tool results", "cleared_thinking_turns": THINKING}
+
+
+def is_compaction(turn: Json) -> bool:
+    """Whether a turn has a summary."""
+    content = turn.get("content") if isinstance(turn, dict) else None
+    return type(content) is list and _place(content) is not None
+
+
+def _place(content: list[Json]) -> int | None:
+    """The index of the last summary among blocks; one without a text failed, and replaced nothing."""
+    for at in range(len(content) - 1, -1, -1):
+        block = content[at]
+        if type(block) is dict and block.get("type") == "compaction" and string(block, "content").strip():
+            return at
+    return None
+
+
+def visible_turns(turns: list[Json]) -> ShownTurns:
+    """The last summary as a turn of the user, and what follows it: the service ignores everything before it."""
+    at = max(at for at, turn in enumerate(turns) if is_compaction(turn))
+    turn = turns[at]
+    content = turn["content"]
+    place = _place(content)
+    assert place is not None
+    summary = string(content[place], "content")
+    rest = [{**turn, "content": content[place + 1 :]}] if content[place + 1 :] else []
+    replaced = [*turns[:at], *([{**turn, "content": content[:place]}] if place else [])]
+    return ShownTurns([{"role": "user", "content": summary}, *rest, *turns[at + 1 :]], summary, replaced)
+
+
+def split_summary(content: list[Json]) -> tuple[Json, list[Json]]:
+    """The turn of a summary with which a reply begins, or ``None``, and the blocks of the reply."""
+    place = _place(content)
+    if place is None:
+        return None, content
+    others = [*content[:place], *content[place + 1 :]]
+    if place or not others:
+        return None, others
+    return {"role": "assistant", "content": content[:1]}, others
+
+
+def summary_of(content: list[Json]) -> str:
+    """The summary of a reply; empty if it has none."""
+    place = _place(content)
+    return string(content[place], "content") if place is not None else ""
+
+
+def cleared(body: Object) -> str:
+    """What a response says that was cleared, in words."""
+    management, changes = body.get("context_management"), body.get("input_transformations")
+    if not (management or changes):  # as in most
+        return ""
+    edits = objects(management.get("applied_edits")) if isinstance(management, dict) else ()
+    words = [word for edit in edits for name, word in _CLEARED.items() if _is_count(edit.get(name))]
+    words += [THINKING for change in objects(changes) if change.get("type") == "thinking_dropped"]
+    return " and ".join(dict.fromkeys(words))
+
+
+def _is_count(value: Json) -> bool:
+    return type(value) is int and value > 0

@@ -1,0 +1,36 @@
+"""The choices of a response that has several (``n`` of OpenAI chat, ``candidateCount`` of Gemini), each as a reply."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chatsquash.core import jsonio
+from chatsquash.core.model import Response
+from chatsquash.formats import PLAIN, named
+from chatsquash.reading import replies
+
+_MEMBERS = {"choices": PLAIN, "candidates": "gemini"}
+"""The members of responses, and of chunks, that list choices, and the formats that have them."""
+
+
+def of_raw(raw: bytes) -> list[Response]:
+    """Return the reply in each choice of a raw response, streamed or not; nothing if it cannot be read."""
+    try:
+        body: Any = replies.unwrapped(jsonio.loads(raw))
+        streamed = replies.events(body)
+    except (ValueError, RecursionError):
+        return []
+    bodies = streamed[0] if streamed else [body]
+    member = next((name for name in _MEMBERS for each in bodies if _lists(each, name)), None)
+    if member is None:
+        return []
+    form = named(_MEMBERS[member])
+    if streamed:
+        body = form.assemble(streamed[0]).body
+    if not _lists(body, member):
+        return []
+    return [form.reply({**body, member: [choice]}) for choice in body[member]]
+
+
+def _lists(value: Any, member: str) -> bool:
+    return isinstance(value, dict) and isinstance(value.get(member), list)

@@ -1,0 +1,116 @@
+"""Sub-agents that only later requests show: forks of a history, and those that are logged before their call."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from itertools import islice
+
+from chatsquash.core import chat
+from chatsquash.trees.calls import ARGUMENTS, MOST, CallSite, arguments, contains, equal_calls, returning
+from chatsquash.trees.canonical import is_long, prompt_text
+from chatsquash.trees.links import Link
+from chatsquash.trees.replies import Reply, follow_links
+
+
+def is_fork(reply: Reply) -> bool:
+    """Whether a reply is the first one of a sub-agent that was given the history of its caller."""
+    return reply.parent is not None and reply.parent.tree != reply.tree
+
+
+def separate_forks(replies: list[Reply], links: list[Link]) -> None:
+    """Make a tree of each path that leaves another one with the argument of a call there."""
+    moved: dict[int, int] = {}
+    begun: dict[tuple[int, int], list[int]] = {}
+    for reply in replies:
+        parent = reply.parent
+        if parent is None or is_fork(reply):
+            continue
+        if parent.children > 1 and (caller := _fork_caller(reply)):
+            alike = begun.setdefault((parent.number, reply.asked), [])
+            if len(alike) < equal_calls(caller):  # else the same request was sent again
+                alike.append(len(links))
+                links.append(Link(caller=caller, is_exact=True))
+            moved[reply.number] = alike[-1]
+        elif parent.number in moved:
+            moved[reply.number] = moved[parent.number]
+    for reply in replies:
+        reply.tree = moved.get(reply.number, reply.tree)
+
+
+def _fork_caller(reply: Reply) -> CallSite | None:
+    """The call whose argument the user says last before a reply.
+
+    It is a call of the reply that this continues, or of another one that continues the same.
+    """
+    text = _last_prompt(reply)
+    if not text or reply.parent is None or _is_answer(reply):
+        return None
+    if (caller := _find_call(reply.parent, text, exactly=True)) and _goes_on_otherwise(reply, text):
+        return caller
+    if (caller := _find_call(reply.parent, text)) and any(_is_answer(each) for each in _others(reply)):
+        return caller
+    beside = (each for each in _others(reply) if each.number < reply.number and _last_prompt(each) != text)
+    return next((caller for each in beside if (caller := _find_call(each, text, exactly=True))), None)
+
+
+def _last_prompt(reply: Reply) -> str:
+    prompts = [message for _, message in reply.users()]
+    return prompt_text(prompts[-1]) if prompts else ""
+
+
+def _is_answer(reply: Reply) -> bool:
+    """Whether a request ends with results."""
+    return bool(reply.behind) and reply.behind[-1]["role"] == "tool"
+
+
+def _others(reply: Reply) -> list[Reply]:
+    """Other replies that continue the same one."""
+    assert reply.parent
+    return [each for each in islice(follow_links(reply.parent.last_child, "before"), MOST) if each is not reply]
+
+
+def _goes_on_otherwise(reply: Reply, text: str) -> bool:
+    """Whether the conversation with a call also continues without the argument of the call."""
+    return any(_last_prompt(each) != text or _is_answer(each) for each in _others(reply))
+
+
+def _find_call(reply: Reply, text: str, *, exactly: bool = False) -> CallSite | None:
+    """The call of a reply with an argument that a text is, or contains."""
+    for place, call in enumerate(chat.calls(reply.message)[:ARGUMENTS], 1):
+        for argument in arguments(call):
+            if is_long(argument) and (argument == text or (not exactly and contains(text, argument))):
+                return CallSite(reply, place)
+    return None
+
+
+def find_later_calls(replies: list[Reply], links: list[Link]) -> None:
+    """Link trees that began while the reply with their call was being sampled, and so were logged before it."""
+    firsts = [reply for reply in replies if reply.parent is None and not _comes_from_something(links[reply.tree])]
+    if len(firsts) < 2:
+        return
+    numbers = [first.number for first in firsts]
+    for reply in replies:
+        end = bisect_right(numbers, reply.number)
+        begun = firsts[max(0, end - MOST) : end]
+        since = reply.parent.number if reply.parent else -1
+        for first in (each for each in begun if each.number > since and each.tree != reply.tree):
+            link = links[first.tree]
+            caller = _find_call(reply, _first_prompt(first)) if link.caller is None else None
+            if caller and returning([caller], _answers(first), is_strict=True):
+                link.caller, link.is_exact = caller, True
+
+
+def _comes_from_something(link: Link) -> bool:
+    return bool(link.summary or link.caller or link.copied)
+
+
+def _first_prompt(first: Reply) -> str:
+    prompt = next(first.users(), None)
+    return prompt_text(prompt[1]) if prompt else ""
+
+
+def _answers(first: Reply) -> Iterator[Reply]:
+    """The replies without calls that continue a first reply, and itself."""
+    path = follow_links(first, "last_child")
+    return islice((reply for reply in path if not chat.calls(reply.message)), MOST)
