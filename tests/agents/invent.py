@@ -79,5 +79,10 @@ def _definition(tool: dict[str, Any]) -> dict[str, Any]:
     if "input_schema" in tool:
         return {"name": tool["name"], "input_schema": empty}
     if "tools" in tool:
-        return {**{name: tool[name] for name in ("type", "name")}, "tools": [_definition(each) for each in tool["tools"]]}
-    return {name: tool[name] for name in ("type", "name") if name in tool} | ({"parameters": empty} if "parameters" in tool else {})
+        return {
+            **{name: tool[name] for name in ("type", "name")},
+            "tools": [_definition(each) for each in tool["tools"]],
+        }
+    return {name: tool[name] for name in ("type", "name") if name in tool} | (
+        {"parameters": empty} if "parameters" in tool else {}
+    )

@@ -1,4 +1,9 @@
-"""The request formats that agents speak: the turns of a request, and replies as one body or as a stream of events."""
+"""The APIs that agents speak: the turns of a request, and replies as one body or as a stream of events.
+
+Each class is one API. ``turns`` and ``tools`` read a request, ``whole`` is a reply as one body, ``events`` the same as a
+stream of server-sent events, ``error`` a failed one. ``test_protocols.py`` has the makers' SDKs parse all of them, where
+these are installed.
+"""
 
 from __future__ import annotations
 
@@ -37,19 +42,28 @@ class Turn(NamedTuple):
     text: str
 
 
-class Events(NamedTuple):
-    """A streamed reply: events to send, and the number of those that are needed before it can be truncated."""
-
-    lines: list[str]
-    whole: Json
+_NO_TEXT = (
+    "type",
+    "id",
+    "call_id",
+    "tool_use_id",
+    "image_url",
+    "source",
+    "detail",
+    "inlineData",
+    "cache_control",
+    "mime_type",
+)
+"""Members of content parts that are no texts."""
 
 
 def _texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
-        for each in value.values():
-            yield from _texts(each)
+        for name, each in value.items():
+            if name not in _NO_TEXT:
+                yield from _texts(each)
     elif isinstance(value, list):
         for each in value:
             yield from _texts(each)
@@ -72,7 +86,10 @@ class Chat:
 
     @staticmethod
     def turns(body: Json) -> list[Turn]:
-        return [Turn("system" if m["role"] == "developer" else m["role"], joined([m.get("content"), m.get("tool_calls")])) for m in body["messages"]]
+        return [
+            Turn("system" if m["role"] == "developer" else m["role"], joined([m.get("content"), m.get("tool_calls")]))
+            for m in body["messages"]
+        ]
 
     @staticmethod
     def tools(body: Json) -> list[str]:
@@ -85,13 +102,23 @@ class Chat:
             message["reasoning_content"] = reply.reasoning
         if reply.calls:
             message["tool_calls"] = [
-                {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": json.dumps(call.arguments)}}
+                {
+                    "id": call.id,
+                    "type": "function",
+                    "function": {"name": call.name, "arguments": json.dumps(call.arguments)},
+                }
                 for call in reply.calls
             ]
-        finish = "length" if reply.finish == "length" else "tool_calls" if reply.calls else "stop"
+        reasons = {"length": "length", "refusal": "content_filter"}
+        finish = reasons.get(reply.finish) or ("tool_calls" if reply.calls else "stop")
         usage = {"prompt_tokens": reply.tokens, "completion_tokens": 20, "total_tokens": reply.tokens + 20}
         choice = {"index": 0, "message": message, "finish_reason": finish}
-        head = {"id": f"chatcmpl-{number}", "object": "chat.completion", "created": 1767225600 + number, "model": body["model"]}
+        head = {
+            "id": f"chatcmpl-{number}",
+            "object": "chat.completion",
+            "created": 1767225600 + number,
+            "model": body["model"],
+        }
         return {**head, "choices": [choice], "usage": usage}
 
     @classmethod
@@ -151,7 +178,9 @@ class Messages:
             content.append({"type": "thinking", "thinking": reply.reasoning, "signature": f"sig{number}"})
         if reply.text:
             content.append({"type": "text", "text": reply.text})
-        content += [{"type": "tool_use", "id": call.id, "name": call.name, "input": call.arguments} for call in reply.calls]
+        content += [
+            {"type": "tool_use", "id": call.id, "name": call.name, "input": call.arguments} for call in reply.calls
+        ]
         stops = {"length": "max_tokens", "refusal": "refusal"}
         stop = stops.get(reply.finish) or ("tool_use" if reply.calls else "end_turn")
         return {
@@ -182,7 +211,11 @@ def _block_events(index: int, block: Json) -> Iterator[str]:
     opened = {**block, **empty}
     yield _event({"type": "content_block_start", "index": index, "content_block": opened}, "content_block_start")
     value = json.dumps(block["input"]) if kind == "tool_use" else block[kind]
-    types = {"text": ("text_delta", "text"), "thinking": ("thinking_delta", "thinking"), "tool_use": ("input_json_delta", "partial_json")}
+    types = {
+        "text": ("text_delta", "text"),
+        "thinking": ("thinking_delta", "thinking"),
+        "tool_use": ("input_json_delta", "partial_json"),
+    }
     name, member = types[kind]
     deltas = [{"type": name, member: part} for part in _halves(value)]
     if kind == "thinking":
@@ -214,19 +247,37 @@ class Responses:
 
     @staticmethod
     def tools(body: Json) -> list[str]:
-        return [tool["name"] for tool in body.get("tools") or () if "name" in tool]
+        names: list[str] = []
+        for tool in body.get("tools") or ():
+            if "tools" in tool:
+                names += [f"{tool['name']}__{each['name']}" for each in tool["tools"]]
+            elif "name" in tool:
+                names.append(tool["name"])
+        return names
 
     @staticmethod
     def items(reply: Scripted, number: int) -> list[Json]:
         items: list[Json] = []
         if reply.reasoning:
             summary = [{"type": "summary_text", "text": reply.reasoning}]
-            items.append({"type": "reasoning", "id": f"rs_{number}", "summary": summary, "encrypted_content": f"enc{number}"})
+            items.append(
+                {"type": "reasoning", "id": f"rs_{number}", "summary": summary, "encrypted_content": f"enc{number}"}
+            )
         if reply.text:
             content = [{"type": "output_text", "text": reply.text, "annotations": []}]
-            items.append({"type": "message", "id": f"m_{number}", "role": "assistant", "status": "completed", "content": content})
+            items.append(
+                {"type": "message", "id": f"m_{number}", "role": "assistant", "status": "completed", "content": content}
+            )
         items += [
-            {"type": "function_call", "id": f"fc_{call.id}", "call_id": call.id, "name": call.name, "arguments": json.dumps(call.arguments), "status": "completed", **({"namespace": call.namespace} if call.namespace else {})}
+            {
+                "type": "function_call",
+                "id": f"fc_{call.id}",
+                "call_id": call.id,
+                "name": call.name,
+                "arguments": json.dumps(call.arguments),
+                "status": "completed",
+                **({"namespace": call.namespace} if call.namespace else {}),
+            }
             for call in reply.calls
         ]
         return items
@@ -235,11 +286,11 @@ class Responses:
     def whole(cls, reply: Scripted, number: int, body: Json) -> Json:
         usage = {"input_tokens": reply.tokens, "output_tokens": 20, "total_tokens": reply.tokens + 20,
                  "input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}}  # fmt: skip
-        length = reply.finish == "length"
+        reason = {"length": "max_output_tokens", "refusal": "content_filter"}.get(reply.finish)
         return {
             "id": f"resp_{number}", "object": "response", "created_at": 1767225600 + number, "model": body["model"],
-            "status": "incomplete" if length else "completed", "output": cls.items(reply, number), "usage": usage,
-            **({"incomplete_details": {"reason": "max_output_tokens"}} if length else {}),
+            "status": "incomplete" if reason else "completed", "output": cls.items(reply, number), "usage": usage,
+            **({"incomplete_details": {"reason": reason}} if reason else {}),
         }  # fmt: skip
 
     @classmethod
@@ -249,12 +300,32 @@ class Responses:
         yield _event({"type": "response.created", "response": begun}, "response.created")
         for index, item in enumerate(whole["output"]):
             opened = {**item, "status": "in_progress"}
-            yield _event({"type": "response.output_item.added", "output_index": index, "item": opened}, "response.output_item.added")
+            yield _event(
+                {"type": "response.output_item.added", "output_index": index, "item": opened},
+                "response.output_item.added",
+            )
             if item["type"] == "message":
                 for part in _halves(item["content"][0]["text"]):
-                    delta = {"type": "response.output_text.delta", "item_id": item["id"], "output_index": index, "content_index": 0, "delta": part}
+                    delta = {
+                        "type": "response.output_text.delta",
+                        "item_id": item["id"],
+                        "output_index": index,
+                        "content_index": 0,
+                        "delta": part,
+                    }
                     yield _event(delta, "response.output_text.delta")
-            yield _event({"type": "response.output_item.done", "output_index": index, "item": item}, "response.output_item.done")
+            if item["type"] == "function_call":
+                for part in _halves(item["arguments"]):
+                    delta = {
+                        "type": "response.function_call_arguments.delta",
+                        "item_id": item["id"],
+                        "output_index": index,
+                        "delta": part,
+                    }
+                    yield _event(delta, "response.function_call_arguments.delta")
+            yield _event(
+                {"type": "response.output_item.done", "output_index": index, "item": item}, "response.output_item.done"
+            )
         end = "response.incomplete" if whole["status"] == "incomplete" else "response.completed"
         yield _event({"type": end, "response": whole}, end)
 
@@ -274,7 +345,11 @@ class Gemini:
             turns += [Turn("tool", joined(part["functionResponse"].get("response"))) for part in results]
             if others:
                 role = "assistant" if content.get("role") == "model" else "user"
-                turns.append(Turn(role, joined([part.get("text") or part.get("functionCall", {}).get("args") for part in others])))
+                turns.append(
+                    Turn(
+                        role, joined([part.get("text") or part.get("functionCall", {}).get("args") for part in others])
+                    )
+                )
         return turns
 
     @staticmethod
@@ -285,11 +360,13 @@ class Gemini:
     def parts(reply: Scripted) -> list[Json]:
         parts: list[Json] = [{"text": reply.reasoning, "thought": True}] if reply.reasoning else []
         parts += [{"text": reply.text}] if reply.text else []
-        return parts + [{"functionCall": {"name": call.name, "args": call.arguments, "id": call.id}} for call in reply.calls]
+        return parts + [
+            {"functionCall": {"name": call.name, "args": call.arguments, "id": call.id}} for call in reply.calls
+        ]
 
     @classmethod
     def whole(cls, reply: Scripted, number: int, body: Json) -> Json:
-        finish = "MAX_TOKENS" if reply.finish == "length" else "STOP"
+        finish = {"length": "MAX_TOKENS", "refusal": "SAFETY"}.get(reply.finish, "STOP")
         usage = {"promptTokenCount": reply.tokens, "candidatesTokenCount": 20, "totalTokenCount": reply.tokens + 20}
         candidate = {"content": {"role": "model", "parts": cls.parts(reply)}, "finishReason": finish, "index": 0}
         return {"candidates": [candidate], "usageMetadata": usage, "modelVersion": "gemini", "responseId": f"r{number}"}
@@ -304,4 +381,12 @@ class Gemini:
         yield _event({**whole, "candidates": [last]})
 
 
+def error(status: int) -> Json:
+    """The body of a failed request, which has the members that each API's clients look for."""
+    kinds = {429: "rate_limit_error", 529: "overloaded_error"}
+    message = {429: "Too many requests", 529: "Overloaded"}.get(status, "Internal error")
+    return {"type": "error", "error": {"type": kinds.get(status, "api_error"), "code": status, "message": message}}
+
+
 PROTOCOLS = (Chat, Messages, Responses, Gemini)
+BY_NAME = {each.__name__: each for each in PROTOCOLS}
