@@ -47,7 +47,7 @@ def main() -> int:
 
 def _agent(client: type[Client], chosen: argparse.Namespace, result: table.Result) -> table.Result:
     try:
-        install = client.installed(chosen.folder / "installed")
+        install = client.ensure_installed(chosen.folder / "installed")
     except NotInstalledError as error:
         print(f"{client.title}: skipped, {error}", flush=True)
         result.skipped = str(error)

@@ -43,7 +43,7 @@ def regions() -> dict[str, str]:
     return {"agents": _agents(results), "agents-wrong": _wrong(results), "scenarios": _scenarios()}
 
 
-def verified(name: str, results: dict[str, Result]) -> str:
+def verification(name: str, results: dict[str, Result]) -> str:
     """The version that a reader was checked with."""
     result = results.get(name)
     return f"{result.version}, {result.date}" if result and result.cells else _UNCHECKED
@@ -55,7 +55,7 @@ def _agents(results: dict[str, Result]) -> str:
     for name, client in clients().items():
         result = results.get(name, Result())
         cells = [_cell(result.cells.get(scenario.name)) for scenario in SCENARIOS]
-        seen = verified(name, results) + (f" (not run: {result.skipped})" if result.skipped else "")
+        seen = verification(name, results) + (f" (not run: {result.skipped})" if result.skipped else "")
         rows.append([client.title, seen, *cells])
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 

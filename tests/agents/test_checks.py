@@ -154,4 +154,4 @@ def test_a_cell_names_its_sources_and_strikes_out_the_wrong_ones():
 
 
 def test_a_reader_without_a_recording_is_from_documentation():
-    assert table.verified("no_agent", {}) == "from documentation"
+    assert table.verification("no_agent", {}) == "from documentation"

@@ -74,7 +74,7 @@ class Client:
     # What all agents share.
 
     @classmethod
-    def installed(cls, folder: Path) -> Path:
+    def ensure_installed(cls, folder: Path) -> Path:
         """Install the newest release into ``folder/NAME``, if it is not there; return that folder."""
         home = folder / cls.name
         if not (home / "installed").exists():
@@ -162,7 +162,7 @@ def shell(mark: str, do: str) -> str:
     return f"echo {mark}" + ("; exit 1" if do == "fail" else "")
 
 
-def named(tools: list[str], *parts: str) -> str:
+def find_tool(tools: list[str], *parts: str) -> str:
     """The first tool that has one of these words in its name."""
     return next((tool for part in parts for tool in tools if part in tool), "")
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.agents.clients import TASK, Client, mcp_server, named, shell
+from tests.agents.clients import TASK, Client, find_tool, mcp_server, shell
 
 
 class ClaudeCode(Client):
@@ -36,12 +36,12 @@ class ClaudeCode(Client):
         ]  # fmt: skip
 
     def call(self, do: str, mark: str, of: str, tools: list[str]) -> tuple[Any, ...]:
-        agent = named(tools, "Agent", "Task")
+        agent = find_tool(tools, "Agent", "Task")
         if do == "agent" and agent in ("Agent", "Task"):
             task = TASK.format(of=of, mark=mark)
             return agent, {"description": "Look around", "prompt": task, "subagent_type": "general-purpose"}
         if do == "image":
             return "Read", {"file_path": str(self.work / "pixel.png")}
         if do == "mcp":
-            return named(tools, "echo_words") or "mcp__words__echo_words", {"words": mark}
+            return find_tool(tools, "echo_words") or "mcp__words__echo_words", {"words": mark}
         return "Bash", {"command": shell(mark, do), "description": f"Print {mark}"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tests.agents.clients import TASK, Client, mcp_server, named, shell
+from tests.agents.clients import TASK, Client, find_tool, mcp_server, shell
 
 _CONFIG = """\
 model_provider = "x"
@@ -62,7 +62,7 @@ class Codex(Client):
         if do == "image":
             return "view_image", {"path": str(self.work / "pixel.png")}
         if do == "mcp":
-            return "echo_words", {"words": mark}, named(tools, "mcp__words") or "mcp__words"
+            return "echo_words", {"words": mark}, find_tool(tools, "mcp__words") or "mcp__words"
         command = shell(mark, do)
         if "exec_command" in tools:
             return "exec_command", {"cmd": command}

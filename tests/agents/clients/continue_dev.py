@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.agents.clients import Client, mcp_server, named, shell
+from tests.agents.clients import Client, find_tool, mcp_server, shell
 
 
 class ContinueDev(Client):
@@ -43,5 +43,5 @@ class ContinueDev(Client):
 
     def call(self, do: str, mark: str, of: str, tools: list[str]) -> tuple[Any, ...]:
         if do == "mcp":
-            return named(tools, "echo_words") or "echo_words", {"words": mark}
+            return find_tool(tools, "echo_words") or "echo_words", {"words": mark}
         return "Bash", {"command": shell(mark, do)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tests.agents.clients import TASK, Client, mcp_server, named, shell
+from tests.agents.clients import TASK, Client, find_tool, mcp_server, shell
 
 
 class GeminiCli(Client):
@@ -38,5 +38,5 @@ class GeminiCli(Client):
         if do == "image":
             return "read_file", {"file_path": str(self.work / "pixel.png")}
         if do == "mcp":
-            return named(tools, "echo_words") or "mcp_words_echo_words", {"words": mark}
+            return find_tool(tools, "echo_words") or "mcp_words_echo_words", {"words": mark}
         return "run_shell_command", {"command": shell(mark, do), "description": f"Print {mark}"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tests.agents.clients import TASK, Client, mcp_server, named, shell
+from tests.agents.clients import TASK, Client, find_tool, mcp_server, shell
 
 
 class OpenCode(Client):
@@ -47,5 +47,5 @@ class OpenCode(Client):
         if do == "image":
             return "read", {"filePath": str(self.work / "pixel.png")}
         if do == "mcp":
-            return named(tools, "echo_words") or "words_echo_words", {"words": mark}
+            return find_tool(tools, "echo_words") or "words_echo_words", {"words": mark}
         return "bash", {"command": shell(mark, do), "description": f"Print {mark}"}

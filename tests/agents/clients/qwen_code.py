@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tests.agents.clients import TASK, Client, mcp_server, named, shell
+from tests.agents.clients import TASK, Client, find_tool, mcp_server, shell
 
 
 class QwenCode(Client):
@@ -37,7 +37,7 @@ class QwenCode(Client):
         return "memory" in last[:2000].lower() and "extract" in last[:2000].lower()
 
     def call(self, do: str, mark: str, of: str, tools: list[str]) -> tuple[Any, ...]:
-        agent = named(tools, "agent", "task")
+        agent = find_tool(tools, "agent", "task")
         if do == "agent" and agent in ("agent", "task"):
             task = TASK.format(of=of, mark=mark)
             return agent, {"description": "Look around", "prompt": task, "subagent_type": "general-purpose"}
@@ -45,5 +45,5 @@ class QwenCode(Client):
             key = "file_path" if "read_file" in tools else "absolute_path"
             return "read_file", {key: str(self.work / "pixel.png")}
         if do == "mcp":
-            return named(tools, "echo_words") or "mcp__words__echo_words", {"words": mark}
+            return find_tool(tools, "echo_words") or "mcp__words__echo_words", {"words": mark}
         return "run_shell_command", {"command": shell(mark, do), "description": f"Print {mark}", "is_background": False}
