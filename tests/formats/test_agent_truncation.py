@@ -109,3 +109,32 @@ def test_a_reply_of_opencode_is_truncated_without_an_end(sentence, own, trained)
         "messages": [asked, said],
     }
     assert records([export]) == [("main", ["a", trained])]
+
+
+# Cline
+
+
+def cline(*messages):
+    """The messages of a session of Cline's command line: each is a role, a text, and further members."""
+    made = [{"role": role, "content": [{"type": "text", "text": said}], **more} for role, said, more in messages]
+    return [{"version": 1, "agent": "lead", "sessionId": "k", "messages": made}]
+
+
+METRICS = {"metrics": {"inputTokens": 9, "outputTokens": 5}}
+SHOWN = {"metadata": {"displayOnly": True, "displayRole": "error"}}
+
+
+def test_a_reply_of_cline_without_metrics_is_truncated_and_what_is_only_displayed_is_no_reply():
+    whole = [("user", "a", {}), ("assistant", "b", METRICS), ("user", "c", {}), ("assistant", "d", {})]
+    assert records(cline(*whole)) == [("main", ["a", "b*", "c", "d"])]
+    alone = [("user", "a", {}), ("assistant", "b", {}), ("assistant", "Stream ended.", SHOWN)]
+    assert records(cline(*alone)) == [("main", ["a", "b"])]
+    assert records(cline(*whole[:2], ("assistant", "Error", SHOWN), *whole[2:])) == [("main", ["a", "b*", "c", "d"])]
+    assert records(cline(("user", "a", {}), ("assistant", "b", {}))) == [("main", ["a", "b*"])]
+
+
+def test_prompts_of_cline_are_as_they_were_sent():
+    wrapped = '<user_input mode="act">Fix <user_input> in it</user_input>'
+    assert records(cline(("user", wrapped, {}), ("assistant", "b", METRICS))) == [
+        ("main", ["Fix <user_input> in it", "b*"])
+    ]
