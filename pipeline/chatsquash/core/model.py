@@ -166,6 +166,8 @@ class Entry(Struct, frozen=True, gc=False):  # a frozen dataclass takes ten time
     """Of a conversation in a document: what the file says of it."""
     compacted: Compacted | None = None
     """The history that the service replaced with a summary, with which ``messages`` begin."""
+    is_translated: bool = False
+    """Whether its response is logged in another format than its request."""
 
     @property
     def shared_prefix(self) -> int:

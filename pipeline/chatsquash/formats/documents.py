@@ -33,7 +33,9 @@ class RecognisedDocument(Struct, frozen=True):
     why: str
 
 
-_ROOM: Room[DocumentFormat] = Room(DocumentFormat, agents, clients, exports)
+_ROOM: Room[DocumentFormat] = Room(
+    DocumentFormat, agents, clients, exports, accepts=lambda module: not hasattr(module, "TURNS")
+)
 names, named = _ROOM.names, _ROOM.named
 
 
