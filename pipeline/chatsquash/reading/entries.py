@@ -247,6 +247,7 @@ class _ShapeReader:
             loaded=loaded is not None and not loaded.turns.are_verbatim,
             limit=exchange.first(LIMITS),
             compacted=loaded.compacted if loaded else None,
+            is_translated=self.shape.request != self.shape.response,
         )
 
     def _check_tools(self, tools: list[Tool]) -> list[Tool]:

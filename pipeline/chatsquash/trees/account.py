@@ -17,6 +17,7 @@ from chatsquash.trees.canonical import Canon
 from chatsquash.trees.coverage import fate
 from chatsquash.trees.paths import AnyPath, LoggedReply, P, R
 from chatsquash.trees.replies import LogPath, Reply
+from chatsquash.trees.translation import is_translated
 from chatsquash.trees.trees import Trees
 
 if TYPE_CHECKING:
@@ -213,10 +214,10 @@ def place_replies(path: LogPath, replies: list[Reply], messages: list[Message], 
         if fitting is None:
             waiting.append(reply)
             continue
-        _fill(standing, waiting, range(last + 1, fitting))
+        _fill(standing, waiting, places, range(last + 1, fitting), messages)
         standing[reply.number] = Standing(fitting, is_begun)
         last = fitting
-    _fill(standing, waiting, range(last + 1, len(places)))
+    _fill(standing, waiting, places, range(last + 1, len(places)), messages)
     return Placement(path, messages, places, standing)
 
 
@@ -244,10 +245,14 @@ def assistants(messages: list[Message]) -> list[int]:
     return [at for at, message in enumerate(messages) if message["role"] == "assistant"]
 
 
-def _fill(standing: dict[int, Standing], waiting: list[Reply], places: range) -> None:
-    """Give the replies that were not found the places between two that were; the last ones stand last."""
-    for reply, place in zip(reversed(waiting), reversed(places), strict=False):
-        standing[reply.number] = Standing(place, True)
+def _fill(
+    standing: dict[int, Standing], waiting: list[Reply], places: list[int], between: range, messages: list[Message]
+) -> None:
+    """Give the replies that were not found the places between two that were; the last ones are last."""
+    for reply, ordinal in zip(reversed(waiting), reversed(between), strict=False):
+        message = messages[places[ordinal]]
+        is_same = is_translated(reply.message, message, freely=reply.is_translated)
+        standing[reply.number] = Standing(ordinal, not is_same)
     waiting.clear()
 
 

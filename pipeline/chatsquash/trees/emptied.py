@@ -32,6 +32,12 @@ def is_emptied(message: Message, original: Message) -> bool:
     return bool(there) and (_is_placeholder(here, there) or _is_shortened(here, there))
 
 
+def is_removed(here: str, there: str) -> bool:
+    """Whether a text is a note instead of another one, or what remained after some of it was removed."""
+    here, there = here.strip(), there.strip()
+    return here != there and (_is_note(here) or _is_shortened(here, there))
+
+
 def _is_note(text: str) -> bool:
     """Whether a text is a short remark in brackets or asterisks, and not a value."""
     return len(text) <= _NOTE and _BRACKETED.fullmatch(text) is not None and jsonio.value(text) is None

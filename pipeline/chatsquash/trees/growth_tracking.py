@@ -69,7 +69,7 @@ class GrowthTracker(Struct):
             reply = entry.reply
             response = usage.response_id(reply)
             said = (reply.message, reply.finish_reason, reply.cut, entry.limit, response)
-            facts = (*said, len(entry.messages), reply.cleared)
+            facts = (*said, len(entry.messages), reply.cleared, entry.is_translated)
             self.grown.append(GrowingRequest(entry.line, entry.at, entry.tools, *facts))
             self.last = entry
             self._count(entry)
@@ -179,7 +179,8 @@ def _logprobs(raw: bytes) -> bytes:
 
 def _entry(each: GrowingRequest, messages: list[Message], edits: Edits, response: Response | None) -> Entry:
     reply = response or Response(each.message, finish_reason=each.finish_reason, cut=each.cut, cleared=each.cleared)
-    return Entry(each.line, each.at, None, messages[: each.count], edits, each.tools, reply, limit=each.limit)
+    request = each.line, each.at, None, messages[: each.count], edits, each.tools
+    return Entry(*request, reply, limit=each.limit, is_translated=each.is_translated)
 
 
 def _grows(last: Entry, entry: Entry) -> bool:

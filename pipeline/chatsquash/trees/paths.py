@@ -30,6 +30,8 @@ class GrowingRequest(Struct, frozen=True, gc=False):
     """How many messages it has, which are the first ones of the last entry's."""
     cleared: str = ""
     """As in ``Response.cleared``."""
+    is_translated: bool = False
+    """As in ``Entry.is_translated``."""
 
 
 class LoggedReply(Struct, eq=False, kw_only=True):

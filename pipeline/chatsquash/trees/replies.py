@@ -55,6 +55,8 @@ class Reply(LoggedReply, eq=False, kw_only=True):
     """Whether its request had results emptied that an earlier one had, or messages left out."""
     cleared: str = ""
     """What the service removed from its request before the model saw it, as in ``Response.cleared``."""
+    is_translated: bool = False
+    """As in ``Entry.is_translated``."""
     is_other_prompt: bool = False
     """Whether its request has another system prompt than its parent's."""
     children: int = 0
@@ -294,6 +296,7 @@ def logged_reply(entry: Entry, requests: Requests, parent: Reply | None, behind:
         is_limited=entry.reply.finish_reason in chat.TRUNCATED,
         response="",
         cleared=entry.reply.cleared,
+        is_translated=entry.is_translated,
         is_other_prompt=parent is not None and not is_similar_prompt(parent.system, system),
     )
 
