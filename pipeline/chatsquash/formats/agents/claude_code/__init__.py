@@ -11,6 +11,7 @@ from chatsquash.formats.agents.claude_code.conversation import FileReplies, conv
 from chatsquash.formats.agents.claude_code.paths import is_aside, originals, paths, places
 from chatsquash.formats.agents.claude_code.rows import FileContents, LogLine, is_boundary, rows
 from chatsquash.formats.agents.claude_code.tree import LineTree
+from chatsquash.formats.agents.claude_code.truncation import incomplete, reasoning_only, truncated, unsent
 from chatsquash.formats.agents.qwen_code import has_parts
 from chatsquash.formats.evidence import of, with_origin
 from chatsquash.formats.values import Object, at, is_plain_name, string
@@ -28,16 +29,23 @@ _TREE = ("user", "assistant", "system", "attachment", "progress")
 _BESIDE = (
     *("queue-operation", "last-prompt", "custom-title", "ai-title", "agent-name", "agent-setting", "tag"),
     *("mode", "permission-mode", "pr-link", "worktree-state", "atis-latch", "cost-state", "file-history-delta"),
+    *("api-request", "api-request-blob", "api-request-shape", "tools-used", "frame-link", "continued-in"),
 )
 """Types of lines that name their session and have no id."""
+_MESSAGE = {"type", "sessionId", "uuid", "parentUuid", "message"}
+"""Members of lines with messages."""
 
 
 def fits(values: list[Json]) -> str | None:
-    """Check whether most lines have a session id and their own, or are of a type that has none."""
+    """Check whether most lines have a session id and their own, or are of a type that has none.
+
+    Newer versions write lines of new types: if each line has a type, one message is enough, or a session id in all.
+    """
     if any(map(has_parts, values)):
         return None
     count = sum(map(_is_line, values))
-    return f"sessionId and uuid in {count} of {len(values)} lines" if count * 2 > len(values) else None
+    is_file = count * 2 > len(values) or (count and all(map(_is_typed, values)) and _is_evident(values))
+    return f"sessionId and uuid in {count} of {len(values)} lines" if is_file else None
 
 
 def _is_line(line: Json) -> bool:
@@ -47,6 +55,17 @@ def _is_line(line: Json) -> bool:
     if isinstance(line.get("sessionId"), str):
         return "uuid" in line or "leafUuid" in line or kind in _TREE or kind in _BESIDE
     return (kind == "summary" and "leafUuid" in line) or (kind == "file-history-snapshot" and "messageId" in line)
+
+
+def _is_typed(line: Json) -> bool:
+    return isinstance(line, dict) and isinstance(line.get("type"), str) and "projectHash" not in line
+
+
+def _is_evident(values: list[Json]) -> bool:
+    """Whether objects have a message as Claude Code writes it, or all the id of a session."""
+    return any(isinstance(each, dict) and each.keys() >= _MESSAGE for each in values) or all(
+        isinstance(at(each, "sessionId"), str) for each in values
+    )
 
 
 def beside(name: str) -> str | None:
@@ -79,8 +98,10 @@ def conversations(values: list[Json], lines: list[int] | None = None, meta: Json
     """
     contents = rows(values, lines)
     tree = LineTree(contents)
-    taken = paths(tree)
-    known = FileReplies(originals(taken))
+    thoughts = reasoning_only(tree)
+    early = thoughts | truncated(tree)
+    taken = paths(tree, early, unsent(tree, thoughts))
+    known = FileReplies(originals(taken), early)
     taken = [path for path in taken if not is_aside(path) or any(map(known.begins, path.rows))] or taken
     read = [
         conversation(path, place, in_force(tree, path.leaf), known)
@@ -89,7 +110,8 @@ def conversations(values: list[Json], lines: list[int] | None = None, meta: Json
     order = sorted(range(1, len(read)), key=lambda each: (taken[each].leaf.chain[0], taken[each].leaf.place))
     left = count_unread(contents, {row.place for path in taken for row in path.rows})
     if read:  # the first one has what is said of the whole file
-        read[0] = with_origin(read[0], findings=(*tree.findings, *of(read[0]).findings), unread=left)
+        found = (*tree.findings, *incomplete(tree, early, thoughts), *of(read[0]).findings)
+        read[0] = with_origin(read[0], findings=found, unread=left)
     # A file beside names the call that began a sub-agent; prompts may be alike.
     call_id = string(meta, "toolUseId")
     for place, each in enumerate(read if call_id else ()):
@@ -101,6 +123,7 @@ def conversations(values: list[Json], lines: list[int] | None = None, meta: Json
 _LINE = (
     *("type", "uuid", "parentUuid", "logicalParentUuid", "sessionId", "timestamp", "isSidechain", "agentId"),
     *("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isApiErrorMessage"),
+    *("requestId", "version", "teamName", "agentName", "ownNote"),
 )
 _READ = {
     "user": ("message",),
@@ -111,7 +134,7 @@ _READ = {
 }
 """The members of lines that are read, by their types, beside those that all have."""
 _INSIDE = {
-    "message": ("role", "content", "id", "type", "model", "usage", "stop_reason"),
+    "message": ("role", "content", "id", "type", "model", "usage", "stop_reason", "stop_details"),
     "attachment": ("type", "prompt", "systemPrompt", "tools"),
 }
 _FLAGS = ("isApiErrorMessage", "isVisibleInTranscriptOnly")
