@@ -123,7 +123,6 @@ def conversations(values: list[Json], lines: list[int] | None = None, meta: Json
 _LINE = (
     *("type", "uuid", "parentUuid", "logicalParentUuid", "sessionId", "timestamp", "isSidechain", "agentId"),
     *("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isApiErrorMessage"),
-    *("requestId", "version", "teamName", "agentName", "ownNote"),
 )
 _READ = {
     "user": ("message",),
@@ -134,7 +133,7 @@ _READ = {
 }
 """The members of lines that are read, by their types, beside those that all have."""
 _INSIDE = {
-    "message": ("role", "content", "id", "type", "model", "usage", "stop_reason", "stop_details"),
+    "message": ("role", "content", "id", "type", "model", "usage", "stop_reason"),
     "attachment": ("type", "prompt", "systemPrompt", "tools"),
 }
 _FLAGS = ("isApiErrorMessage", "isVisibleInTranscriptOnly")
