@@ -10,10 +10,6 @@ from chatsquash.formats.agents.codex.messages import load_items
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, entries, origin
 from chatsquash.formats.values import Object, at, compact, string, without
 
-NAME = "codex_exec"
-HOLDS_TOOLS = False
-MEMBERS = ("thread_id", "item", "usage", "error")
-
 _EVENTS = ("thread.started", "turn.started", "turn.completed", "turn.failed", "error")
 _ITEM = "item."
 _SHOWN = ("id", "type", "status", "exit_code")
@@ -29,7 +25,7 @@ _RESULTS: dict[str, tuple[str, ...]] = {
 _NAMING = ("server", "tool", "sender_thread_id")
 
 
-def fits(values: list[Json]) -> str | None:
+def find_evidence(values: list[Json]) -> str | None:
     """Check whether a thread begins, and most lines are events of one."""
     count = sum(map(_is_event, values))
     begins = any(at(line, "type") == "thread.started" and string(line, "thread_id") for line in values[:1])
@@ -140,7 +136,7 @@ def _called(item: Object) -> _Called:
     shown = _RESULTS[of]
     names = [name for name in (string(item, "server"), string(item, "tool")) if name]
     result = without({name: item.get(name) for name in shown})
-    plain = result.get("aggregated_output") if of == "command_execution" else result or string(item, "status")
+    plain = next(iter(result.values())) if len(result) == 1 else result or string(item, "status")
     arguments = item.get("arguments") if of == "mcp_tool_call" else None
     if not isinstance(arguments, dict):
         arguments = without(item, *_SHOWN, *_NAMING, *shown)
