@@ -21,8 +21,6 @@ _META = (
     *("id", "timestamp", "base_instructions", "instructions", "dynamic_tools"),
     *("history_base", "source", "forked_from_id"),
 )
-_BURST = 10**9
-"""Nanoseconds between two lines of what was copied at most: these are written at once, with the time of the copy."""
 
 
 class Meta(NamedTuple):
@@ -80,11 +78,10 @@ class Rollout:
     """What the items were before they were replaced or taken back."""
     meta: list[Meta] = field(default_factory=list)
     model: str | None = None
+    turn: str | None = None
+    """The id of the turn, which its copies in the files of forks and sub-agents share."""
     unread: Unread = field(default_factory=Unread)
     histories: int = 1
-    copies: bool = False
-    """Whether lines are still those of another session, which this one goes on from."""
-    last_time: Moment | None = None
 
     @property
     def parent(self) -> str | None:
@@ -97,18 +94,8 @@ class Rollout:
         """Whether the session begins in another file."""
         return bool(self.meta) and isinstance(self.meta[0].payload.get("history_base"), dict)
 
-    def pass_time(self, time: Moment | None) -> None:
-        """Treat lines that come later than the copied ones as the session's own."""
-        if time and self.last_time and time.at - self.last_time.at > _BURST:
-            self.copies = False
-        self.last_time = time or self.last_time
-
     def begin(self, meta: Meta) -> None:
-        """Read the metadata of a session; the lines of another one, or of one that was forked, are copies."""
-        first = self.meta[0] if self.meta else meta
-        is_other = first.payload.get("id") != meta.payload.get("id")
-        if is_other or (first is meta and string(meta.payload, "forked_from_id")):
-            self.copies = not any(each.sampled for each in (self.now, *self.left))
+        """Read the metadata of a session; a fork's own precedes that of the session whose lines it repeats."""
         self.meta.append(meta)
         self.unread.rest("session_meta", meta.payload, *_META)
 
@@ -120,7 +107,6 @@ class Rollout:
     def add(self, place: int, number: int, line: Object) -> None:
         """Read a line; its place among the lines of the file is named in errors."""
         time = moment(line.get("timestamp"))
-        self.pass_time(time)
         of = line.get("type")
         if not _LINE.issuperset(line) and of is not None and (of in _HOLDING or not is_bare(line)):
             self.unread.rest("line", line, *_LINE)
@@ -139,7 +125,8 @@ class Rollout:
                 self.begin(Meta(evidence.line, evidence.time or moment(payload.get("timestamp")), payload))
             case "turn_context":
                 self.model = string(payload, "model") or self.model
-                self.unread.rest("turn_context", payload, "model")
+                self.turn = string(payload, "turn_id") or None
+                self.unread.rest("turn_context", payload, "model", "turn_id")
             case "compacted":
                 self.compact(place, payload, evidence)
             case "inter_agent_communication" if is_readable(payload.get("content")):
@@ -156,8 +143,9 @@ class Rollout:
         taken = ordinary(item, self.unread)
         if taken is None:
             return
-        if not (is_copied or self.copies) and is_of_model(taken):
-            evidence = Evidence(evidence.line, evidence.time, is_sampled=True, model=self.model)
+        if not is_copied and is_of_model(taken):
+            line, time = evidence[:2]
+            evidence = Evidence(line, time, is_sampled=True, model=self.model, logged_id=self.turn)
         self.now.add(LoggedTurn(place, taken, evidence))
         if not (self.has_events or is_copied) and is_prompt(taken):
             self.now.starts.append(len(self.now.items) - 1)
@@ -212,12 +200,8 @@ class Rollout:
             self.now = without_last
 
     def leave(self, history: RolloutHistory, start: int) -> None:
-        """Keep a history if the assistant produced removed items; copied ones are in another file."""
-        if not history.has_reply(start):
-            return
-        if self.copies:
-            self.unread.one("copied conversation")
-        else:
+        """Keep a history if the assistant produced removed items."""
+        if history.has_reply(start):
             self.left.append(history)
 
 
