@@ -143,6 +143,27 @@ def test_links_join_sessions_of_different_ids(here, sentence, lines, sessions, k
     assert verify(Path("out"), logs=True).problems == []
 
 
+def as_responses(logged: Any) -> Any:
+    """The same exchange in the bodies of the Responses API."""
+    said = {
+        "type": "message",
+        "role": "assistant",
+        "content": [{"type": "output_text", "text": logged["response"]["choices"][0]["message"]["content"]}],
+    }
+    request = {"model": "m", "input": logged["request"]["messages"]}
+    return {**logged, "request": request, "response": {"object": "response", "status": "completed", "output": [said]}}  # fmt: skip
+
+
+@pytest.mark.parametrize("written", [lambda each: each, as_responses], ids=["chat", "responses"])
+def test_a_summary_is_known_although_its_file_is_named_after_the_one_that_continues_from_it(here, written):
+    put({"b": [first(session="s"), summary("s")], "a": [handed_over("t")]})
+    for name in "ab":
+        path = Path(f"logs/{name}.jsonl")
+        write_log(path, *(written(json.loads(each)) for each in path.read_text().splitlines()))
+    assert convert("logs", "out", CHAIN).sessions == 1
+    assert {each["kind"] for each in replies()} == {"main", "side", "compacted"}
+
+
 def test_rollouts_with_several_turns_that_share_a_file_are_taken_apart(here):
     begun = [line(at, ASKED, reply=f"{SAID} {at}") for at in range(8)]
     ended = [line(10 + at, user(ASKED), assistant(f"{SAID} {at}"), user(NEXT), reply=f"{DONE} {at}") for at in range(8)]

@@ -34,7 +34,10 @@ def file_contents(options: Options) -> dict[str, Any]:
 
         readers = {"tools_file": supplied_definitions.tools, "system_file": supplied_definitions.system}
         named = {name: getattr(options, name) for name in readers if getattr(options, name)}
-        contents = {name: supplied_definitions.read(path, readers[name]) for name, path in named.items()}
+        if named.get("tools_file") == supplied_definitions.SHIPPED:
+            contents["tools_file"] = supplied_definitions.shipped()
+            del named["tools_file"]
+        contents |= {name: supplied_definitions.read(path, readers[name]) for name, path in named.items()}
     for name in ("redact_names", "redact_rules", "redact_known", "allow", "deny"):
         if isinstance(path := getattr(options, name), str):
             contents[name] = content(path)

@@ -83,6 +83,8 @@ def _session(value: Object) -> str:
 
 
 def _parents(value: Object) -> Iterator[str]:
+    if at(value, "payload", "history_base"):
+        return  # a fork of Codex without copies
     for place in _PARENTS:
         name = at(value, *place)
         if isinstance(name, str) and name:

@@ -16,10 +16,11 @@ from chatsquash.core.log import Log, Piece
 from chatsquash.core.model import Entry
 from chatsquash.core.options import Options
 from chatsquash.core.times import moment
-from chatsquash.formats import PLAIN, named
+from chatsquash.reading import envelopes
 from chatsquash.reading.bounds import Bounds
-from chatsquash.reading.exchange import LineError, split
+from chatsquash.reading.call_ids import number_calls
 from chatsquash.reading.identify import forget, is_readable
+from chatsquash.reading.members import members
 from chatsquash.reading.reader import Reader
 from chatsquash.reading.sessions import SPAN, document_parts, expanded_copy
 from chatsquash.session.parts import UNKNOWN, behind, fill_unknown, pack_time, parts
@@ -33,7 +34,8 @@ from chatsquash.trees.chains import Chains
 
 _ROW = 4
 """Numbers that a line takes: its session and file, its number and length, its offset and line feed, its time."""
-_HEAD = 1 << 18
+_HEAD, _LONGEST = 1 << 18, 1 << 24
+"""Bytes that are read at once for the first line of a file, and altogether."""
 _HALF = 32
 _LOW = (1 << _HALF) - 1
 
@@ -65,10 +67,13 @@ class Chained(Struct):
     """The expanded copies of compressed files."""
     _chains: Chains = field(default_factory=Chains)
     _rows: array[int] = field(default_factory=lambda: array("q"))
+    _ignores_ids: bool = False
+    """Whether the ids of lines name calls."""
 
     def read(self) -> None:
         """Look at all logs, in the order of their first times."""
         logs = self.logs
+        self._ignores_ids = number_calls(logs, self.options)
         self.digests = [""] * len(logs)
         began = array("q", [0])
         if len(logs) > 1:  # one that does not tell goes with the one before
@@ -94,7 +99,7 @@ class Chained(Struct):
                     self._others[number] = document_parts(log, file, self.options) or [log]
                     self.digests[number] = digest.hexdigest()
                     return
-                sessions.append(self._chains.add(item))
+                sessions.append(self._chains.add(structs.replace(item, session_id=None) if self._ignores_ids else item))
                 times.append(pack_time(item.at))
                 if item.line == 1 and item.size > spans[2] + spans[3]:  # an exchange that stands on several lines
                     spans = array("Q", (1, 0, item.size, 0))
@@ -222,14 +227,27 @@ class Chained(Struct):
 
 
 def _began(log: Log, options: Options) -> int | None:
-    """The time of a log's first line, as far as that is told without knowing its format."""
+    """The time of a log's first line, in whatever format and envelope the line is; ``None`` if it is unknown."""
     try:
         with open_file(log.path, options) as file:
-            line, _, _ = file.read(_HEAD).partition(b"\n")
-        when = moment(split(bytearray(line), named(PLAIN)).timestamp)
-    except (OSError, MemoryError, LineError, ValueError):
+            line = _first_line(file)
+        envelope = envelopes.recognise(line)
+        raw = members(envelopes.unwrap(line, envelope)) if envelope else None
+        when = moment(raw.get("timestamp", b"")) if raw else None
+    except (OSError, MemoryError, ValueError):
         return None
     return when.at if when else None
+
+
+def _first_line(file: BinaryIO) -> bytes:
+    """The first line of a file, or as much of it as may have to be read."""
+    line = b""
+    while len(line) < _LONGEST and (piece := file.read(_HEAD)):
+        begun, feed, _ = piece.partition(b"\n")
+        line += begun
+        if feed:
+            break
+    return line
 
 
 def chained(logs: Sequence[Log], options: Options, expanded: Folder | None = None) -> Chained:

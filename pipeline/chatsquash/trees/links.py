@@ -16,6 +16,10 @@ from chatsquash.trees.replies import Reply
 
 _QUOTED = 2
 """Runs of a reply that tell that a text quotes it."""
+_COMPLETE = 0.8
+"""The share of a reply from which on it counts as quoted completely."""
+_LEAST_OF_TEXT, _LEAST_OF_TEXT_COMPLETE = 0.3, 0.24
+"""The share of a text that a summary has to make up, and a summary that is quoted completely."""
 _HELD = 8
 """Replies that are remembered by one run of words."""
 _MOST_PARTS = 16
@@ -216,7 +220,9 @@ def _quoted_share(said: set[int], words: set[int], older: AbstractSet[int] = fro
     shared = said & words
     if older and len(shared - older) < LEAST_RUNS:
         return 0.0
-    is_enough = len(shared) >= max(LEAST_RUNS, 0.25 * len(said), 0.3 * len((words - older) | shared))
+    is_complete = len(shared) >= _COMPLETE * len(said)
+    least = _LEAST_OF_TEXT_COMPLETE if is_complete else _LEAST_OF_TEXT
+    is_enough = len(shared) >= max(LEAST_RUNS, 0.25 * len(said), least * len((words - older) | shared))
     return len(shared) / len(said) if is_enough else 0.0
 
 
