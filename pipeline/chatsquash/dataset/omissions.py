@@ -159,7 +159,7 @@ class ReplyTotals(Struct):
                 "carried": self.carried,
                 "rewritten": self.rewritten,
                 "lost": dict(sorted(self.lost.items())),
-                "copied": self.copied,
+                **({"copied": self.copied} if self.copied else {}),
             },
             "reasoning": {"logged": self.reasoned, "carried": self.with_reasoning, "withheld": self.withheld},
             "conversations": {
