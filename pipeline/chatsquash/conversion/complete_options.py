@@ -19,7 +19,7 @@ def with_key(options: Options) -> Options:
 
         unpack(options.template)
     options = with_kinds(options)
-    if options.join and options.conversations == "last":
+    if options.join and options.writes_last:
         options = replace(options, conversations="main")  # which the agent's file knows, whatever came last
     if not options.has_key or options.anonymize_key:
         return options

@@ -53,6 +53,8 @@ class DocumentPart(Struct, frozen=True, dict=True):
         """Whether a conversation of the document is to become a record."""
         if place.is_copy:
             return False
+        if self.options.conversations == "last":
+            return self.log.part is None or bool(place.session and place is place.session.longest)
         if self.options.conversations == "main":
             return bool(place.session and place is next(iter(place.session.chain), None))
         return place.kind not in unwanted(self.options)
@@ -165,7 +167,7 @@ def records(
     if made is None:
         return [], None, result
     record = count_flags(made, options)
-    if options.conversations != "last":
+    if not options.writes_last:
         conversation, parent = part.names(part.place)
         record = replace(record, conversation=conversation, kind=part.place.kind, parent=parent)
     return [record], None, result
