@@ -282,7 +282,7 @@ class Trees(Struct):
             earlier.line, earlier.at, earlier.response = reply.line, reply.at, reply.response
             earlier.message = reply.message
             if len(earlier.behind) == len(reply.behind):
-                earlier.behind = reply.behind  # what the later one was asked with, such as results of a second run
+                earlier.added, earlier.behind = reply.added, reply.behind  # such as the results of a second run
             return True
         earlier.is_resent = True
         return False
