@@ -5,7 +5,8 @@ Fenced blocks are told apart by what stands behind the fence:
 - ``console``: lines that start with ``$ `` are commands, the lines after each are what it prints (``...`` stands for any
   lines, a command that ends with a backslash goes on in the next line); they run in a new folder that holds sample_logs
   and the files of the page up to there;
-- ``json file=NAME`` and ``text file=NAME``: such a file; JSON is written one value per line, text as it stands;
+- ``json file=NAME`` and other languages with ``file=NAME``: such a file; JSON is written one value per line, others as
+  they are;
 - ``json before`` and ``json after OPTIONS``: a request's messages, or whole log lines, and what becomes of them;
 - ``python``: runs in the same kind of folder; lines ``# -> text`` are what it prints.
 
@@ -213,9 +214,10 @@ def test_only_the_two_commands_of_the_readme_are_not_run():
 MARKER = "== next command =="
 
 
-# Four pages that are followed, and two pages with six blocks.
+# Five pages that are followed, and two pages with six blocks.
 AS_PROCESSES = [
     "README.md",
+    "docs/how-to/own-format.md",
     "docs/ideas/entries.md",
     "docs/start/claude-code.md",
     "docs/start/codex.md",
@@ -225,14 +227,23 @@ AS_PROCESSES = [
 """Pages whose commands are processes of their own. On all others, ``chatsquash`` runs in the process of the test."""
 
 
-def test_ten_pages_and_blocks_run_real_processes():
+def test_eleven_pages_and_blocks_run_real_processes():
     assert len(of_language("console", [each for each in AS_PROCESSES if each in APART])) == 6
-    assert len([each for each in AS_PROCESSES if each in FOLLOWED]) == 4
+    assert len([each for each in AS_PROCESSES if each in FOLLOWED]) == 5
+
+
+INSTALL = """\
+export PYTHONPATH="$HOME/packages:$PYTHONPATH"
+pip() { python -m pip "$@" --quiet --no-index --no-deps --no-build-isolation --target "$HOME/packages"; }
+"""
+"""What packages that a page builds are installed by: without a network, and not into this environment."""
 
 
 def compare(parts: list[tuple[str, list[str]]], folder: Path, page: str = "") -> None:
     """Run commands in one shell, and compare what each prints with what the page shows."""
-    script = "set -e\n" + "".join(f"{command}\nprintf '%s\\n' '{MARKER}'\n" for command, _ in parts)
+    script = f"set -e\n{INSTALL if page in AS_PROCESSES else ''}" + "".join(
+        f"{command}\nprintf '%s\\n' '{MARKER}'\n" for command, _ in parts
+    )
     if page in AS_PROCESSES:
         printed = run(["bash", "-c", script], folder)
     else:
@@ -259,11 +270,11 @@ def steps(block: Block, held: Path) -> list[tuple[str, list[str]]]:
     if block.language == "console":
         return exchanges(block.text)
     held.write_text(content(block), encoding="utf-8")
-    if block.language == "python":
-        return [(f"{sys.executable} - < {held}", re.findall(r"# -> (.*)$", block.text, re.MULTILINE))]
     if block.words.startswith("file="):
         name = block.words.removeprefix("file=")
         return [(f'mkdir -p "$(dirname {name})" && cp {held} {name}', [])]
+    if block.language == "python":
+        return [(f"{sys.executable} - < {held}", re.findall(r"# -> (.*)$", block.text, re.MULTILINE))]
     return []
 
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import click
 
 from chatsquash import formats as exchange_formats
+from chatsquash.core import plugins
 from chatsquash.core.text import aligned, shown
 from chatsquash.formats import documents
 from chatsquash.formats.base import Format
@@ -28,6 +29,8 @@ class KnownFormat(NamedTuple):
     """Whether it has definitions of tools."""
     what: str
     """What it is: the first sentence of its module."""
+    package: str | None
+    """The package and version that provides it, if that is not chatsquash."""
 
 
 def exchanges() -> Iterator[KnownFormat]:
@@ -44,7 +47,8 @@ def _describe(name: str) -> KnownFormat:
     form = conversations.named(name)
     streams = isinstance(form, Format)
     what = " ".join(form.doc.strip().partition("\n\n")[0].split()).removesuffix(".")
-    return KnownFormat(name, name in conversations.writable(), streams, documents.holds_tools(name), what)
+    package = plugins.versions().get(name)
+    return KnownFormat(name, name in conversations.writable(), streams, documents.holds_tools(name), what, package)
 
 
 def envelope_rows() -> Iterator[tuple[str, str, str]]:
@@ -76,7 +80,8 @@ def tables_json() -> dict[str, list[dict[str, object]]]:
 
 def _cells(known: KnownFormat) -> tuple[str, ...]:
     facts = ("yes" if fact else "-" for fact in (True, known.writes, known.streams, known.tools))
-    return (known.name, *facts, re.split("[:;]", _plain(known).what)[0])
+    what = re.split("[:;]", _plain(known).what)[0]
+    return (known.name, *facts, f"{what} ({known.package})" if known.package else what)
 
 
 def _plain(known: KnownFormat) -> KnownFormat:

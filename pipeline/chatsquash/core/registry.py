@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Callable, Iterable
-from dataclasses import fields
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import MISSING, fields
 from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Generic, NamedTuple, TypeVar, cast
+
+from chatsquash.core.errors import UsageError
+from chatsquash.core.plugins import Plugin, plugins
 
 T = TypeVar("T")
 
@@ -46,15 +49,30 @@ def declare(kind: type[T], module: ModuleType) -> T:
 class Room(Generic[T]):
     """The plug-ins in the folders of some packages, as values of the dataclass ``T``, or as modules.
 
-    A folder that is appended to the ``__path__`` of such a package is searched, too; nothing else is.
+    A folder that is appended to the ``__path__`` of such a package is searched, too.  Rooms of formats also contain the
+    modules of installed packages.
     """
 
-    def __init__(self, kind: type[T], *packages: ModuleType, place: Callable[[Item], int | None] = lambda _: 0) -> None:
-        """``place`` returns what orders names before the alphabet does; ``None`` for a module that is not a plug-in."""
+    def __init__(
+        self,
+        kind: type[T],
+        *packages: ModuleType,
+        place: Callable[[Item], int | None] = lambda _: 0,
+        accepts: Callable[[ModuleType], bool] | None = None,
+    ) -> None:
+        """Search the folders of ``packages``.
+
+        Args:
+            kind: the dataclass of a plug-in, or ``ModuleType``
+            packages: where the modules of chatsquash are
+            place: returns what orders names before the alphabet does; ``None`` for a module that is not a plug-in
+            accepts: checks whether the module of an installed package belongs here; without it none does
+        """
         self._kind = kind
         self._packages = packages
         self._place = place
-        self._homes = cache(self._packages_by_name)
+        self._accepts = accepts
+        self._homes = cache(self._modules_by_name)
         self._load = cache(self._import)
 
     def names(self) -> tuple[str, ...]:
@@ -63,7 +81,7 @@ class Room(Generic[T]):
 
     def named(self, name: str) -> T:
         """The plug-in of a name."""
-        return self._load(f"{self._homes(self._folders())[name]}.{name}")
+        return self._load(self._homes(self._folders())[name])
 
     def all(self) -> dict[str, T]:
         """Every plug-in by its name, in order."""
@@ -76,8 +94,34 @@ class Room(Generic[T]):
     def _folders(self) -> tuple[tuple[str, ...], ...]:
         return tuple(tuple(package.__path__) for package in self._packages)
 
-    def _packages_by_name(self, folders: tuple[tuple[str, ...], ...]) -> dict[str, str]:
-        """The package in which each module lies."""
+    def _modules_by_name(self, folders: tuple[tuple[str, ...], ...]) -> dict[str, str]:
+        """Return the path of each module."""
         inside = zip(self._packages, map(items, folders), strict=True)
-        placed = [(self._place(item), item.name, package.__name__) for package, entries in inside for item in entries]
-        return {name: package for place, name, package in sorted(each for each in placed if each[0] is not None)}
+        own = [(item, f"{package.__name__}.{item.name}") for package, entries in inside for item in entries]
+        known = [(self._place(item), item.name, path) for item, path in own]
+        names = {name for place, name, _ in known if place is not None}
+        known += [self._installed(plugin, module, names) for plugin, module in self._modules_of_packages()]
+        return {name: path for place, name, path in sorted(each for each in known if each[0] is not None)}
+
+    def _modules_of_packages(self) -> Iterator[tuple[Plugin, ModuleType]]:
+        """Import the modules of installed packages that belong here; raise ``UsageError`` for what fails."""
+        for plugin in plugins() if self._accepts else ():
+            try:
+                module = importlib.import_module(plugin.module)
+            except Exception as problem:
+                raise UsageError(f"{plugin} cannot be imported: {type(problem).__name__}: {problem}") from problem
+            if self._accepts and self._accepts(module):
+                yield plugin, module
+
+    def _installed(self, plugin: Plugin, module: ModuleType, names: set[str]) -> tuple[int | None, str, str]:
+        """Return what orders a plug-in of an installed package, its name and its path."""
+        if plugin.name in names:
+            raise UsageError(f"{plugin} has the name of a format of chatsquash: rename it, or uninstall the package")
+        declared: Any = self._kind
+        required = [each.name for each in fields(declared) if each.default is MISSING]
+        missing = [name for name in required if name not in ("module", "doc") and not hasattr(module, name)]
+        if missing:
+            raise UsageError(f"{plugin} does not define {', '.join(missing)}: see chatsquash.formats.base")
+        if vars(module)["NAME"] != plugin.name:
+            raise UsageError(f"{plugin} has another NAME in its module: {vars(module)['NAME']!r}")
+        return self._place(Item(plugin.name, module.__file__ or "")), plugin.name, plugin.module

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from functools import cache
 from operator import attrgetter
 
+from chatsquash.core.plugins import plugins
+
 __version__ = "0.1.0"
 _FOLDER = os.path.dirname(os.path.dirname(__file__))  # noqa: PTH120 - pathlib takes time to import
 """That of the package."""
@@ -21,6 +23,7 @@ def code_version() -> str:
     for entry in _modules(_FOLDER):
         status = entry.stat()
         seen.update(f"{entry.name} {status.st_size} {status.st_mtime_ns}\n".encode("utf-8", "surrogateescape"))
+    seen.update(_packages())
     return f"{__version__} {seen.hexdigest()}"
 
 
@@ -33,7 +36,13 @@ def code_digest() -> str:
     for entry in _modules(_FOLDER):
         with open(entry.path, "rb") as file:
             seen.update(file.read())
+    seen.update(_packages())
     return seen.hexdigest()
+
+
+def _packages() -> bytes:
+    """Return the versions of the packages that add formats."""
+    return "".join(f"{plugin.name} {plugin.package}\n" for plugin in plugins()).encode()
 
 
 def _modules(folder: str) -> Iterator[os.DirEntry[str]]:

@@ -9,6 +9,7 @@ from typing import Any, BinaryIO
 import orjson
 from xxhash import xxh3_128_hexdigest
 
+from chatsquash.core import plugins
 from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options, declared
@@ -54,6 +55,7 @@ class Manifest:
         manifest = {
             "schema_version": SCHEMA_VERSION,
             "chatsquash_version": __version__,
+            **({"plugins": packages} if (packages := plugins.versions()) else {}),
             "compiled": None,
             "options": self._described,
             "counts": summary.counts(),

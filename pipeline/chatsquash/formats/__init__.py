@@ -1,7 +1,8 @@
 """One module or package per conversation format: how to recognise it, and how to load it.
 
 A format of a provider is a module in ``providers`` that declares its ``NAME``, and by ``PLACE`` whose evidence comes
-first among those of a rank.  Both are read without running it.  What several formats need is in the modules here.
+first among those of a rank.  Both are read without running it.  What several formats need is in the modules here.  An
+installed package adds formats by entry points of the group ``chatsquash.formats``.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def _place(item: Item) -> int | None:
     return int(placed[1]) if placed else _USUAL_PLACE
 
 
-_ROOM: Room[Format] = Room(Format, providers, place=_place)
+_ROOM: Room[Format] = Room(Format, providers, place=_place, accepts=lambda module: hasattr(module, "TURNS"))
 names, named = _ROOM.names, _ROOM.named
 
 
