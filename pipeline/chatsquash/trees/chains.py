@@ -151,9 +151,9 @@ class _Recent(Struct):
         prompted = {other: prompt for run in runs(text) for prompt, other in self._by_run.get(run, ())}
         is_prompt = is_long(text)
         for other, prompt in prompted.items():
-            if is_less(first, other) and has_much_less_room(first, other):
-                if prompt in text or (is_prompt and prompt.startswith(text.strip())):
-                    yield other
+            is_same = prompt in text or (is_prompt and prompt.startswith(text.strip()))
+            if is_same and is_less(first, other) and has_much_less_room(first, other):
+                yield other
 
     def _compare(self, reply: Reply) -> None:
         """Note the first replies of other trees to the same prompts, or other replies if this is a first one."""
@@ -161,7 +161,7 @@ class _Recent(Struct):
             text = prompt_text(message)
             if not is_long(text):
                 continue
-            for run in {min(runs(text[:length])) for length in _HEADS}:
+            for run in {min(words) for length in _HEADS if (words := runs(text[:length]))}:
                 prompts = self._by_run.setdefault(run, [])
                 prompts.append((text, reply))
                 del prompts[:-_CANDIDATES]

@@ -30,11 +30,8 @@ class SpokenMessage(NamedTuple):
 
 def said_in(requests: Requests, first: int, last: int) -> list[SpokenMessage]:
     """The messages of a request from one place to another, of which the last is taken for a reply."""
-    spoken = []
-    for at in range(first, last + 1):
-        if (number := requests.numbers[at]) != NOTHING:
-            spoken.append(_spoken(number, requests.messages[at], is_reply=at == last))
-    return spoken
+    places = (at for at in range(first, last + 1) if requests.numbers[at] != NOTHING)
+    return [_spoken(requests.numbers[at], requests.messages[at], is_reply=at == last) for at in places]
 
 
 def _spoken(number: int, message: Message, *, is_reply: bool = False) -> SpokenMessage:
