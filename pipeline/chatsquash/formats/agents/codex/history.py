@@ -41,7 +41,7 @@ def _folders(folder: str) -> list[str]:
 
 def _ordinal(line: Json, place: int, thread: str) -> int | None:
     """Return the number of a line in its session; ``None`` for the header of another one."""
-    if place == 0 and at(line, "payload", "id") != thread:
-        return None
+    if place == 0:
+        return 0 if at(line, "payload", "id") == thread else None
     ordinal = at(line, "ordinal")
     return ordinal if type(ordinal) is int else place

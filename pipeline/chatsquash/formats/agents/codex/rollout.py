@@ -226,11 +226,17 @@ class Rollout:
         elif of not in _REPEATING:
             self.unread.one(f"event_msg.{of}")
             if of in _TURNS:
-                self.begin_turn(is_new=of in _BEGINNING)
+                self.begin_turn(is_new=of in _BEGINNING, failed=bool(payload.get("error")))
 
-    def begin_turn(self, *, is_new: bool) -> None:
-        """End the last turn, and begin another one if it is new."""
+    def begin_turn(self, *, is_new: bool, failed: bool = False) -> None:
+        """End the last turn, and begin another one if it is new; the last reply of one that failed is truncated."""
         self.truncate()
+        for each in reversed(self.now.items if failed else ()):
+            if not is_of_model(each.turn):
+                break
+            self.truncated.add(each.place)
+            if each.place in self.breaks:
+                break
         self.is_divided = True
         if is_new:
             self.has_turns, self.is_prompted = True, False
