@@ -155,6 +155,7 @@ class FileReplies:
             completion_tokens=count(usage.get("output_tokens")),
             finish_reason=TRUNCATED if turn.rows[0].message in self._truncated else finished,
             response_id=next((ident for body in bodies if (ident := string(body, "id"))), None),
+            logged_id=string(turn.rows[0].value, "uuid") or None,
         )
 
 
