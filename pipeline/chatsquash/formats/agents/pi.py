@@ -9,7 +9,16 @@ from chatsquash.core.times import Moment
 from chatsquash.formats.base import TurnError, expect_object
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, entries_after_header, moment, span
 from chatsquash.formats.providers import anthropic
-from chatsquash.formats.threads import ThreadEntry, first_places, link_entries, load_paths, paths, text, with_unread
+from chatsquash.formats.threads import (
+    ThreadEntry,
+    first_places,
+    last_named,
+    link_entries,
+    load_paths,
+    paths,
+    text,
+    with_unread,
+)
 from chatsquash.formats.values import (
     Object,
     as_list,
@@ -78,7 +87,7 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
     before = link_entries(names, [text(value.get("parentId")) for _, _, value in rows])
     if not any("parentId" in value for _, _, value in rows):  # as the first version wrote it
         before = list(range(-1, len(rows) - 1))
-    ways = paths(before, len(rows) - 1, [each.is_sampled for each in steps], unread)
+    ways = paths(before, last_named(names), [each.is_sampled for each in steps], unread)
     session = {"session_id": text(header.get("id"))} | span(header.get("timestamp"), None)
     return with_unread(load_paths(anthropic, steps, ways, session), unread)
 
