@@ -100,7 +100,8 @@ def paths(conversations: list[Conversation]) -> list[FilePath]:
         for path in tree:
             path.begun = root.origin
     # What a compaction copied belongs to what was there before it.
-    assign_replies(tree for _, tree in sorted(trees, key=lambda each: each[0].origin.kind == "compacted"))
+    depths: dict[int, int] = {}
+    assign_replies(tree for _, tree in sorted(trees, key=lambda each: _compactions(each[0], names, depths)))
     calls = {call_id: path for path in members for call_id in path.calls}
     for root, tree in trees:
         _set_parent(root, tree, calls, names)
@@ -183,6 +184,19 @@ def _root(path: FilePath, names: _NameIndex, roots: dict[int, FilePath]) -> File
     path = roots.get(path.number, path)
     roots.update(dict.fromkeys(passed, path))
     return path
+
+
+def _compactions(path: FilePath, names: _NameIndex, known: dict[int, int]) -> int:
+    """How many compactions precede a conversation; ``known`` are those that were counted."""
+    passed: dict[int, FilePath] = {}
+    while path.origin.kind in ("compacted", "branch") and path.number not in passed and path.number not in known:
+        passed[path.number] = path
+        path = names.find(path.origin.parent) or path
+    count = known.setdefault(path.number, 0) if path.number not in passed else 0
+    for each in reversed(passed.values()):
+        count += each.origin.kind == "compacted"
+        known[each.number] = count
+    return count
 
 
 def _set_parent(root: FilePath, tree: list[FilePath], calls: dict[str, FilePath], names: _NameIndex) -> None:
