@@ -8,6 +8,7 @@ from chatsquash.core.model import Conversation, Json
 from chatsquash.core.times import Moment
 from chatsquash.formats.base import TurnError, expect_object
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, entries_after_header, moment, span
+from chatsquash.formats.exports import session_trace
 from chatsquash.formats.providers import anthropic
 from chatsquash.formats.threads import (
     ThreadEntry,
@@ -53,7 +54,8 @@ _FIRST = 200
 
 def fits(values: list[Json]) -> str | None:
     """Check for the header of a session that OpenClaw did not write."""
-    return "a line of the type session with cwd" if is_session(values) and not is_of_openclaw(values) else None
+    is_of_pi = is_session(values) and not is_of_openclaw(values) and not session_trace.fits(values)
+    return "a line of the type session with cwd" if is_of_pi else None
 
 
 def is_session(values: list[Json]) -> bool:
