@@ -216,10 +216,6 @@ def _is_sharegpt(obj: Object) -> bool:
 _TELEMETRY = frozenset(("resourceMetrics", "resourceSpans", "resourceLogs"))
 
 
-def _is_event(*types: str) -> Callable[[Object], bool]:
-    return lambda obj: obj.get("type") in types
-
-
 _LOOK_ALIKES: tuple[tuple[str, Callable[[Object], bool]], ...] = (
     ("an OpenAPI file", lambda obj: "paths" in obj and bool(obj.keys() & {"openapi", "swagger"})),
     ("a ShareGPT dataset", _is_sharegpt),
@@ -227,10 +223,6 @@ _LOOK_ALIKES: tuple[tuple[str, Callable[[Object], bool]], ...] = (
     ("an instruction dataset", _has("instruction", "output")),
     ("a dataset of messages", _is_dataset),
     ("a response with embeddings", lambda obj: any("embedding" in item for item in objects(obj.get("data")))),
-    (
-        "events of `codex exec --json`; Codex keeps the session in $CODEX_HOME/sessions",
-        _is_event("thread.started", "turn.started", "turn.completed", "item.started", "item.completed"),
-    ),
     ("a request of a batch, whose results are in another file", _has("custom_id", "url", "body")),
     ("a result of a batch, whose requests are in another file", _has("custom_id", "response", "error")),
     ("metrics or traces of OpenTelemetry without messages", lambda obj: bool(obj.keys() & _TELEMETRY)),
