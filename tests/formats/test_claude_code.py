@@ -255,7 +255,6 @@ def test_incomplete_replies_are_reported_with_their_first_lines():
     ("one message among lines of new types", [*TALK[:1], *({"type": "artifact", "n": n} for n in range(9))], True),
     ("a known line among lines of new types", [queue("enqueue"), *({"type": "artifact", "sessionId": "s"} for _ in range(9))], True),
     ("a known line among lines of other sources", [queue("enqueue"), *({"type": "artifact"} for _ in range(9))], False),
-    ("one message among lines without a type", [*TALK[:1], *({"n": n} for n in range(9))], False),
     ("new types alone", [{"type": "artifact", "sessionId": "s"}], False),
 )  # fmt: skip
 def test_lines_of_new_types_hide_no_session(lines, fits):

@@ -32,20 +32,27 @@ _BESIDE = (
     *("api-request", "api-request-blob", "api-request-shape", "tools-used", "frame-link", "continued-in"),
 )
 """Types of lines that name their session and have no id."""
-_MESSAGE = {"type", "sessionId", "uuid", "parentUuid", "message"}
-"""Members of lines with messages."""
 
 
 def fits(values: list[Json]) -> str | None:
-    """Check whether most lines have a session id and their own, or are of a type that has none.
+    """Check for a message with its own id and the session's; without one, for lines of known types.
 
-    Newer versions write lines of new types: if each line has a type, one message is enough, or a session id in all.
+    Most lines must be of these, or all lines must have a type and the id of a session.
     """
     if any(map(has_parts, values)):
         return None
     count = sum(map(_is_line, values))
-    is_file = count * 2 > len(values) or (count and all(map(_is_typed, values)) and _is_evident(values))
-    return f"sessionId and uuid in {count} of {len(values)} lines" if is_file else None
+    fitting = count * 2 > len(values) or any(map(_is_message, values)) or (count and all(map(_is_of_session, values)))
+    return f"sessionId and uuid in {count} of {len(values)} lines" if fitting else None
+
+
+def _is_message(line: Json) -> bool:
+    has_ids = isinstance(line, dict) and line.keys() >= {"sessionId", "uuid", "parentUuid", "message"}
+    return has_ids and _is_line(line) and isinstance(at(line, "message", "role"), str)
+
+
+def _is_of_session(line: Json) -> bool:
+    return isinstance(at(line, "type"), str) and isinstance(at(line, "sessionId"), str) and "projectHash" not in line
 
 
 def _is_line(line: Json) -> bool:
@@ -57,21 +64,23 @@ def _is_line(line: Json) -> bool:
     return (kind == "summary" and "leafUuid" in line) or (kind == "file-history-snapshot" and "messageId" in line)
 
 
-def _is_typed(line: Json) -> bool:
-    return isinstance(line, dict) and isinstance(line.get("type"), str) and "projectHash" not in line
-
-
-def _is_evident(values: list[Json]) -> bool:
-    """Whether objects have a message as Claude Code writes it, or all the id of a session."""
-    return any(isinstance(each, dict) and each.keys() >= _MESSAGE for each in values) or all(
-        isinstance(at(each, "sessionId"), str) for each in values
-    )
-
-
 def beside(name: str) -> str | None:
     """Return a glob for the metadata file of a sub-agent, which names the call that started it."""
     is_agent = name.startswith("agent-") and name.endswith(".jsonl")
     return escape(f"{name.removesuffix('.jsonl')}.meta.json") if is_agent else None
+
+
+def owner(path: str) -> str | None:
+    """Return what a journal in the folder of a session, or a list of prompts, belongs to."""
+    folder, _, name = path.rpartition("/")
+    if name == "history.jsonl":
+        return f"{folder}/projects"
+    above, inside, below = folder.rpartition("/projects/")
+    parts = below.split("/")
+    if inside and len(parts) > 1:
+        return f"{above}{inside}{parts[0]}"
+    above, inside, _ = path.rpartition("/subagents/")
+    return f"{above}/subagents" if inside and name.endswith(".jsonl") else None
 
 
 def home(path: str, origin: Origin) -> str | None:
