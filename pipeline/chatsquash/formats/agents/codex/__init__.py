@@ -8,6 +8,7 @@ from itertools import chain
 
 from chatsquash.core.model import Conversation, Json, Message, Origin, RepeatedViolation, Tool
 from chatsquash.formats import view
+from chatsquash.formats.agents.codex import events
 from chatsquash.formats.agents.codex.history import Earlier, continued
 from chatsquash.formats.agents.codex.items import is_bare
 from chatsquash.formats.agents.codex.messages import load_items
@@ -20,24 +21,29 @@ __all__ = ("continued",)
 
 NAME = "codex"
 HOLDS_TOOLS = False
-MEMBERS = ("payload", "instructions")
+MEMBERS = ("payload", "instructions", "thread_id")
 KEPT = (
     "${CODEX_HOME:-~/.codex}/sessions/**/*.jsonl*",
     "${CODEX_HOME:-~/.codex}/archived_sessions/**/*.jsonl*",
 )
 
 _KINDS = ("session_meta", "response_item", "event_msg", "turn_context", "compacted", "world_state")
+_CERTAIN = ("session_meta", "response_item")
+"""Types of which one line is evidence enough."""
 _BETWEEN_AGENTS = "inter_agent_communication"
 
 
 def fits(values: list[Json]) -> str | None:
-    """Check whether most lines have a type of Codex's and a payload, or bare items follow a header (oldest files)."""
+    """Check for lines with a type of Codex's and a payload, or for bare items after a header (oldest files).
+
+    What `codex exec --json` prints are events of a thread instead.
+    """
     count = sum(map(_is_line, values))
-    if values and count * 2 > len(values):
+    if count * 2 > len(values) or any(_is_line(line) and string(line, "type") in _CERTAIN for line in values):
         return f"session lines with a payload in {count} of {len(values)} lines"
     old = (isinstance(line, dict) and (line.get("record_type") == "state" or is_bare(line)) for line in values[1:])
     is_old = len(values) > 1 and _is_header(values[0]) and all(old)
-    return "a session's id, time and instructions before bare items" if is_old else None
+    return "a session's id, time and instructions before bare items" if is_old else events.find_evidence(values)
 
 
 def _is_line(line: Json) -> bool:
@@ -64,6 +70,8 @@ def conversations(
 
     ``earlier`` are the lines of the files in which the session begins, ``broken`` the lines that are not JSON.
     """
+    if events.find_evidence(values):
+        return events.conversations(values, lines)
     everything = [*chain.from_iterable(earlier or ()), *values] if earlier else values
     rollout = Rollout(
         has_events=any(at(line, "payload", "type") == "user_message" for line in everything),
