@@ -116,10 +116,14 @@ class Lineages:
         sessions: dict[str, list[int]] = {}
         named: list[tuple[int, str]] = []
         numbers: list[int] = []
+        seen: set[str] = set()
         for number, log in enumerate(self._logs) if len(self._logs) > 1 else ():
+            if log.shown in seen:
+                continue  # another conversation of the same file
             origin = ancestry(log, self._options)
             if not origin.keys:
                 continue
+            seen.add(log.shown)
             place = sets.add()
             numbers.append(number)
             for key in origin.keys:
