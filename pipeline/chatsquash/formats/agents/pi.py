@@ -13,6 +13,7 @@ from chatsquash.formats.providers import anthropic
 from chatsquash.formats.threads import (
     ThreadEntry,
     first_places,
+    last_named,
     link_entries,
     load_paths,
     paths,
@@ -93,7 +94,7 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
         before = list(range(-1, len(rows) - 1))
     failed = {place for place, (_, _, value) in enumerate(rows) if at(value, "message", "stopReason") in _FAILED}
     steps = without_entries(_with_truncated(steps), failed & with_more(before, steps), unread)
-    ways = paths(before, len(rows) - 1, [each.is_sampled for each in steps], unread)
+    ways = paths(before, last_named(names), [each.is_sampled for each in steps], unread)
     session = {"session_id": text(header.get("id"))} | span(header.get("timestamp"), None)
     return with_unread(load_paths(anthropic, steps, ways, session), unread)
 
