@@ -108,7 +108,7 @@ def conversations(values: list[Json], lines: list[int] | None = None, meta: Json
     the 1-based numbers of the file's lines that these are; what is left out of them could not be read.  ``meta`` is
     what the file ``beside`` holds.
     """
-    if any(isinstance(each, dict) and stream.MEMBER in each for each in values):
+    if stream.is_stream(values):
         read = _conversations(stream.as_lines(values), lines, meta)
         return [stream.without_context(each, values) for each in read]
     return _conversations(values, lines, meta)

@@ -28,6 +28,14 @@ def _is_message(line: Json) -> bool:
     return is_of and isinstance(at(line, "session_id"), str) and isinstance(line, dict) and MEMBER in line
 
 
+def is_stream(values: list[Json]) -> bool:
+    """Whether the lines of a file are those of a stream: the first one that shows it decides."""
+    for each in values:
+        if isinstance(each, dict) and (MEMBER in each or "sessionId" in each):
+            return "sessionId" not in each
+    return False
+
+
 def as_lines(values: list[Json]) -> list[Json]:
     """Return the lines as session files have them: each message follows the one before it."""
     return [*_lines(values)]
