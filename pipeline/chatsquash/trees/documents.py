@@ -45,8 +45,10 @@ class FilePath(Path[FileReply], eq=False, kw_only=True):
 
     @property
     def is_copy(self) -> bool:
-        """Whether all its replies count in the files of other sessions."""
-        return bool(self.own) and all(reply.is_copy for reply in self.own)
+        """Whether it repeats another session: all its replies count there, and nothing follows the last one."""
+        if self.own or self.kind == "branch":
+            return bool(self.own) and all(reply.is_copy for reply in self.own)
+        return bool(self.replies) and self.origin.replies[-1].at == len(self.conversation.messages) - 1
 
     @property
     def ends(self) -> tuple[int, int, int]:
