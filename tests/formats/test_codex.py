@@ -160,6 +160,23 @@ def test_the_kind_of_a_file_is_that_of_the_agent_that_it_is_of(source, kind):
     assert (found.origin.kind, found.origin.parent) == (kind, None if kind == "main" else "p")
 
 
+def task(*content):
+    return line("response_item", type="agent_message", author="/root", recipient="/root/a", content=[*content])
+
+
+SEALED = {"type": "encrypted_content", "encrypted_content": "gAAAA"}
+
+
+def test_an_encrypted_task_is_a_placeholder_and_its_replies_lack_context():
+    head = {"type": "input_text", "text": "Task:\n"}
+    (found,) = codex.conversations([meta(), task(head, SEALED), reply("b")])
+    assert [message["role"] for message in found.messages] == ["user", "assistant"]
+    assert [part["text"] for part in found.messages[0]["content"]] == ["Task:\n", "[encrypted message]"]
+    assert found.origin.lacks_context
+    (found,) = codex.conversations([meta(), task(head), reply("b"), task(SEALED), reply("c")])
+    assert not found.origin.lacks_context
+
+
 # The events of codex exec --json
 
 BEGIN = {"type": "thread.started", "thread_id": "t"}
