@@ -300,6 +300,14 @@ def test_records_without_weights_that_repeat_replies_are_reported(here):
     assert not findings("replies-repeated")
 
 
+def test_more_logs_than_are_compared_are_reported(here, monkeypatch):
+    monkeypatch.setattr("chatsquash.session.lineages.MOST", 2)
+    for number in range(3):
+        put(f"s{number}", opening(number), *SHARED)
+    run()
+    assert [each["text"][:23] for each in findings("copies-not-compared")] == ["begins as 2 other logs,"] * 3
+
+
 def test_samples_and_tokens_count_a_reply_once(here):
     used = {"usage": {"input_tokens": 10, "output_tokens": 2}}
     shared = [SHARED[0], {**SHARED[1], "message": SHARED[1]["message"] | used}]
