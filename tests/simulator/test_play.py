@@ -102,10 +102,10 @@ def test_each_conversation_ends_with_a_reply_of_its_own(hard):
 
 PARENTS = {
     "main": {None},
-    "compacted": {"main", "compacted", "branch"},
+    "compacted": {"main", "compacted", "branch", "subagent"},
     "subagent": {"main", "compacted", "branch", "subagent"},
     "branch": {"main", "compacted", "branch"},
-    "side": {"main", "compacted", "branch"},
+    "side": {"main", "compacted", "branch", "subagent"},
 }
 
 
