@@ -44,6 +44,11 @@ class FilePath(Path[FileReply], eq=False, kw_only=True):
     session: FileSession | None = None
 
     @property
+    def is_copy(self) -> bool:
+        """Whether all its replies count in the files of other sessions."""
+        return bool(self.own) and all(reply.is_copy for reply in self.own)
+
+    @property
     def ends(self) -> tuple[int, int, int]:
         """What is greater the later it ends; of conversations that end at once, for the first of the file."""
         last = self.origin.replies[-1] if self.origin.replies else OriginReply(0)

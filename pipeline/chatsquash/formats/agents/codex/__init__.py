@@ -28,16 +28,18 @@ KEPT = (
 )
 
 _KINDS = ("session_meta", "response_item", "event_msg", "turn_context", "compacted", "world_state")
+_CERTAIN = ("session_meta", "response_item")
+"""Types of which one line is evidence enough."""
 _BETWEEN_AGENTS = "inter_agent_communication"
 
 
 def fits(values: list[Json]) -> str | None:
-    """Check whether most lines have a type of Codex's and a payload, or bare items follow a header (oldest files).
+    """Check for lines with a type of Codex's and a payload, or for bare items after a header (oldest files).
 
     What `codex exec --json` prints are events of a thread instead.
     """
     count = sum(map(_is_line, values))
-    if values and count * 2 > len(values):
+    if count * 2 > len(values) or any(_is_line(line) and string(line, "type") in _CERTAIN for line in values):
         return f"session lines with a payload in {count} of {len(values)} lines"
     old = (isinstance(line, dict) and (line.get("record_type") == "state" or is_bare(line)) for line in values[1:])
     is_old = len(values) > 1 and _is_header(values[0]) and all(old)

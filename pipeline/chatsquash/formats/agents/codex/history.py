@@ -36,7 +36,7 @@ def _folders(folder: str) -> list[str]:
     folders = [escape(folder), *(["/".join((root, *_DAY))] if is_dated else [])]
     above, _, last = root.rpartition("/")
     others = {"sessions": f"{above}/archived_sessions", "archived_sessions": "/".join((above, "sessions", *_DAY))}
-    return folders + [others[last]] * (last in others)
+    return [*folders, *([others[last]] if last in others else [])]
 
 
 def _ordinal(line: Json, place: int, thread: str) -> int | None:

@@ -24,8 +24,6 @@ _META = (
 _BEGINNING = ("task_started", "turn_started")
 _TURNS = (*_BEGINNING, "task_complete", "turn_complete", "turn_aborted")
 """Events at which a turn begins or ends."""
-_BURST = 10**9
-"""Nanoseconds between two lines of what was copied at most: these are written at once, with the time of the copy."""
 
 
 class Meta(NamedTuple):
@@ -102,11 +100,10 @@ class Rollout:
     inherited: list[Meta] = field(default_factory=list)
     """The metadata of the files in which the session begins."""
     model: str | None = None
+    turn: str | None = None
+    """The id of the turn, which its copies in the files of forks and sub-agents share."""
     unread: Unread = field(default_factory=Unread)
     histories: int = 1
-    copies: bool = False
-    """Whether lines are still those of another session, which this one goes on from."""
-    last_time: Moment | None = None
     is_inherited: bool = False
     """Whether lines are those of the file in which this session begins."""
     uncounted: list[str] = field(default_factory=list)
@@ -146,19 +143,8 @@ class Rollout:
         spawned = at(payload.get("source"), "subagent", "thread_spawn")
         return string(spawned, "parent_thread_id") or string(payload, "parent_thread_id") or None
 
-    def pass_time(self, time: Moment | None) -> None:
-        """Treat lines that come later than the copied ones as the session's own."""
-        if time and self.last_time and time.at - self.last_time.at > _BURST:
-            self.copies = False
-        self.last_time = time or self.last_time
-
     def begin(self, meta: Meta) -> None:
-        """Read the metadata of a session; the lines of another one, or of one that was forked, are copies."""
-        first = self.meta[0] if self.meta else meta
-        is_other = first.payload.get("id") != meta.payload.get("id")
-        is_forked = string(meta.payload, "forked_from_id") and not at(meta.payload, "history_base")
-        if is_other or (first is meta and is_forked):
-            self.copies = not any(each.sampled for each in (self.now, *self.left))
+        """Read the metadata of a session; a fork's own precedes that of the session whose lines it repeats."""
         self.meta.append(meta)
         self.unread.rest("session_meta", meta.payload, *_META)
 
@@ -170,7 +156,6 @@ class Rollout:
     def add(self, place: str, number: int | None, line: Object) -> None:
         """Read a line; its place is named in errors."""
         time = moment(line.get("timestamp"))
-        self.pass_time(time)
         of = line.get("type")
         if not _LINE.issuperset(line) and of is not None and (of in _HOLDING or not is_bare(line)):
             self.unread.rest("line", line, *_LINE)
@@ -189,7 +174,8 @@ class Rollout:
                 self.begin(Meta(evidence.line, evidence.time or moment(payload.get("timestamp")), payload))
             case "turn_context":
                 self.model = string(payload, "model") or self.model
-                self.unread.rest("turn_context", payload, "model")
+                self.turn = string(payload, "turn_id") or None
+                self.unread.rest("turn_context", payload, "model", "turn_id")
             case "token_usage_record":
                 self.count_reply(payload)
                 self.unread.one("token_usage_record")
@@ -213,8 +199,9 @@ class Rollout:
             if self.is_divided:
                 self.is_divided = False
                 self.breaks.add(place)
-            if not (is_copied or self.copies or self.is_inherited):
-                evidence = Evidence(evidence.line, evidence.time, is_sampled=True, model=self.model)
+            if not (is_copied or self.is_inherited):
+                line, time = evidence[:2]
+                evidence = Evidence(line, time, is_sampled=True, model=self.model, logged_id=self.turn)
             if self.has_records and not is_copied:
                 self.uncounted.append(place)
         elif self.uncounted and string(taken, "type").endswith("_output"):
@@ -290,7 +277,7 @@ class Rollout:
             if isinstance(line, dict):
                 self.add(f"{place}, entry {number}", None, line)
         self.inherited += self.meta
-        self.meta, self.unread, self.is_inherited, self.copies = [], unread, False, False
+        self.meta, self.unread, self.is_inherited = [], unread, False
         self.skip()
 
     def compact(self, place: str, payload: Object, evidence: Evidence) -> None:
@@ -344,10 +331,10 @@ class Rollout:
             self.now = without_last
 
     def leave(self, history: RolloutHistory, start: int) -> None:
-        """Keep a history if the assistant produced removed items; copied ones are in another file."""
+        """Keep a history if the assistant produced removed items; inherited ones are in another file."""
         if not history.has_reply(start):
             return
-        if self.copies or self.is_inherited:
+        if self.is_inherited:
             self.unread.one("copied conversation")
         else:
             self.left.append(history)
