@@ -14,6 +14,7 @@ from tests.simulator.client import Client
 from tests.simulator.nodes import Call, Node, OriginReply, Place, Request, Tree
 from tests.simulator.styles import STYLES
 from tests.simulator.styles.common import TOOLS, WORKING
+from tests.simulator.styles.streamed import streamed
 from tests.simulator.words import Words
 
 LIMIT = 8192
@@ -203,7 +204,9 @@ class Session:
         model = style.MODEL if self.client.plain_side or not node.sampled.side else f"{style.MODEL}-small"
         asked = style.request(node.sampled.request, self.client, model)
         named = (session_id or self.session_id) if self.layout.ids else None
-        place = self.log.write(file or self.file, named, asked, style.response(node, name, model), step)
+        answer = style.response(node, name, model)
+        answer = streamed(self.client.style, answer) if self.client.streams else answer
+        place = self.log.write(file or self.file, named, asked, answer, step)
         self.count += 1
         node.sampled.places.append(place)
 
