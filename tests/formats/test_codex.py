@@ -169,11 +169,12 @@ SEALED = {"type": "encrypted_content", "encrypted_content": "gAAAA"}
 
 def test_an_encrypted_task_is_a_placeholder_and_its_replies_lack_context():
     head = {"type": "input_text", "text": "Task:\n"}
-    (found,) = codex.conversations([meta(), task(head, SEALED), reply("b")])
+    spawned = meta(source={"subagent": {"thread_spawn": {"parent_thread_id": "p"}}})
+    (found,) = codex.conversations([spawned, task(head, SEALED), reply("b")])
     assert [message["role"] for message in found.messages] == ["user", "assistant"]
     assert [part["text"] for part in found.messages[0]["content"]] == ["Task:\n", "[encrypted message]"]
     assert found.origin.lacks_context
-    (found,) = codex.conversations([meta(), task(head), reply("b"), task(SEALED), reply("c")])
+    (found,) = codex.conversations([spawned, task(head), reply("b")])
     assert not found.origin.lacks_context
 
 
