@@ -3,6 +3,7 @@
 import pytest
 
 from chatsquash.formats.agents import codex
+from chatsquash.trees.documents import paths
 from tests.formats.table import words
 
 
@@ -112,6 +113,13 @@ def test_the_summary_before_a_compaction_is_a_side_request():
     assert now.origin.parent == side.origin.parent == main.origin.id
     assert [replies(each) for each in (main, side)] == [[("b", None)], [("It was b.", None)]]
     assert side.origin.lacks_context
+
+
+def test_the_longest_conversation_of_a_file_is_not_the_request_for_a_summary():
+    before = [meta(), user("a"), reply("b"), user("c"), reply("d"), counted("r1"), reply("It was d."), counted("r2")]
+    after = [compacted("It was d.", user("It was d.")), user("e"), reply("f"), counted("r3")]
+    (first, *_) = paths(codex.conversations([*before, *after]))
+    assert first.session.longest.kind == "main"
 
 
 def test_a_reply_that_a_summary_only_mentions_is_none():
