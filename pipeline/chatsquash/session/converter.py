@@ -154,6 +154,10 @@ class Converter:
         is_document = read.document is not None and bool(read.document.conversations)
         if read.document and is_document and self._lineages:
             self._lineages.mark(read.document, log)
+        if read.document and is_document and log.join and log.join.elsewhere:
+            from chatsquash.session.join.matching import mark_elsewhere  # which few runs need
+
+            mark_elsewhere(read.document, log.join.elsewhere)
         session = self._session(read, observer)
         if self._is_apart(session, log) or self._is_out_of_order(session, log):
             return None
@@ -207,7 +211,7 @@ class Converter:
         """A gateway's session joined with the agents' files that belong to it."""
         from chatsquash.session.join.views import join_agents  # which few runs need
 
-        return join_agents(session, log, self._options, partial(self._again, file, log, session))
+        return join_agents(session, log, self._options, partial(self._again, file, log, session), self._lineages)
 
     def _joined_outcome(self, read: Reading, session: Session, log: Log) -> Outcome:
         """The outcome of an agent's conversation that stands in the session of a gateway."""
