@@ -32,6 +32,7 @@ def main() -> int:
         found = _agent(known[name], chosen, results.get(name, table.Result()))
         results[name] = found
         if not chosen.no_table:
+            results = table.load() | {name: found}  # another run may have saved others meanwhile
             table.save(results)
             _write_page()
     faults = [

@@ -43,7 +43,8 @@ def wrong(folder: Path, client: type[Client], source: str) -> list[str]:
     options: Json = {"join": True} if source == "join" else {}
     if source != "files":
         options["sessions_by"] = "id" if client.session_header else "chain"
-    present = _numbers(files) if source == "files" else {each.reply for each in exchanges}
+    written = [each.reply for each in exchanges if source != "files" or each.kind not in client.unwritten]
+    present = set(written) & (_numbers(files) if source == "files" else set(written))
     with tempfile.TemporaryDirectory() as scratch:
         loss = {"conversations": "all", "loss": "weight"}
         records, failure = _records(logs, Path(scratch) / "all", **loss, **options)
