@@ -7,7 +7,15 @@ from typing import NamedTuple
 
 from chatsquash.core.model import ConversationKind, Json
 from chatsquash.core.times import Moment
-from chatsquash.formats.agents.codex.items import is_bare, is_input, is_of_model, is_prompt, is_readable, ordinary
+from chatsquash.formats.agents.codex.items import (
+    between_agents,
+    is_bare,
+    is_hidden,
+    is_input,
+    is_of_model,
+    is_prompt,
+    ordinary,
+)
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, moment
 from chatsquash.formats.values import Object, at, count, kind, string, texts
@@ -77,6 +85,11 @@ class RolloutHistory:
         del self.items[start:]
         self.sampled = [place for place in self.sampled if place < start]
         return side
+
+    @property
+    def has_hidden_prompt(self) -> bool:
+        """Whether a message between agents is encrypted."""
+        return any(is_hidden(self.items[place].turn) for place in self.users)
 
     def has_reply(self, start: int = 0) -> bool:
         """Whether the assistant produced any of the items from a place on."""
@@ -181,8 +194,8 @@ class Rollout:
                 self.unread.one("token_usage_record")
             case "compacted":
                 self.compact(place, payload, evidence)
-            case "inter_agent_communication" if is_readable(payload.get("content")):
-                self.item(place, {"type": "message", "role": "user", "content": payload["content"]}, evidence)
+            case "inter_agent_communication" if payload.get("content"):
+                self.item(place, between_agents(payload["content"]), evidence)
             case str() if is_bare(line):
                 self.item(place, line, evidence)
             case of:
