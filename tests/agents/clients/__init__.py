@@ -42,6 +42,8 @@ class Client:
     session_header: str = ""
     """The header, in lower case, in which requests have their session's id."""
     abilities: frozenset[str] = frozenset()
+    litellm: str = ""
+    """The provider as which LiteLLM's proxy can be between this agent and its model."""
     has_tools = True
     """Whether requests of the agent itself have tool definitions."""
     unwritten: frozenset[str] = frozenset()
