@@ -99,6 +99,8 @@ ENDS = {"compacted": "Done.", "main": "Yes.", "branch": "an answer that was left
     ({"conversations": "all", "subagents": False}, KINDS[:3], {"subagent": 1}),
     ({"conversations": "all", "side": False}, KINDS, {}),
     ({"conversations": "main"}, KINDS[:1], {"branch": 1, "main": 1, "subagent": 1}),
+    ({"conversations": "last"}, ["main"], {"branch": 1, "compacted": 1, "subagent": 1}),
+    ({"conversations": "last", "sessions_by": "file"}, KINDS[:1], {"branch": 1, "main": 1, "subagent": 1}),
     ({"sessions_by": "file"}, KINDS[:1], {"branch": 1, "main": 1, "subagent": 1}),
 )
 def test_which_conversations_become_records(logs, options, kinds, not_chosen):
@@ -118,6 +120,7 @@ def test_which_conversations_become_records(logs, options, kinds, not_chosen):
     ({"conversations": "all"}, {}),
     ({"conversations": "all", "subagents": False}, {"subagent": 1}),
     ({"conversations": "main"}, {"branch": 1, "compacted": 3, "subagent": 1}),
+    ({"conversations": "last"}, {"branch": 1, "compacted": 1, "subagent": 1}),
     ({"sessions_by": "file"}, {"branch": 1, "compacted": 3, "subagent": 1}),
     ({"min_turns": 2}, {"filtered": 2}),
     ({"conversations": "main", "min_turns": 2}, {"branch": 1, "compacted": 3, "filtered": 1, "subagent": 1}),
@@ -382,7 +385,7 @@ SPLIT = {"split": "train=0.5,test=0.5", "conversations": "all", "metadata": True
 
 
 @pytest.mark.parametrize("split_by", ["prompt", "session", "scenario", "day"])
-@pytest.mark.parametrize("conversations", ["last", "all"])
+@pytest.mark.parametrize("conversations", [None, "all"])
 def test_all_conversations_of_a_session_are_in_one_split(here, split_by, conversations):
     for number in range(12):
         lines = [{**each, "sessionId": f"s{number}"} for each in two_calls()]

@@ -28,6 +28,8 @@ class Facts(NamedTuple):
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     """As the response counts them."""
+    tools_supplied: bool | None = None
+    """Whether the record has the definitions of ``--tools-file``; ``None`` without that option."""
 
 
 class SelectedEntry(NamedTuple):

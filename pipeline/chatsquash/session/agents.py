@@ -49,6 +49,8 @@ class DocumentPart(Struct, frozen=True, dict=True):
     def is_chosen(self) -> bool:
         """Whether the conversation is to become a record."""
         place, options = self.place, self.options
+        if options.conversations == "last":
+            return self.log.part is None or bool(place.session and place is place.session.longest)
         if options.conversations == "main":
             return bool(place.session and place is next(iter(place.session.chain), None))
         return place.kind not in unwanted(options)
@@ -149,7 +151,7 @@ def records(
     if made is None:
         return [], None, result
     record = count_flags(made, options)
-    if options.conversations != "last":
+    if not options.writes_last:
         conversation, parent = part.names(part.place)
         record = replace(record, conversation=conversation, kind=part.place.kind, parent=parent)
     return [record], None, result

@@ -134,7 +134,7 @@ def asks_marks(options: Options) -> bool:
 def _judge(options: Options) -> Judge:
     from chatsquash.trees.loss import Judge  # which few runs need
 
-    restores = options.conversations != "last" or options.restore in _GIVES_CONTEXT
+    restores = not options.writes_last or options.restore in _GIVES_CONTEXT
     shows_reasoning = options.reasoning != "drop"
     return Judge(restores and not options.restored_loss, options.loss_skip_failed, shows_reasoning)
 

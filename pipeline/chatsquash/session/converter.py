@@ -261,7 +261,7 @@ class Converter:
             return grown_session(session, make_last(session.snapshot), noted)
         from chatsquash.session import conversations  # which sessions that only grow do not need
 
-        if self._options.conversations == "last" or why or session.followed.last is None:
+        if self._options.writes_last or why or session.followed.last is None:
             snapshot = conversations.last_snapshot(session, self._options)
             if not why and snapshot and self._options.restore != "none":
                 snapshot, findings = conversations.restored_last(session, snapshot, self._options.restore)

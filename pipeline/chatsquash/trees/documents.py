@@ -69,12 +69,14 @@ class FilePath(Path[FileReply], eq=False, kw_only=True):
 
 
 class FileSession(Struct, frozen=True):
-    """What a file holds of a session."""
+    """The conversations of a session in a file."""
 
     first: FilePath
     """The conversation that it begins with."""
     chain: list[FilePath]
     """The person's: the last conversation, and what summaries stand for; of several the one with the most replies."""
+    longest: FilePath
+    """The conversation with the longest history before a reply, the last of several."""
 
 
 def paths_of(document: LogDocument) -> list[FilePath]:
@@ -227,9 +229,15 @@ def _set_sessions(paths: list[FilePath]) -> None:
     for place in paths:
         sessions.setdefault(home(place.number), []).append(place)
     for members in sessions.values():
-        session = FileSession(_first(members), longest_chain(members))
+        session = FileSession(_first(members), longest_chain(members), max(members, key=_by_length))
         for place in members:
             place.session = session
+
+
+def _by_length(path: FilePath) -> tuple[int, tuple[int, int, int]]:
+    """Return what orders conversations by their histories before the last reply, as the longest request of a log."""
+    last = path.origin.replies[-1].at if path.origin.replies else None
+    return len(path.conversation.messages) if last is None else last, path.ends
 
 
 def _first(members: list[FilePath]) -> FilePath:
