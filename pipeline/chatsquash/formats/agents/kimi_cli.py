@@ -114,12 +114,12 @@ class _Context:
         self.rows = rows
         self.kind: ConversationKind = "main"
         self.parent: _Context | None = None
-        marks = [at for at, (_, _, row) in enumerate(rows) if row.get("role") in _OWN[1:]]
-        first = next((at for at in marks if rows[at][2].get("role") == "_usage" or rows[at][2].get("id") != 0), None)
-        self.head = [row for _, _, row in rows[:first] if row.get("role") not in _OWN]
+        roles = [row.get("role") for _, _, row in rows]
+        first = next((at for at, (_, _, row) in enumerate(rows) if _is_later_checkpoint(row)), None)
+        end = roles.index("_usage") if first is None and "_usage" in roles else first
+        self.head = [row for _, _, row in rows[:end] if row.get("role") not in _OWN]
         """The messages before the first request."""
-        has_checkpoints = any(row.get("role") == "_checkpoint" for _, _, row in rows)
-        self.copied = len(self.head) if has_checkpoints and first is not None else 0
+        self.copied = 0 if first is None else len(self.head)
         """The number of messages that the context begins with and another one has, too."""
 
     @property
@@ -166,6 +166,11 @@ class _Context:
             logged = LoggedTurn(f"entry {place}", _turn(row), Evidence(line, is_sampled=is_sampled))
             turns.append(as_truncated(logged) if is_sampled and has_usage and not self._is_counted(index) else logged)
         return turns
+
+
+def _is_later_checkpoint(row: Object) -> bool:
+    """Whether a request follows a row: the first checkpoint precedes the prompt."""
+    return row.get("role") == "_checkpoint" and row.get("id") != 0
 
 
 def _turn(row: Object) -> Object:
