@@ -52,7 +52,7 @@ SEVERITIES = {
     "warning": """
         missing-session-id missing-timestamp naive-timestamp wrong-type short-tail missing-reply extra-choices
         reply-truncated tool-conflict tool-call-id arguments-not-json unanswered-call markup-collision parts-dropped
-        number-changed mixed-formats missing-history missing-parent stream-cut not-held shape-dropped float-rounded split-leak
+        number-changed mixed-formats missing-history missing-parent incomplete-reply stream-cut not-held shape-dropped float-rounded split-leak
         empty-split split-share other-conversations changed-log template-tools-flat template-tools-empty
         tool-parameters-missing tool-description tool-result-failed tool-result-empty tool-result-missing
         second-copy-differs equal-timestamps address-left private-found secret-found placeholder-in-reply flagged-phrase unrelated-requests replies-lost replies-repeated side-request-selected

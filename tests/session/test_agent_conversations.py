@@ -266,13 +266,20 @@ def test_findings_have_their_lines_once_cleaning_is_done(here):
 # Runs
 
 
+def of_another_session(name):
+    """The lines of another session, in which everything happens otherwise later."""
+    times = ({**each, "timestamp": each["timestamp"].replace("2026-", f"202{name[-1]}-")} for each in LINES)
+    ids = ("uuid", "parentUuid", "logicalParentUuid")
+    return [{**each, "sessionId": name} | {key: name + each[key] for key in ids if each.get(key)} for each in times]
+
+
 def test_workers_and_reruns_give_the_same_bytes(logs):
     options = Options(anonymize=False, trace_replies=True, conversations="all")
-    write_log(logs / "b.jsonl", *({**each, "sessionId": "s2"} for each in LINES))
+    write_log(logs / "b.jsonl", *of_another_session("s2"))
     convert("logs", "one", options)
     convert("logs", "two", replace(options, workers=2))
     assert comparable("one") == comparable("two")
-    write_log(logs / "c.jsonl", *({**each, "sessionId": "s3"} for each in LINES))
+    write_log(logs / "c.jsonl", *of_another_session("s3"))
     assert convert("logs", "one", options).reused == 8
     convert("logs", "full", options)
     assert comparable("one") == comparable("full")

@@ -239,6 +239,8 @@ class OriginReply(NamedTuple):
     completion_tokens: int | None = None
     finish_reason: str | None = None
     response_id: str | None = None
+    logged_id: str | None = None
+    """An id of the message or of its turn in the file, which copies in other files share."""
 
 
 class Origin(Struct, frozen=True):

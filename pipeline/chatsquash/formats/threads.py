@@ -47,6 +47,11 @@ def link_entries(names: Sequence[str | None], parents: Sequence[str | None]) -> 
     return before
 
 
+def last_named(names: Sequence[str | None]) -> int:
+    """Return the place of the last entry with a name, which ends the thread; without any, that of the last one."""
+    return next((place for place in range(len(names) - 1, -1, -1) if names[place] is not None), len(names) - 1)
+
+
 def paths(before: Sequence[int], leaf: int, sampled: Sequence[bool], unread: Unread) -> list[list[int]]:
     """Return the paths from a root to a leaf: the one to ``leaf``, then those to other leaves in order.
 

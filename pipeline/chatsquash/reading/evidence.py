@@ -14,7 +14,6 @@ from chatsquash.formats import (
     PLAIN,
     PLAIN_RANK,
     Recognised,
-    look_alike,
     named,
     recognise,
     recognise_file,
@@ -24,6 +23,7 @@ from chatsquash.formats import (
 from chatsquash.formats.providers.openai_chat import TURNS, foreign
 from chatsquash.formats.providers.openai_chat.members import RESPONSE
 from chatsquash.reading import envelopes, replies
+from chatsquash.reading.appearance import of_lines
 from chatsquash.reading.endpoints import other_endpoint
 from chatsquash.reading.envelopes import Envelope
 from chatsquash.reading.exchange import LineError, is_claimed, raw_members, split
@@ -161,10 +161,12 @@ def _head(shape: Shape, why: str) -> LogHead:
 
 def _of_most(lines: list[bytes]) -> tuple[Shape, LogHead]:
     """What most of many lines tell, or what was seen instead."""
-    count = len(lines)
-    lines = [line for line in lines if not other_endpoint(line, envelopes.recognise(line) or envelopes.PLAIN)]
-    if count and not lines:
-        return Shape(), LogHead(None, envelopes.PLAIN.NAME, "")
+    count, first = len(lines), lines[:_LINES]
+    asides = list(map(_is_aside, lines))
+    if count and all(asides):
+        envelope = envelopes.recognise(first[0]) or envelopes.PLAIN
+        return Shape(envelope=envelope), LogHead(None, envelope.NAME, "")
+    lines = [line for line, is_aside in zip(lines, asides, strict=True) if not is_aside]
     seen = [each for each in map(_evidence, lines) if each]
     exchanges = [each.exchange for each in seen]
     envelope = seen[0].shape.envelope if seen else envelopes.PLAIN
@@ -172,11 +174,17 @@ def _of_most(lines: list[bytes]) -> tuple[Shape, LogHead]:
     if whole.name:
         shape = _usual([each.shape for each in seen if each.exchange.name == whole.name])
         return shape, _head(shape, whole.why)
-    instead = next((words for line in lines if (words := look_alike(_value(line)))), None)
+    instead = of_lines(first, list(map(_value, lines))) if len(lines) == count else None
     why = instead or (whole.why if seen else "")
     # Requests and responses all of which are of nothing known, such as counts of tokens, are no chat either.
     unknown = 0 < len(seen) == len(lines)
     return Shape(envelope=envelope), LogHead(None, envelope.NAME, why, conflict=whole.mixed or unknown)
+
+
+def _is_aside(line: bytes) -> bool:
+    """Whether a line is a call of another endpoint, or no exchange as its envelope tells."""
+    envelope = envelopes.recognise(line) or envelopes.PLAIN
+    return bool(other_endpoint(line, envelope) or envelopes.aside(line, envelope))
 
 
 def _usual(shapes: list[Shape]) -> Shape:

@@ -285,13 +285,9 @@ class _Search(Struct):
         plain = uncompressed(name) if suffix in KINDS else name
         is_log = suffix_of(plain) in (*LOGS, *asked) or suffix in asked
         answer = is_log or (may_be_document(plain) and self.is_readable(path, self.options))
-        if (
-            is_log
-            and not asked
-            and may_be_part(plain)
-            and isinstance(part := self.is_readable(path, self.options), str)
-        ):
-            answer = part
+        if is_log and not asked and may_be_part(plain):
+            part = self.is_readable(path, self.options)
+            answer = part if isinstance(part, str) else True
         if isinstance(answer, str):
             self.discovered.others[answer] += 1
         elif not answer:

@@ -44,6 +44,13 @@ class FilePath(Path[FileReply], eq=False, kw_only=True):
     session: FileSession | None = None
 
     @property
+    def is_copy(self) -> bool:
+        """Whether it repeats another session: all its replies count there, and nothing follows the last one."""
+        if self.own or self.kind == "branch":
+            return bool(self.own) and all(reply.is_copy for reply in self.own)
+        return bool(self.replies) and self.origin.replies[-1].at == len(self.conversation.messages) - 1
+
+    @property
     def ends(self) -> tuple[int, int, int]:
         """What is greater the later it ends; of conversations that end at once, for the first of the file."""
         last = self.origin.replies[-1] if self.origin.replies else OriginReply(0)

@@ -34,13 +34,13 @@ _SAID = (
 
 
 def fits(values: list[Json]) -> str | None:
-    """Check for events with dotted types and data, at least one of a type that only this agent has."""
+    """Check for events with dotted types and data, some of types that only this agent has."""
     lines = objects(values)
-    if not lines or len(lines) != len(values) or not all(isinstance(each.get("data"), dict) for each in lines):
+    own = sum(each.get("type") in _KNOWN and isinstance(each.get("data"), dict) for each in lines)
+    if not own or len(lines) != len(values):
         return None
-    own = sum(each.get("type") in _KNOWN for each in lines)
     begun = at(lines[0], "type") == "session.start" and isinstance(at(lines[0], "data", "sessionId"), str)
-    return f"types such as {_KNOWN[1]} in {own} lines" if own and (begun or own > 1) else None
+    return f"types such as {_KNOWN[1]} in {own} lines" if begun or own > 1 else None
 
 
 def session(path: str, origin: Origin) -> str | None:

@@ -47,12 +47,10 @@ _ERROR = "<system>ERROR"
 def fits(values: list[Json]) -> str | None:
     """Check for rows with roles, some of which only Kimi has, or with parts for thoughts."""
     rows = objects(values)
-    if len(rows) != len(values) or not all(isinstance(row.get("role"), str) for row in rows) or len(rows) < 1:
-        return None
-    own = sum(row["role"] in _OWN for row in rows)
+    own = sum(row.get("role") in _OWN for row in rows)
     thoughts = sum(_thinks(row) for row in rows)
-    others = any(row["role"] not in (*_ROLES, *_OWN) for row in rows)
-    if others or not (own or thoughts):
+    others = len(rows) < len(values) or any(row.get("role") not in (*_ROLES, *_OWN) for row in rows)
+    if not own and (others or not thoughts):
         return None
     return f"roles such as _checkpoint, or parts of the type think, in {own + thoughts} rows"
 
@@ -67,9 +65,12 @@ def beside(name: str) -> str | None:
 
 
 def owner(path: str) -> str | None:
-    """Return the context that an earlier one, the events or the state of the same session belong to."""
+    """Return the context that an earlier one, the events or the state of a session, or a list of prompts, belong to."""
     folder, slash, name = path.rpartition("/")
-    return f"{folder}{slash}{_NAME}" if _PARTS.fullmatch(name) else None
+    if _PARTS.fullmatch(name):
+        return f"{folder}{slash}{_NAME}"
+    above, _, last = folder.rpartition("/")
+    return f"{above}/sessions" if last == "user-history" else None
 
 
 def session(path: str, origin: Origin) -> str | None:
@@ -117,7 +118,7 @@ class _Context:
         roles = [row.get("role") for _, _, row in rows]
         first = next((at for at, (_, _, row) in enumerate(rows) if _is_later_checkpoint(row)), None)
         end = roles.index("_usage") if first is None and "_usage" in roles else first
-        self.head = [row for _, _, row in rows[:end] if row.get("role") not in _OWN]
+        self.head = [row for _, _, row in rows[:end] if row.get("role") in _ROLES]
         """The messages before the first request."""
         self.copied = 0 if first is None else len(self.head)
         """The number of messages that the context begins with and another one has, too."""
@@ -125,7 +126,7 @@ class _Context:
     @property
     def messages(self) -> list[Object]:
         """The messages, without the system prompt."""
-        return [row for _, _, row in self.rows if row.get("role") not in _OWN]
+        return [row for _, _, row in self.rows if row.get("role") in _ROLES]
 
     def follow(self, before: _Context) -> None:
         """Find out what became of the context before: it was compacted, reverted to some message, or cleared."""
@@ -157,7 +158,7 @@ class _Context:
                 turn: Object = {"role": "system", "content": row.get("content")}
                 turns.append(LoggedTurn(f"entry {place}", turn, Evidence(line)))
                 continue
-            if role in _OWN:
+            if role not in _ROLES:
                 unread.one(f"row {role}")
                 continue
             unread.rest("row", row, *_ROW)

@@ -8,10 +8,12 @@ from chatsquash.core.model import Conversation, Json
 from chatsquash.core.times import Moment
 from chatsquash.formats.base import TurnError, expect_object
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, entries_after_header, moment, span
+from chatsquash.formats.exports import session_trace
 from chatsquash.formats.providers import anthropic
 from chatsquash.formats.threads import (
     ThreadEntry,
     first_places,
+    last_named,
     link_entries,
     load_paths,
     paths,
@@ -52,7 +54,8 @@ _FIRST = 200
 
 def fits(values: list[Json]) -> str | None:
     """Check for the header of a session that OpenClaw did not write."""
-    return "a line of the type session with cwd" if is_session(values) and not is_of_openclaw(values) else None
+    is_of_pi = is_session(values) and not is_of_openclaw(values) and not session_trace.fits(values)
+    return "a line of the type session with cwd" if is_of_pi else None
 
 
 def is_session(values: list[Json]) -> bool:
@@ -91,7 +94,7 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
         before = list(range(-1, len(rows) - 1))
     failed = {place for place, (_, _, value) in enumerate(rows) if at(value, "message", "stopReason") in _FAILED}
     steps = without_entries(_with_truncated(steps), failed & with_more(before, steps), unread)
-    ways = paths(before, len(rows) - 1, [each.is_sampled for each in steps], unread)
+    ways = paths(before, last_named(names), [each.is_sampled for each in steps], unread)
     session = {"session_id": text(header.get("id"))} | span(header.get("timestamp"), None)
     return with_unread(load_paths(anthropic, steps, ways, session), unread)
 

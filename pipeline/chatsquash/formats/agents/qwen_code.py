@@ -8,6 +8,7 @@ from chatsquash.formats.providers import gemini
 from chatsquash.formats.threads import (
     ROOT,
     ThreadEntry,
+    last_named,
     link_entries,
     load_paths,
     paths,
@@ -36,11 +37,10 @@ _BOOT = "agent_bootstrap"
 
 
 def fits(values: list[Json]) -> str | None:
-    """Check whether most lines have an id, a parent and a session, and some have a message of parts."""
-    lines = objects(values)
-    own = sum(map(_OWN.issubset, lines))
+    """Check for lines with an id, a parent and a session, some of which have a message of parts or a history."""
+    lines = [each for each in objects(values) if _OWN.issubset(each)]
     spoken = sum(map(has_parts, lines))
-    if own * 2 <= len(values) or not (spoken or any(each.get("subtype") in (_SUMMARY, _BOOT) for each in lines)):
+    if not spoken and not any(each.get("subtype") in (_SUMMARY, _BOOT) for each in lines):
         return None
     return f"uuid, parentUuid and message.parts in {spoken} of {len(values)} lines"
 
@@ -61,9 +61,10 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
     if not rows:
         return []
     steps = [_step(f"entry {place}", line, value, unread) for place, line, value in rows]
-    before = link_entries(*([text(value.get(name)) for value in values] for name in ("uuid", "parentUuid")))
+    names = [text(value.get("uuid")) for value in values]
+    before = link_entries(names, [text(value.get("parentUuid")) for value in values])
     steps = _without_truncated(steps, values, before, unread)
-    ways = paths(before, len(rows) - 1, [each.is_sampled for each in steps], unread)
+    ways = paths(before, last_named(names), [each.is_sampled for each in steps], unread)
     inner = any(value.get("isSidechain") is True or text(value.get("agentId")) for value in values[:1])
     session: Object = {"session_id": next((name for value in values if (name := text(value.get("sessionId")))), None)}
     converted = load_paths(gemini, steps, ways, session, _tools(values))

@@ -11,6 +11,7 @@ from chatsquash.formats.agents.claude_code.conversation import FileReplies, conv
 from chatsquash.formats.agents.claude_code.paths import is_aside, originals, paths, places
 from chatsquash.formats.agents.claude_code.rows import FileContents, LogLine, is_boundary, rows
 from chatsquash.formats.agents.claude_code.tree import LineTree
+from chatsquash.formats.agents.claude_code.truncation import incomplete, reasoning_only, truncated, unsent
 from chatsquash.formats.agents.qwen_code import has_parts
 from chatsquash.formats.evidence import of, with_origin
 from chatsquash.formats.values import Object, at, is_plain_name, string
@@ -28,16 +29,30 @@ _TREE = ("user", "assistant", "system", "attachment", "progress")
 _BESIDE = (
     *("queue-operation", "last-prompt", "custom-title", "ai-title", "agent-name", "agent-setting", "tag"),
     *("mode", "permission-mode", "pr-link", "worktree-state", "atis-latch", "cost-state", "file-history-delta"),
+    *("api-request", "api-request-blob", "api-request-shape", "tools-used", "frame-link", "continued-in"),
 )
 """Types of lines that name their session and have no id."""
 
 
 def fits(values: list[Json]) -> str | None:
-    """Check whether most lines have a session id and their own, or are of a type that has none."""
+    """Check for a message with its own id and the session's; without one, for lines of known types.
+
+    Most lines must be of these, or all lines must have a type and the id of a session.
+    """
     if any(map(has_parts, values)):
         return None
     count = sum(map(_is_line, values))
-    return f"sessionId and uuid in {count} of {len(values)} lines" if count * 2 > len(values) else None
+    fitting = count * 2 > len(values) or any(map(_is_message, values)) or (count and all(map(_is_of_session, values)))
+    return f"sessionId and uuid in {count} of {len(values)} lines" if fitting else None
+
+
+def _is_message(line: Json) -> bool:
+    has_ids = isinstance(line, dict) and line.keys() >= {"sessionId", "uuid", "parentUuid", "message"}
+    return has_ids and _is_line(line) and isinstance(at(line, "message", "role"), str)
+
+
+def _is_of_session(line: Json) -> bool:
+    return isinstance(at(line, "type"), str) and isinstance(at(line, "sessionId"), str) and "projectHash" not in line
 
 
 def _is_line(line: Json) -> bool:
@@ -53,6 +68,19 @@ def beside(name: str) -> str | None:
     """Return a glob for the metadata file of a sub-agent, which names the call that started it."""
     is_agent = name.startswith("agent-") and name.endswith(".jsonl")
     return escape(f"{name.removesuffix('.jsonl')}.meta.json") if is_agent else None
+
+
+def owner(path: str) -> str | None:
+    """Return what a journal in the folder of a session, or a list of prompts, belongs to."""
+    folder, _, name = path.rpartition("/")
+    if name == "history.jsonl":
+        return f"{folder}/projects"
+    above, inside, below = folder.rpartition("/projects/")
+    parts = below.split("/")
+    if inside and len(parts) > 1:
+        return f"{above}{inside}{parts[0]}"
+    above, inside, _ = path.rpartition("/subagents/")
+    return f"{above}/subagents" if inside and name.endswith(".jsonl") else None
 
 
 def home(path: str, origin: Origin) -> str | None:
@@ -79,8 +107,10 @@ def conversations(values: list[Json], lines: list[int] | None = None, meta: Json
     """
     contents = rows(values, lines)
     tree = LineTree(contents)
-    taken = paths(tree)
-    known = FileReplies(originals(taken))
+    thoughts = reasoning_only(tree)
+    early = thoughts | truncated(tree)
+    taken = paths(tree, early, unsent(tree, thoughts))
+    known = FileReplies(originals(taken), early)
     taken = [path for path in taken if not is_aside(path) or any(map(known.begins, path.rows))] or taken
     read = [
         conversation(path, place, in_force(tree, path.leaf), known)
@@ -89,7 +119,8 @@ def conversations(values: list[Json], lines: list[int] | None = None, meta: Json
     order = sorted(range(1, len(read)), key=lambda each: (taken[each].leaf.chain[0], taken[each].leaf.place))
     left = count_unread(contents, {row.place for path in taken for row in path.rows})
     if read:  # the first one has what is said of the whole file
-        read[0] = with_origin(read[0], findings=(*tree.findings, *of(read[0]).findings), unread=left)
+        found = (*tree.findings, *incomplete(tree, early, thoughts), *of(read[0]).findings)
+        read[0] = with_origin(read[0], findings=found, unread=left)
     # A file beside names the call that began a sub-agent; prompts may be alike.
     call_id = string(meta, "toolUseId")
     for place, each in enumerate(read if call_id else ()):

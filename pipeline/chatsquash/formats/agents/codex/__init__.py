@@ -8,6 +8,7 @@ from itertools import chain
 
 from chatsquash.core.model import Conversation, Json, Message, Origin, RepeatedViolation, Tool
 from chatsquash.formats import view
+from chatsquash.formats.agents.codex import events
 from chatsquash.formats.agents.codex.history import Earlier, continued
 from chatsquash.formats.agents.codex.items import is_bare
 from chatsquash.formats.agents.codex.messages import load_items
@@ -20,24 +21,29 @@ __all__ = ("continued",)
 
 NAME = "codex"
 HOLDS_TOOLS = False
-MEMBERS = ("payload", "instructions")
+MEMBERS = ("payload", "instructions", "thread_id")
 KEPT = (
     "${CODEX_HOME:-~/.codex}/sessions/**/*.jsonl*",
     "${CODEX_HOME:-~/.codex}/archived_sessions/**/*.jsonl*",
 )
 
 _KINDS = ("session_meta", "response_item", "event_msg", "turn_context", "compacted", "world_state")
+_CERTAIN = ("session_meta", "response_item")
+"""Types of which one line is evidence enough."""
 _BETWEEN_AGENTS = "inter_agent_communication"
 
 
 def fits(values: list[Json]) -> str | None:
-    """Check whether most lines have a type of Codex's and a payload, or bare items follow a header (oldest files)."""
+    """Check for lines with a type of Codex's and a payload, or for bare items after a header (oldest files).
+
+    What `codex exec --json` prints are events of a thread instead.
+    """
     count = sum(map(_is_line, values))
-    if values and count * 2 > len(values):
+    if count * 2 > len(values) or any(_is_line(line) and string(line, "type") in _CERTAIN for line in values):
         return f"session lines with a payload in {count} of {len(values)} lines"
     old = (isinstance(line, dict) and (line.get("record_type") == "state" or is_bare(line)) for line in values[1:])
     is_old = len(values) > 1 and _is_header(values[0]) and all(old)
-    return "a session's id, time and instructions before bare items" if is_old else None
+    return "a session's id, time and instructions before bare items" if is_old else events.find_evidence(values)
 
 
 def _is_line(line: Json) -> bool:
@@ -64,10 +70,13 @@ def conversations(
 
     ``earlier`` are the lines of the files in which the session begins, ``broken`` the lines that are not JSON.
     """
+    if events.find_evidence(values):
+        return events.conversations(values, lines)
     everything = [*chain.from_iterable(earlier or ()), *values] if earlier else values
+    counts = [line for line in everything if type(line) is dict and line.get("type") == "token_usage_record"]
     rollout = Rollout(
         has_events=any(at(line, "payload", "type") == "user_message" for line in everything),
-        has_records=any(at(line, "type") == "token_usage_record" for line in everything),
+        has_records=bool(counts),
         has_all=earlier is not None,
     )
     for number, inherited in enumerate(earlier or (), 1):
@@ -95,11 +104,11 @@ def _conversation(
     if meta.time and not any(each.time for each in loaded.evidence):
         known |= {"started": meta.time.at, "ended": meta.time.at}
     is_headless = history.begins_here and not rollout.has_all and rollout.is_continued
-    if is_headless:
+    if is_headless or history.has_hidden_task:
         known["findings"] = ((meta.line, RepeatedViolation("missing-history")),)
     kind = rollout.kind if history.kind == "main" else history.kind
     parent = history.parent or (rollout.parent if kind in ("subagent", "side") else None)
-    lacks_context = is_headless or history.kind == "side"
+    lacks_context = is_headless or history.kind == "side" or history.has_hidden_task
     known |= {"lacks_context": lacks_context, "unread": rollout.unread.of(place)}
     linked = {"id": history.id, "kind": kind, "parent": parent}
     return Conversation(loaded.messages, _definitions(rollout), origin=origin(loaded, **linked, **known))

@@ -36,12 +36,12 @@ def _folders(folder: str) -> list[str]:
     folders = [escape(folder), *(["/".join((root, *_DAY))] if is_dated else [])]
     above, _, last = root.rpartition("/")
     others = {"sessions": f"{above}/archived_sessions", "archived_sessions": "/".join((above, "sessions", *_DAY))}
-    return folders + [others[last]] * (last in others)
+    return [*folders, *([others[last]] if last in others else [])]
 
 
 def _ordinal(line: Json, place: int, thread: str) -> int | None:
     """Return the number of a line in its session; ``None`` for the header of another one."""
-    if place == 0 and at(line, "payload", "id") != thread:
-        return None
+    if place == 0:
+        return 0 if at(line, "payload", "id") == thread else None
     ordinal = at(line, "ordinal")
     return ordinal if type(ordinal) is int else place

@@ -7,7 +7,15 @@ from typing import NamedTuple
 
 from chatsquash.core.model import ConversationKind, Json
 from chatsquash.core.times import Moment
-from chatsquash.formats.agents.codex.items import is_bare, is_input, is_of_model, is_prompt, is_readable, ordinary
+from chatsquash.formats.agents.codex.items import (
+    between_agents,
+    is_bare,
+    is_hidden,
+    is_input,
+    is_of_model,
+    is_prompt,
+    ordinary,
+)
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, moment
 from chatsquash.formats.values import Object, at, count, kind, string, texts
@@ -24,8 +32,6 @@ _META = (
 _BEGINNING = ("task_started", "turn_started")
 _TURNS = (*_BEGINNING, "task_complete", "turn_complete", "turn_aborted")
 """Events at which a turn begins or ends."""
-_BURST = 10**9
-"""Nanoseconds between two lines of what was copied at most: these are written at once, with the time of the copy."""
 
 
 class Meta(NamedTuple):
@@ -80,6 +86,12 @@ class RolloutHistory:
         self.sampled = [place for place in self.sampled if place < start]
         return side
 
+    @property
+    def has_hidden_task(self) -> bool:
+        """Whether the last prompt before the first reply is encrypted."""
+        before = reversed(self.items[: self.sampled[0]] if self.sampled else [])
+        return next((is_hidden(each.turn) for each in before if each.turn.get("role") == "user"), False)
+
     def has_reply(self, start: int = 0) -> bool:
         """Whether the assistant produced any of the items from a place on."""
         return any(not is_input(each.turn) for each in self.items[start:])
@@ -102,11 +114,10 @@ class Rollout:
     inherited: list[Meta] = field(default_factory=list)
     """The metadata of the files in which the session begins."""
     model: str | None = None
+    turn: str | None = None
+    """The id of the turn, which its copies in the files of forks and sub-agents share."""
     unread: Unread = field(default_factory=Unread)
     histories: int = 1
-    copies: bool = False
-    """Whether lines are still those of another session, which this one goes on from."""
-    last_time: Moment | None = None
     is_inherited: bool = False
     """Whether lines are those of the file in which this session begins."""
     uncounted: list[str] = field(default_factory=list)
@@ -146,19 +157,8 @@ class Rollout:
         spawned = at(payload.get("source"), "subagent", "thread_spawn")
         return string(spawned, "parent_thread_id") or string(payload, "parent_thread_id") or None
 
-    def pass_time(self, time: Moment | None) -> None:
-        """Treat lines that come later than the copied ones as the session's own."""
-        if time and self.last_time and time.at - self.last_time.at > _BURST:
-            self.copies = False
-        self.last_time = time or self.last_time
-
     def begin(self, meta: Meta) -> None:
-        """Read the metadata of a session; the lines of another one, or of one that was forked, are copies."""
-        first = self.meta[0] if self.meta else meta
-        is_other = first.payload.get("id") != meta.payload.get("id")
-        is_forked = string(meta.payload, "forked_from_id") and not at(meta.payload, "history_base")
-        if is_other or (first is meta and is_forked):
-            self.copies = not any(each.sampled for each in (self.now, *self.left))
+        """Read the metadata of a session; a fork's own precedes that of the session whose lines it repeats."""
         self.meta.append(meta)
         self.unread.rest("session_meta", meta.payload, *_META)
 
@@ -170,7 +170,6 @@ class Rollout:
     def add(self, place: str, number: int | None, line: Object) -> None:
         """Read a line; its place is named in errors."""
         time = moment(line.get("timestamp"))
-        self.pass_time(time)
         of = line.get("type")
         if not _LINE.issuperset(line) and of is not None and (of in _HOLDING or not is_bare(line)):
             self.unread.rest("line", line, *_LINE)
@@ -189,14 +188,15 @@ class Rollout:
                 self.begin(Meta(evidence.line, evidence.time or moment(payload.get("timestamp")), payload))
             case "turn_context":
                 self.model = string(payload, "model") or self.model
-                self.unread.rest("turn_context", payload, "model")
+                self.turn = string(payload, "turn_id") or None
+                self.unread.rest("turn_context", payload, "model", "turn_id")
             case "token_usage_record":
                 self.count_reply(payload)
                 self.unread.one("token_usage_record")
             case "compacted":
                 self.compact(place, payload, evidence)
-            case "inter_agent_communication" if is_readable(payload.get("content")):
-                self.item(place, {"type": "message", "role": "user", "content": payload["content"]}, evidence)
+            case "inter_agent_communication" if payload.get("content"):
+                self.item(place, between_agents(payload["content"]), evidence)
             case str() if is_bare(line):
                 self.item(place, line, evidence)
             case of:
@@ -213,8 +213,9 @@ class Rollout:
             if self.is_divided:
                 self.is_divided = False
                 self.breaks.add(place)
-            if not (is_copied or self.copies or self.is_inherited):
-                evidence = Evidence(evidence.line, evidence.time, is_sampled=True, model=self.model)
+            if not (is_copied or self.is_inherited):
+                line, time = evidence[:2]
+                evidence = Evidence(line, time, is_sampled=True, model=self.model, logged_id=self.turn)
             if self.has_records and not is_copied:
                 self.uncounted.append(place)
         elif self.uncounted and string(taken, "type").endswith("_output"):
@@ -239,11 +240,17 @@ class Rollout:
         elif of not in _REPEATING:
             self.unread.one(f"event_msg.{of}")
             if of in _TURNS:
-                self.begin_turn(is_new=of in _BEGINNING)
+                self.begin_turn(is_new=of in _BEGINNING, failed=bool(payload.get("error")))
 
-    def begin_turn(self, *, is_new: bool) -> None:
-        """End the last turn, and begin another one if it is new."""
+    def begin_turn(self, *, is_new: bool, failed: bool = False) -> None:
+        """End the last turn, and begin another one if it is new; the last reply of one that failed is truncated."""
         self.truncate()
+        for each in reversed(self.now.items if failed else ()):
+            if not is_of_model(each.turn):
+                break
+            self.truncated.add(each.place)
+            if each.place in self.breaks:
+                break
         self.is_divided = True
         if is_new:
             self.has_turns, self.is_prompted = True, False
@@ -284,7 +291,7 @@ class Rollout:
             if isinstance(line, dict):
                 self.add(f"{place}, entry {number}", None, line)
         self.inherited += self.meta
-        self.meta, self.unread, self.is_inherited, self.copies = [], unread, False, False
+        self.meta, self.unread, self.is_inherited = [], unread, False
         self.skip()
 
     def compact(self, place: str, payload: Object, evidence: Evidence) -> None:
@@ -338,10 +345,10 @@ class Rollout:
             self.now = without_last
 
     def leave(self, history: RolloutHistory, start: int) -> None:
-        """Keep a history if the assistant produced removed items; copied ones are in another file."""
+        """Keep a history if the assistant produced removed items; inherited ones are in another file."""
         if not history.has_reply(start):
             return
-        if self.copies or self.is_inherited:
+        if self.is_inherited:
             self.unread.one("copied conversation")
         else:
             self.left.append(history)

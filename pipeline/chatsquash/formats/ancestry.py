@@ -1,0 +1,108 @@
+"""What the first objects of an agent's file say about the session that it belongs to, and the one that it repeats."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from xxhash import xxh3_64_intdigest
+
+from chatsquash.core import jsonio
+from chatsquash.core.model import Json
+from chatsquash.formats.evidence import moment
+from chatsquash.formats.values import Object, at, string
+
+_BODIES = ("message", "payload", "data")
+"""Members of objects that have a message with a role; otherwise the object itself is one."""
+_LISTS = ("messages", "history")
+"""Members with the messages of a file that is a single object."""
+_USERS = ("user", "user.message")
+"""Roles of messages, and types of objects, that are the user's."""
+_IDS = ("uuid", "id")
+
+
+class Ancestry(NamedTuple):
+    """Where a file comes from."""
+
+    keys: tuple[int, ...] = ()
+    """Numbers of its first message: those with its time and with its id.  Copies of a session have one in common."""
+    session: str = ""
+    parents: tuple[str, ...] = ()
+    """The ids of the sessions whose messages it may repeat, as it names them."""
+    begun: int | None = None
+    """The first time in it, in nanoseconds since the epoch, which in a copy may be later than its first message."""
+
+
+def of_objects(objects: Iterable[Json]) -> Ancestry:
+    """Return the ancestry by the first objects of a file, up to the first message of the user."""
+    session, begun = "", None
+    parents: dict[str, None] = {}
+    for value in _first_level(objects):
+        if begun is None:
+            begun = _time(value)
+        name, is_header = _session(value)
+        if is_header and session and name and name != session:
+            parents[name] = None  # the lines of that session follow
+        session = session or name
+        if parent := _parent(value):
+            parents[parent] = None
+        if keys := _keys(value):
+            return Ancestry(keys, session, tuple(each for each in parents if each != session), begun)
+    return Ancestry()
+
+
+def _first_level(objects: Iterable[Json]) -> Iterator[Object]:
+    """Yield the lines of a file, or the messages of its single object."""
+    for value in objects:
+        if not isinstance(value, dict):
+            return
+        yield value
+        for name in _LISTS:
+            if isinstance(inner := value.get(name), list):
+                yield from (each for each in inner if isinstance(each, dict))
+
+
+def _time(value: Object) -> int | None:
+    body = value.get("message")
+    inner = body.get("timestamp") if isinstance(body, dict) else None
+    for each in (value.get("timestamp"), value.get("ts"), inner, at(value, "time", "created")):
+        if each is not None and (time := moment(each)):
+            return time.at
+    return None
+
+
+def _session(value: Object) -> tuple[str, bool]:
+    """Return the id of the session, and whether the object is its header."""
+    match value.get("type"):
+        case "session_meta":
+            return string(value.get("payload"), "id"), True
+        case "session":
+            return string(value, "id"), True
+    return string(value, "sessionId") or string(value, "session_id"), False
+
+
+def _parent(value: Object) -> str:
+    """Return the session that Claude Code, Qwen Code, Codex or Pi repeats; Pi names its file."""
+    if "forkedFrom" in value:
+        return string(value["forkedFrom"], "sessionId")
+    if "parentSession" in value:
+        file = string(value, "parentSession").replace("\\", "/").rpartition("/")[2]
+        return file.removesuffix(".jsonl").rpartition("_")[2]
+    payload = value.get("payload")
+    if isinstance(payload, dict) and "forked_from_id" in payload and not payload.get("history_base"):
+        return string(payload, "forked_from_id")
+    return ""
+
+
+def _keys(value: Object) -> tuple[int, ...]:
+    """Return the numbers of a message of the user; none for any other object, and without a time and an id."""
+    body: Json = next((inner for name in _BODIES if isinstance(inner := value.get(name), dict)), value)
+    if body.get("role") not in _USERS and value.get("type") not in _USERS:
+        return ()
+    said = jsonio.dumps(body.get("content", body.get("parts", body.get("text"))))
+    known = [_time(value), *(value.get(name) for name in _IDS)]
+    return tuple(_number(said, index, each) for index, each in enumerate(known) if each)
+
+
+def _number(said: bytes, index: int, known: object) -> int:
+    return xxh3_64_intdigest(b"%d %s\n%s" % (index, str(known).encode("utf-8", "surrogatepass"), said)) or 1

@@ -1,0 +1,158 @@
+"""Which logs of a run repeat one another, and which of their replies count in another log.
+
+A fork or a resumed session may begin with the messages of its parent.  Logs with the same first message, and those that
+name a parent, are a lineage.  They are looked for when the first file of an agent is converted, so that a run on other
+logs opens none of them twice.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from xxhash import xxh3_128
+
+from chatsquash.core.index import Index, Sets
+from chatsquash.core.log import Log
+from chatsquash.core.options import Options
+
+if TYPE_CHECKING:
+    from chatsquash.reading.documents import LogDocument
+    from chatsquash.trees.copies import Member, SampledReply
+
+MOST = 1_000
+"""Logs of a lineage that are compared."""
+_SAMPLE = 16
+"""Logs by which is decided whether a run is on files of agents."""
+_RECENT = 4
+"""Lineages whose copies are remembered: forks are usually next to their parents."""
+
+
+class Lineages:
+    """The lineages among the logs of a run."""
+
+    def __init__(self, logs: Sequence[Log], options: Options) -> None:
+        self._logs, self._options = logs, options
+        self._members: dict[str, list[int]] | None = None
+        """The numbers of the logs of a lineage, by the shown paths of all of them; others are missing."""
+        self._copies: OrderedDict[str, dict[str, frozenset[int]]] = OrderedDict()
+
+    def look_ahead(self) -> None:
+        """Look for lineages now, if some logs are files of agents, so that worker processes need not do it each."""
+        from chatsquash.reading.ancestry import ancestry  # which single processes may not need
+
+        step = max(1, len(self._logs) // _SAMPLE)
+        if any(ancestry(self._logs[at], self._options).keys for at in range(0, len(self._logs), step)):
+            self.groups()
+
+    def known_groups(self) -> list[list[int]]:
+        """The same as ``groups``, if they were looked for."""
+        return self.groups() if self._members is not None else []
+
+    def groups(self) -> list[list[int]]:
+        """The numbers of the logs of each lineage."""
+        return list({id(each): each for each in self._by_path().values()}.values())
+
+    def state(self, log: Log) -> bytes:
+        """A fingerprint of the other logs of a lineage; empty if there are none."""
+        others = [each for each in self._lineage(log) if each.shown != log.shown]
+        digest = xxh3_128()
+        for each in others:
+            digest.update(f"{each.shown}\n{each.size} {each.modified}\n".encode("utf-8", "surrogatepass"))
+        return digest.digest() if others else b""
+
+    def mark(self, document: LogDocument, log: Log) -> None:
+        """Mark the replies of a document that count in another log."""
+        members = self._lineage(log)
+        if not members or len(members) > MOST or log.unit is not None:
+            return
+        from chatsquash.trees.documents import paths_of  # as above
+
+        paths = paths_of(document)
+        copied = self._copied(members, document, log)
+        for reply in (reply for path in paths for reply in path.replies):
+            reply.is_copy = reply.number in copied
+
+    def _copied(self, members: list[Log], document: LogDocument, log: Log) -> frozenset[int]:
+        """The replies of a document that count in another log, by their numbers."""
+        from chatsquash.trees.copies import copies, sampled_replies  # as above
+        from chatsquash.trees.documents import paths_of
+
+        first = members[0].shown
+        if first not in self._copies:
+            known = {log.shown: sampled_replies(paths_of(document))}
+            paths = [each.shown for each in members]
+            self._copies[first] = dict(zip(paths, copies([self._read(each, known) for each in members]), strict=True))
+            if len(self._copies) > _RECENT:
+                self._copies.popitem(last=False)
+        return self._copies[first][log.shown]
+
+    def _read(self, log: Log, known: dict[str, list[SampledReply]]) -> Member:
+        """A log of a lineage; ``known`` are the replies of logs that were read."""
+        from chatsquash.reading.ancestry import ancestry  # as above
+        from chatsquash.trees.copies import Member
+
+        origin = ancestry(log, self._options)
+        replies = known.get(log.shown)
+        if replies is None:
+            replies = _replies(log, self._options)
+        return Member(f"{log.name}\n{log.shown}", origin.session, origin.parents, origin.begun, replies)
+
+    def _lineage(self, log: Log) -> list[Log]:
+        """The logs of the lineage of a log; empty if it is alone."""
+        return [self._logs[number] for number in self._by_path().get(log.shown, ())]
+
+    def _by_path(self) -> dict[str, list[int]]:
+        if self._members is None:
+            self._members = self._find()
+        return self._members
+
+    def _find(self) -> dict[str, list[int]]:
+        """Join the logs that have a first message in common, and those of which one names the other."""
+        from chatsquash.reading.ancestry import ancestry  # as above
+
+        sets, keys = Sets(), Index()
+        sessions: dict[str, list[int]] = {}
+        named: list[tuple[int, str]] = []
+        numbers: list[int] = []
+        seen: set[str] = set()
+        for number, log in enumerate(self._logs) if len(self._logs) > 1 else ():
+            if log.shown in seen:
+                continue  # another conversation of the same file
+            origin = ancestry(log, self._options)
+            if not origin.keys:
+                continue
+            seen.add(log.shown)
+            place = sets.add()
+            numbers.append(number)
+            for key in origin.keys:
+                if (before := keys.get(key)) is None:
+                    keys.put(key, place)
+                else:
+                    sets.join(before, place)
+            sessions.setdefault(origin.session, []).append(place)
+            named += [(place, parent) for parent in origin.parents]
+        for place, parent in named:
+            for other in sessions.get(parent, ()):
+                sets.join(place, other)
+        groups: dict[int, list[int]] = {}
+        for place, number in enumerate(numbers):
+            groups.setdefault(sets.find(place), []).append(number)
+        return {self._logs[each].shown: group for group in groups.values() if len(group) > 1 for each in group}
+
+
+def _replies(log: Log, options: Options) -> list[SampledReply]:
+    """What identifies the replies of a log; nothing for one that cannot be read."""
+    from chatsquash.formats.base import TurnError  # as above
+    from chatsquash.reading.identify import read_document
+    from chatsquash.sources.open import open_file
+    from chatsquash.trees.copies import sampled_replies
+    from chatsquash.trees.documents import paths_of
+
+    try:
+        with open_file(log.path, options) as file:
+            document = read_document(file, options)
+    except (OSError, TurnError, MemoryError):
+        return []
+    return sampled_replies(paths_of(document)) if document else []
