@@ -19,7 +19,7 @@ _FIRST = 100
 """Values of a file, one of which at least is an object or a list in every document."""
 _VERSIONS: dict[str, list[tuple[str, ...]]] = {
     "atif": [("agent", "version")],
-    "claude_code": [("version",)],
+    "claude_code": [("version",), ("claude_code_version",)],
     "codex": [("payload", "cli_version")],
     "opencode": [("info", "version"), ("version",)],
 }

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from glob import escape
 
 from chatsquash.core.model import Conversation, Json, Origin
+from chatsquash.formats.agents.claude_code import stream
 from chatsquash.formats.agents.claude_code.conversation import FileReplies, conversation, in_force
 from chatsquash.formats.agents.claude_code.paths import is_aside, originals, paths, places
 from chatsquash.formats.agents.claude_code.rows import FileContents, LogLine, is_boundary, rows
@@ -19,7 +20,7 @@ from chatsquash.formats.values import Object, at, is_plain_name, string
 NAME = "claude_code"
 HOLDS_TOOLS = False
 """Only newer versions keep definitions, and not in every file."""
-MEMBERS = ("sessionId", "leafUuid", "messageId")
+MEMBERS = ("sessionId", "leafUuid", "messageId", stream.MEMBER)
 KEPT = (
     "${CLAUDE_CONFIG_DIR:-~/.claude}/projects/**/*.jsonl",
     "<config>/Claude/local-agent-mode-sessions/**/projects/**/*.jsonl",
@@ -43,6 +44,8 @@ def fits(values: list[Json]) -> str | None:
         return None
     count = sum(map(_is_line, values))
     fitting = count * 2 > len(values) or any(map(_is_message, values)) or (count and all(map(_is_of_session, values)))
+    if not count:
+        return stream.find_evidence(values)
     return f"sessionId and uuid in {count} of {len(values)} lines" if fitting else None
 
 
@@ -105,6 +108,13 @@ def conversations(values: list[Json], lines: list[int] | None = None, meta: Json
     the 1-based numbers of the file's lines that these are; what is left out of them could not be read.  ``meta`` is
     what the file ``beside`` holds.
     """
+    if stream.is_stream(values):
+        read = _conversations(stream.as_lines(values), lines, meta)
+        return [stream.without_context(each, values) for each in read]
+    return _conversations(values, lines, meta)
+
+
+def _conversations(values: list[Json], lines: list[int] | None, meta: Json) -> list[Conversation]:
     contents = rows(values, lines)
     tree = LineTree(contents)
     thoughts = reasoning_only(tree)

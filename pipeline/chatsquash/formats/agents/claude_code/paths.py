@@ -116,7 +116,7 @@ class _PathLines:
 
     def in_order(self) -> list[LogLine]:
         rows = [row for _, row in sorted(self.places_by_key.values(), key=lambda each: each[0])]
-        return _after_results(rows) if any(row.is_queued for row in rows) else rows
+        return _after_results(rows) if [row for row in rows if row.is_queued] else rows
 
 
 def _after_results(rows: list[LogLine]) -> list[LogLine]:

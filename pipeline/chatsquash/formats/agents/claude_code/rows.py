@@ -107,11 +107,16 @@ def rows(values: list[Json], lines: list[int] | None) -> FileContents:
             continue
         chain = (True, string(value, "agentId")) if value.get("isSidechain") is True else MAIN
         era, begins = eras.of(chain, value, is_said=turn is not None)
-        is_reply = turn is not None and value["type"] == "assistant" and not _is_synthetic(value)
+        is_reply = turn is not None and value["type"] == "assistant"
+        if is_reply and value.get("isApiErrorMessage") is False:
+            is_reply = not _is_synthetic(value)
         said = (chain, era, string(value.get("message"), "id") or key) if is_reply else None
         head = place, line, key, "" if begins else parent, chain, era, value, turn, is_queued, said
         row = tree[key] = LogLine(*head, *_blocks(turn)) if turn is not None else LogLine(*head)
-        ids.add(row)
+        if is_reply:
+            ids.add_reply(row)
+        elif turn is not None and not row.results:
+            ids.add_prompt(row)
         before = before if is_queued else key
     neighbours = pairwise([0, *(lines or [])])
     gaps = [Gap(before + 1, line - before - 1) for before, line in neighbours if line > before + 1]
@@ -122,8 +127,10 @@ def _blocks(turn: Object) -> tuple[list[str], list[str], bool]:
     """Return the ids of the calls and of the results in a turn, and whether it contains only reasoning."""
     calls, results = list[str](), list[str]()
     content = turn.get("content")
-    is_thought = isinstance(content, list) and bool(content)
-    for block in content if isinstance(content, list) else ():
+    if not isinstance(content, list):
+        return calls, results, False
+    is_thought = bool(content)
+    for block in content:
         of = block.get("type") if isinstance(block, dict) else None
         if of in _THOUGHTS:
             continue
@@ -160,18 +167,21 @@ class MessageIds:
 
     def __init__(self) -> None:
         self._prompts: Counter[Chain] = Counter()
-        self._known: dict[ReplyKey, tuple[int, str]] = {}
-        """How many prompts precede each message, and the id of its request."""
-        self._ambiguous: set[ReplyKey] = set()
+        self._known: dict[ReplyKey | None, tuple[int, LogLine]] = {}
+        """How many prompts precede each message, and its last line."""
+        self._ambiguous: set[ReplyKey | None] = set()
 
-    def add(self, row: LogLine) -> None:
+    def add_reply(self, row: LogLine) -> None:
         """Compare a line with the earlier lines of its message: nothing is said in the middle of a reply."""
-        if row.message is not None:
-            facts = self._prompts[row.chain], string(row.value, "requestId")
-            prompts, request = self._known.setdefault(row.message, facts)
-            if prompts != facts[0] or (request and facts[1] and request != facts[1]):
-                self._ambiguous.add(row.message)
-        elif row.turn is not None and not row.results and _is_prompt(row):
+        prompts = self._prompts[row.chain]
+        known = self._known.get(row.message)
+        self._known[row.message] = prompts, row
+        if known and known[1].key != row.parent and (known[0] != prompts or _have_other_requests(known[1], row)):
+            self._ambiguous.add(row.message)
+
+    def add_prompt(self, row: LogLine) -> None:
+        """Count what a person said between two replies."""
+        if row.value.get("type") == "user" and row.value.get("isMeta") is not True:
             self._prompts[row.chain] += 1
 
     def distinguish(self, tree: dict[str, LogLine]) -> dict[str, LogLine]:
@@ -196,15 +206,14 @@ class MessageIds:
         return row.chain, row.era, f"{message_id(row)} {began}"
 
 
+def _have_other_requests(one: LogLine, other: LogLine) -> bool:
+    ids = {string(each.value, "requestId") for each in (one, other)} - {""}
+    return len(ids) > 1
+
+
 def message_id(row: LogLine) -> str:
     """Return the id of the message that a line is of; empty without one."""
     return string(row.value.get("message"), "id")
-
-
-def _is_prompt(row: LogLine) -> bool:
-    """Whether a person wrote a line between two replies."""
-    of = string(row.value, "type")
-    return of == "user" and not row.is_queued and row.value.get("isMeta") is not True
 
 
 def _parent(value: Object) -> str:
@@ -237,7 +246,8 @@ def _is_said(value: Object) -> bool:
 
 def _is_synthetic(value: Object) -> bool:
     """Whether the client wrote a line in the assistant's name; what is no error is sent to the model later."""
-    return bool(at(value, "message", "model") == SYNTHETIC)
+    message = value.get("message")
+    return isinstance(message, dict) and message.get("model") == SYNTHETIC
 
 
 def _message_turn(value: Object, place: int) -> Object:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from chatsquash.core.model import RepeatedViolation
-from chatsquash.formats.agents.claude_code.rows import Chain, FileContents, Gap, LogLine
+from chatsquash.formats.agents.claude_code.rows import Chain, FileContents, Gap, LogLine, ReplyKey
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.values import at, string
 
@@ -58,7 +58,7 @@ class LineTree:
         """The keys of those that follow another line instead."""
         self._parents = self._resolve_parents(contents.gaps)
         self.compactions = self._compactions()
-        self._messages: dict[tuple[Chain, int, str], list[LogLine]] = {}
+        self._messages: dict[ReplyKey, list[LogLine]] = {}
         self._results: dict[tuple[_Era, str], LogLine] = {}
         self._spoken: dict[Chain, list[LogLine]] = {}
         self.snapshots: dict[Chain, list[LogLine]] = {}
@@ -223,6 +223,10 @@ class LineTree:
     def blocks(self, row: LogLine) -> list[LogLine]:
         """Return the lines of an assistant's message."""
         return self._messages[row.message] if row.message else []
+
+    def blocks_of(self, reply: ReplyKey) -> list[LogLine]:
+        """Return the lines of a reply."""
+        return self._messages[reply]
 
     def answer(self, row: LogLine, call_id: str) -> LogLine | None:
         """Return the line with the result of a call."""

@@ -13,18 +13,21 @@ from chatsquash.formats.values import string
 
 def truncated(tree: LineTree) -> set[ReplyKey]:
     """Return the replies without what the last event of a stream brings."""
-    is_open = {row.message for row in tree.replies if row.message and not _has_stop_reason(row)}
+    is_open = {row.message for row in tree.replies if row.message and not row.value["message"].get("stop_reason")}
     early = _lacking(tree, is_open, _has_stop_reason) if is_open else set()
     # A reply that Claude Code completed itself, to have it continued, has a stop reason all the same.
-    notes = [row for row in tree.said if row.value.get("ownNote") is True]
+    notes = [row for row in tree.said if row.message is None and row.value.get("ownNote") is True]
     resumed = {before.message for row in notes if (before := tree.nearest(row)) and before.message}
     return early | _lacking(tree, resumed, _has_details) if resumed else early
 
 
 def reasoning_only(tree: LineTree) -> set[ReplyKey]:
     """Return the replies of which only reasoning was written."""
-    thought = {row.message for row in tree.replies if row.is_thought and row.message and message_id(row)}
-    return thought - {row.message for row in tree.replies if not row.is_thought} if thought else set()
+    thought = {row.message for row in tree.replies if row.is_thought and row.message}
+    if thought:
+        thought -= {row.message for row in tree.replies if not row.is_thought}
+    # Without an id, the lines of a reply cannot be recognised as such.
+    return {key for key in thought if message_id(tree.blocks_of(key)[0])}
 
 
 def unsent(tree: LineTree, thoughts: set[ReplyKey]) -> set[ReplyKey]:
