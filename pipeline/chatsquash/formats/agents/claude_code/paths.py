@@ -116,6 +116,8 @@ class _PathLines:
 
     def in_order(self) -> list[LogLine]:
         rows = [row for _, row in sorted(self.places_by_key.values(), key=lambda each: each[0])]
+        while rows and rows[-1].is_synthetic:
+            rows.pop()
         return _after_results(rows) if [row for row in rows if row.is_queued] else rows
 
 
