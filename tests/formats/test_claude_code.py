@@ -284,6 +284,22 @@ def test_a_reply_belongs_to_one_conversation():
             assert all(each.messages[reply.at]["role"] == "assistant" for reply in each.origin.replies)
 
 
+def test_a_copy_that_a_compaction_kept_is_no_reply_of_a_fork():
+    # Recorded with Claude Code 2.1.332: a fork after a compaction begins with the boundary and what was kept.
+    kept = boundary(preservedMessages={"uuids": ["u3", "a4"], "anchorUuid": "u2"})
+    lines = [
+        kept,
+        summary("u2"),
+        user("u3", "u2", "go"),
+        assistant("a4", "u3", "gone"),
+        user("u5", "a4"),
+        assistant("a6", "u5"),
+    ]
+    (found,) = CLAUDE.conversations(lines)
+    assert said(found) == ["In short.", "go", "gone", "hi", "hello"]
+    assert [each.response_id for each in found.origin.replies] == ["ma6"]
+
+
 def test_times_of_what_was_kept_are_not_those_of_the_conversation():
     found, _ = CLAUDE.conversations([*TALK, boundary(preservedMessages={"uuids": ["u3", "a4"]}), summary(), *AFTER])
     assert found.origin.started == NOON + 6 * 10**9
