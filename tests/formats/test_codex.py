@@ -3,6 +3,7 @@
 import pytest
 
 from chatsquash.formats.agents import codex
+from chatsquash.trees.documents import paths
 from tests.formats.table import words
 
 
@@ -114,6 +115,13 @@ def test_the_summary_before_a_compaction_is_a_side_request():
     assert side.origin.lacks_context
 
 
+def test_the_longest_conversation_of_a_file_is_not_the_request_for_a_summary():
+    before = [meta(), user("a"), reply("b"), user("c"), reply("d"), counted("r1"), reply("It was d."), counted("r2")]
+    after = [compacted("It was d.", user("It was d.")), user("e"), reply("f"), counted("r3")]
+    (first, *_) = paths(codex.conversations([*before, *after]))
+    assert first.session.longest.kind == "main"
+
+
 def test_a_reply_that_a_summary_only_mentions_is_none():
     after = [compacted("", user("Earlier: Done. Now go on.")), user("c"), reply("d")]
     found = codex.conversations([meta(), user("a"), reply("Done."), *after])
@@ -169,11 +177,12 @@ SEALED = {"type": "encrypted_content", "encrypted_content": "gAAAA"}
 
 def test_an_encrypted_task_is_a_placeholder_and_its_replies_lack_context():
     head = {"type": "input_text", "text": "Task:\n"}
-    (found,) = codex.conversations([meta(), task(head, SEALED), reply("b")])
+    spawned = meta(source={"subagent": {"thread_spawn": {"parent_thread_id": "p"}}})
+    (found,) = codex.conversations([spawned, task(head, SEALED), reply("b")])
     assert [message["role"] for message in found.messages] == ["user", "assistant"]
     assert [part["text"] for part in found.messages[0]["content"]] == ["Task:\n", "[encrypted message]"]
     assert found.origin.lacks_context
-    (found,) = codex.conversations([meta(), task(head), reply("b"), task(SEALED), reply("c")])
+    (found,) = codex.conversations([spawned, task(head), reply("b")])
     assert not found.origin.lacks_context
 
 

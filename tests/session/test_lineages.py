@@ -242,6 +242,42 @@ def test_a_run_notices_a_fork_that_came_or_went(forks):
     assert trained(records()).count("A wren.") == 1
 
 
+# Logs of a gateway, joined
+
+
+def exchange(second, session, name, words, *before):
+    asked = [{"role": ("user", "assistant")[at % 2], "content": each} for at, each in enumerate(before)]
+    answer = {"message": {"role": "assistant", "content": words}, "finish_reason": "stop"}
+    response = {"id": name, "choices": [answer]}
+    at = f"2026-03-01T08:00:{second:02}Z"
+    return {"session_id": session, "timestamp": at, "request": {"messages": asked}, "response": response}
+
+
+@cases("logged", ("the fork alone", False), ("both sessions", True))
+def test_a_fork_is_joined_with_its_own_session(here, logged):
+    put("parent", opening(0), *SHARED)
+    put("a-fork", opening(19), *SHARED, *FORK)
+    first = exchange(2, "one", "msg-a1", "A wren.", "Which bird?")
+    second = exchange(21, "two", "msg-a3", "Loud.", "Which bird?", "A wren.", "Its song?")
+    write_log(here / "logs/gateway.jsonl", *([first] if logged else []), second)
+    run(replace(WEIGHTS, join=True, sessions_by="id", conversations="all"))
+    assert trained(records()) == ["A wren.", "Loud."]
+
+
+def test_a_reply_of_a_session_that_is_joined_with_none_counts_in_the_log_of_the_gateway(here):
+    known = "The bird in the garden is a wren, as its song tells."
+    lines = [claude(1, "u1", None, "Which?"), reply(2, "a1", "u1", known), claude(3, "u2", "a1", "And?")]
+    more = [
+        reply(4, "a2", "u2", "No."),
+        claude(5, "u3", "a2", "Why?"),
+        reply(6, "a3", "u3", "Size."),
+    ]
+    put("agent", *lines, *more, claude(7, "u4", "a3", "So?"), reply(8, "a4", "u4", "Right."))
+    write_log(here / "logs/gateway.jsonl", exchange(2, "one", "other", known, "Which?"))
+    run(replace(WEIGHTS, join=True, sessions_by="id", conversations="all"))
+    assert sum(words == known for words in trained(records())) == 1
+
+
 # What is said
 
 
@@ -262,6 +298,14 @@ def test_records_without_weights_that_repeat_replies_are_reported(here):
     ]
     run()
     assert not findings("replies-repeated")
+
+
+def test_more_logs_than_are_compared_are_reported(here, monkeypatch):
+    monkeypatch.setattr("chatsquash.session.lineages.MOST", 2)
+    for number in range(3):
+        put(f"s{number}", opening(number), *SHARED)
+    run()
+    assert [each["text"][:23] for each in findings("copies-not-compared")] == ["begins as 2 other logs,"] * 3
 
 
 def test_samples_and_tokens_count_a_reply_once(here):

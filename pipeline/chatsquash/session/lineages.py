@@ -62,11 +62,16 @@ class Lineages:
             digest.update(f"{each.shown}\n{each.size} {each.modified}\n".encode("utf-8", "surrogatepass"))
         return digest.digest() if others else b""
 
+    def excess(self, log: Log) -> int:
+        """How many logs begin as this one, if they are too many to compare."""
+        count = len(self._by_path().get(log.shown, ())) - 1
+        return count if count >= MOST else 0
+
     def mark(self, document: LogDocument, log: Log) -> None:
         """Mark the replies of a document that count in another log."""
         members = self._lineage(log)
         if not members or len(members) > MOST or log.unit is not None:
-            return
+            return  # the sessions of a database are related by its format
         from chatsquash.trees.documents import paths_of  # as above
 
         paths = paths_of(document)

@@ -83,7 +83,7 @@ class FileSession(Struct, frozen=True):
     chain: list[FilePath]
     """The person's: the last conversation, and what summaries stand for; of several the one with the most replies."""
     longest: FilePath
-    """The conversation with the longest history before a reply, the last of several."""
+    """The conversation with the longest history before a reply, the last of several; no side request among others."""
 
 
 def paths_of(document: LogDocument) -> list[FilePath]:
@@ -241,10 +241,14 @@ def _set_sessions(paths: list[FilePath]) -> None:
             place.session = session
 
 
-def _by_length(path: FilePath) -> tuple[int, tuple[int, int, int]]:
-    """Return what orders conversations by their histories before the last reply, as the longest request of a log."""
+def _by_length(path: FilePath) -> tuple[bool, int, tuple[int, int, int]]:
+    """Return what orders conversations by their histories before the last reply, as the longest request of a log.
+
+    Side requests of the client, which contain the history of another conversation, come first.
+    """
     last = path.origin.replies[-1].at if path.origin.replies else None
-    return len(path.conversation.messages) if last is None else last, path.ends
+    length = len(path.conversation.messages) if last is None else last
+    return path.kind != "side", length, path.ends
 
 
 def _first(members: list[FilePath]) -> FilePath:

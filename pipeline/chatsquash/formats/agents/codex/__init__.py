@@ -103,12 +103,13 @@ def _conversation(
     known: Object = {"session_id": string(rollout.meta[0].payload, "id") or None} if rollout.meta else {}
     if meta.time and not any(each.time for each in loaded.evidence):
         known |= {"started": meta.time.at, "ended": meta.time.at}
+    is_hidden = rollout.kind != "main" and history.has_hidden_prompt
     is_headless = history.begins_here and not rollout.has_all and rollout.is_continued
-    if is_headless or history.has_hidden_task:
+    if is_headless or is_hidden:
         known["findings"] = ((meta.line, RepeatedViolation("missing-history")),)
     kind = rollout.kind if history.kind == "main" else history.kind
     parent = history.parent or (rollout.parent if kind in ("subagent", "side") else None)
-    lacks_context = is_headless or history.kind == "side" or history.has_hidden_task
+    lacks_context = is_headless or history.kind == "side" or is_hidden
     known |= {"lacks_context": lacks_context, "unread": rollout.unread.of(place)}
     linked = {"id": history.id, "kind": kind, "parent": parent}
     return Conversation(loaded.messages, _definitions(rollout), origin=origin(loaded, **linked, **known))

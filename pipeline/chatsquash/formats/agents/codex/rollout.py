@@ -87,10 +87,9 @@ class RolloutHistory:
         return side
 
     @property
-    def has_hidden_task(self) -> bool:
-        """Whether the last prompt before the first reply is encrypted."""
-        before = reversed(self.items[: self.sampled[0]] if self.sampled else [])
-        return next((is_hidden(each.turn) for each in before if each.turn.get("role") == "user"), False)
+    def has_hidden_prompt(self) -> bool:
+        """Whether a message between agents is encrypted."""
+        return any(is_hidden(self.items[place].turn) for place in self.users)
 
     def has_reply(self, start: int = 0) -> bool:
         """Whether the assistant produced any of the items from a place on."""
