@@ -19,7 +19,7 @@ MARK = re.compile(r"([qrus])x(\w{3})x(\d{3})")
 COMPACTING_USAGE = 190_000
 STATUSES = {"cut": "cut", "hold": "cut", "error": "error", "length": "length", "refusal": "refusal"}
 CALLS = ("call", "parallel", "fail", "agent", "wait", "image", "mcp")
-_NOTES = ("NOT USER INPUT", "<subagent_notification>", "You have stopped calling tools")
+_NOTES = ("NOT USER INPUT", "<subagent_notification>", "You have stopped calling tools", "response was too brief")
 
 
 class Exchange(NamedTuple):
