@@ -98,6 +98,12 @@ def test_without_lines_that_count_replies_none_is_truncated():
     assert replies(found) == [("b", None)]
 
 
+def test_blank_lines_between_all_lines_divide_no_reply():
+    lines = [meta(), user("a"), thought("x"), reply("b")]
+    (found,) = codex.conversations(lines, lines=[1, 3, 5, 7])
+    assert len(found.messages) == 2
+
+
 def compacted(message, *history):
     items = [each["payload"] for each in history]
     return line("compacted", message=message, replacement_history=items)
@@ -149,7 +155,7 @@ def test_a_prompt_that_the_user_adds_to_a_turn_does_not_begin_another():
 def test_replies_on_both_sides_of_a_line_that_cannot_be_read_are_two():
     lines = [meta(), user("a"), thought("x"), reply("b"), reply("c")]
     assert [len(each.messages) for each in codex.conversations(lines)] == [2]
-    assert words(codex.conversations(lines, lines=[1, 2, 3, 4, 6], broken=[5])) == [["a", "b", "c"]]
+    assert words(codex.conversations(lines, lines=[1, 2, 3, 4, 6])) == [["a", "b", "c"]]
 
 
 KINDS = [
