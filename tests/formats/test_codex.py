@@ -146,6 +146,23 @@ def test_a_rollback_takes_back_the_last_turn_and_not_only_what_codex_said_in_it(
     assert (branch.origin.kind, words([branch])[0][:4]) == ("branch", ["a", "b", "c", "d"])
 
 
+def test_what_was_rolled_back_is_a_branch_although_it_has_more_replies():
+    more = [call("c1"), result("c1", "x"), reply("more"), call("c2"), result("c2", "x"), reply("most")]
+    lines = [meta(), *turn("a", "b"), *turn("c", "d"), *more, event("thread_rolled_back", num_turns=1)]
+    now, branch = paths(codex.conversations([*lines, *turn("e", "f")]))
+    assert (now.kind, branch.kind, branch.parent) == ("main", "branch", now)
+    assert now.session.longest is now
+    only, gone = paths(codex.conversations([meta(), user("<skill>x"), *turn("c", "d"), *more, lines[-1]]))
+    assert (only.length, gone.kind) == (0, "main")
+
+
+def test_without_events_what_codex_says_as_the_user_begins_no_turn():
+    stopped = user("<turn_aborted>\nThe user stopped this.\n</turn_aborted>")
+    lines = [meta(), user("a"), reply("b"), user("c"), reply("d"), stopped, event("thread_rolled_back", num_turns=1)]
+    now, _ = codex.conversations([*lines, user("e"), reply("f")])
+    assert words([now]) == [["a", "b", "e", "f"]]
+
+
 def test_a_prompt_that_the_user_adds_to_a_turn_does_not_begin_another():
     lines = [meta(), *turn("a", "b"), *turn("c", "d"), user("and"), reply("e")]
     now, _ = codex.conversations([*lines, event("thread_rolled_back", num_turns=1), *turn("f", "g")])

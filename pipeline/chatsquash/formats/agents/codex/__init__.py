@@ -115,7 +115,7 @@ def _conversation(
     kind = rollout.kind if history.kind == "main" else history.kind
     parent = history.parent or (rollout.parent if kind in ("subagent", "side") else None)
     lacks_context = is_headless or history.kind == "side" or is_hidden
-    known |= {"lacks_context": lacks_context, "unread": rollout.unread.of(place)}
+    known |= {"lacks_context": lacks_context, "is_undone": history.is_undone, "unread": rollout.unread.of(place)}
     linked = {"id": history.id, "kind": kind, "parent": parent}
     return Conversation(loaded.messages, _definitions(rollout), origin=origin(loaded, **linked, **known))
 

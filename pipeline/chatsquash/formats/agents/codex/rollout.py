@@ -56,6 +56,8 @@ class RolloutHistory:
     """Where the user's messages stand in the items."""
     sampled: list[int] = field(default_factory=list)
     """Where the items stand that the model gave here."""
+    is_undone: bool = False
+    """Whether its last turns were rolled back."""
     begins_here: bool = True
     """Whether no compaction replaced the beginning of the session."""
 
@@ -339,7 +341,7 @@ class Rollout:
         """Remove the user's last turns."""
         if type(turns) is int and turns > 0 and self.now.starts:
             without_last = self.now.without_last(turns)
-            aside = replace(self.now, id=self.next_id(), kind="branch", parent=self.now.id)
+            aside = replace(self.now, id=self.next_id(), kind="branch", parent=self.now.id, is_undone=True)
             self.leave(aside, len(without_last.items))
             self.now = without_last
 
