@@ -13,12 +13,15 @@ from chatsquash.core.model import Json
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import EACH
 from chatsquash.formats import documents
+from chatsquash.reading import contents
 from chatsquash.sources import beginnings, relatives
 from chatsquash.sources.compression import uncompressed
 from chatsquash.sources.open import open_file
 
 _LONGEST = 256 << 20
 """Bytes of all files together."""
+_HEAD = 1 << 16
+"""Bytes in which a mark of files is looked for."""
 
 
 class Sidecar(NamedTuple):
@@ -40,7 +43,8 @@ def read(form: str, path: object, options: Options) -> Sidecar | None:
         return None
     if not glob.has_magic(pattern.rpartition("/")[2]):
         return Sidecar(_value(_bytes(relatives.path_of(pattern), _LONGEST, options), options), pattern)
-    return Sidecar(_values(pattern, relatives.absolute(str(path)), options), pattern)
+    mark = documents.named(form).BESIDE_MARK
+    return Sidecar(_values(pattern, relatives.absolute(str(path)), options, mark), pattern)
 
 
 def _pattern(form: str, path: object) -> str | None:
@@ -62,18 +66,30 @@ def _below(folder: str, other: str) -> str | None:
     return f"{glob.escape(folder)}/{other}"
 
 
-def _values(pattern: str, document: str, options: Options) -> list[Json]:
+def _values(pattern: str, document: str, options: Options, mark: bytes) -> list[Json]:
+    """The contents of files; of those that have a mark, if a format has one, the values of their lines."""
     values: list[Json] = []
     left, weight = _LONGEST, 0
     for path in relatives.paths_of(pattern):
         if not options.follow_links and is_linked(path, document):
             continue
+        if mark and (path == document or mark not in _bytes(path, _HEAD, options)):
+            continue
         data = _bytes(path, left, options)
         left, weight = left - len(data), weight + footprint.weigh(data)
         if left < 0 or weight > options.max_memory:
             raise OSError(EFBIG, footprint.refusal(options.max_memory))
-        values.append(_value(data, options))
+        values.append(_line_values(data, options) if mark else _value(data, options))
     return values
+
+
+def _line_values(data: bytes, options: Options) -> Json:
+    if footprint.exceeds(data, options.max_memory):
+        return None
+    try:
+        return contents.parse(data).objects
+    except contents.NoDocumentError:
+        return None
 
 
 def is_linked(path: str, beside: str) -> bool:
