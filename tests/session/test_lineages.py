@@ -112,6 +112,34 @@ def test_a_fork_in_which_nothing_happened_gives_no_record(here):
     assert counts["conversations"]["seen"] == 1
 
 
+@cases("names", ("newer files name the parent", True), ("older ones do not", False))
+def test_a_fork_after_a_compaction_begins_with_the_summary(here, names):
+    """Claude Code copies the lines from the compaction on, here with the reply that this kept."""
+    kept = {"preservedSegment": {"headUuid": "a2", "anchorUuid": "s1", "tailUuid": "a2"}}
+    summary = [
+        {"type": "system", "subtype": "compact_boundary", "uuid": "b1", "parentUuid": None, "compactMetadata": kept},
+        claude(9, "s1", "b1", "This session is continued: a wren, brown.", isCompactSummary=True),
+    ]
+    put(
+        "parent",
+        opening(0),
+        *SHARED,
+        *MORE,
+        *summary,
+        claude(10, "u5", "a2", "Its nest?"),
+        reply(11, "a5", "u5", "A ball."),
+    )
+    named = {"requestSessionId": "parent"} if names else {}
+    copied = (
+        reply(4, "a2", "s1", "Brown.", **named),
+        claude(10, "u5", "a2", "Its nest?"),
+        reply(11, "a5", "u5", "A ball."),
+    )
+    put("a-fork", opening(19), *summary, *copied, claude(20, "u6", "a5", "Its eggs?"), reply(21, "a6", "u6", "Six."))
+    assert trained(run()) == ["A ball.", "A wren.", "Brown.", "Six."]
+    assert records()[0] == [("Brown.", 0), ("A ball.", 0), ("Six.", 1)]
+
+
 @cases(
     "changes",
     ("another content under the id", {"message": {"role": "assistant", "content": "A crow.", "id": "msg-a1"}}),
@@ -298,6 +326,14 @@ def test_records_without_weights_that_repeat_replies_are_reported(here):
     ]
     run()
     assert not findings("replies-repeated")
+
+
+def test_more_logs_than_are_compared_are_reported(here, monkeypatch):
+    monkeypatch.setattr("chatsquash.session.lineages.MOST", 2)
+    for number in range(3):
+        put(f"s{number}", opening(number), *SHARED)
+    run()
+    assert [each["text"][:23] for each in findings("copies-not-compared")] == ["begins as 2 other logs,"] * 3
 
 
 def test_samples_and_tokens_count_a_reply_once(here):
