@@ -191,6 +191,16 @@ def test_the_kind_of_a_file_is_that_of_the_agent_that_it_is_of(source, kind):
     assert (found.origin.kind, found.origin.parent) == (kind, None if kind == "main" else "p")
 
 
+@pytest.mark.parametrize(
+    "ended", [event("item_completed", item={"type": "ExitedReviewMode"}), event("exited_review_mode")]
+)
+def test_the_result_of_a_review_is_a_reply_in_the_file_of_the_review_alone(ended):
+    lines = [meta(), event("task_started"), user("<user_action>review"), ended, reply("fine"), event("task_complete")]
+    (found,) = codex.conversations([*lines, event("task_started"), user("a"), reply("b"), counted("r1")])
+    assert words([found]) == [["<user_action>review", "fine", "a", "b"]]
+    assert replies(found) == [("b", None)]
+
+
 def task(*content):
     return line("response_item", type="agent_message", author="/root", recipient="/root/a", content=[*content])
 
