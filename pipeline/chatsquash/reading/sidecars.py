@@ -22,6 +22,8 @@ from chatsquash.sources.open import open_file
 _NUMBER = re.compile(r"(\d{1,18})")
 _LONGEST = 256 << 20
 """Bytes of all files together."""
+_HEAD = 1 << 16
+"""Bytes in which a mark of files is looked for."""
 
 
 class Sidecar(NamedTuple):
@@ -43,7 +45,8 @@ def read(form: str, path: object, options: Options) -> Sidecar | None:
         return None
     if not glob.has_magic(pattern.rpartition("/")[2]):
         return Sidecar(_value(_bytes(relatives.path_of(pattern), _LONGEST, options), options), pattern)
-    return Sidecar(_values(pattern, relatives.absolute(str(path)), options), pattern)
+    mark = documents.named(form).BESIDE_MARK
+    return Sidecar(_values(pattern, relatives.absolute(str(path)), options, mark), pattern)
 
 
 def _pattern(form: str, path: object) -> str | None:
@@ -65,17 +68,20 @@ def _below(folder: str, other: str) -> str | None:
     return f"{glob.escape(folder)}/{other}"
 
 
-def _values(pattern: str, document: str, options: Options) -> list[Json]:
+def _values(pattern: str, document: str, options: Options, mark: bytes) -> list[Json]:
+    """The contents of files; of those that have a mark, if a format has one, the values of their lines."""
     values: list[Json] = []
     left, weight = _LONGEST, 0
     for path in sorted(relatives.paths_of(pattern), key=_numbers_in_order):
         if not options.follow_links and is_linked(path, document):
             continue
+        if mark and (path == document or mark not in _bytes(path, _HEAD, options)):
+            continue
         data = _bytes(path, left, options)
         left, weight = left - len(data), weight + footprint.weigh(data)
         if left < 0 or weight > options.max_memory:
             raise OSError(EFBIG, footprint.refusal(options.max_memory))
-        values.append(_values_of_lines(data, options) if path.endswith(".jsonl") else _value(data, options))
+        values.append(_values_of_lines(data, options) if mark or path.endswith(".jsonl") else _value(data, options))
     return values
 
 
