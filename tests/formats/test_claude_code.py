@@ -130,9 +130,12 @@ def no_response(key, parent, **more):
     ("a content that is a text", [user("u1", None), assistant("a2", "u1", message={"id": "m", "content": "on"}), assistant("a3", "a2", "once", message={"id": "m"})], [["hi", "once"]]),
     ("an id of several replies", [user("u1", None), assistant("a2", "u1", [call()], message={"id": "m"}), result("u3", "a2"), assistant("a4", "u3", "two", message={"id": "m"}), user("u5", "a4", "why"), assistant("a6", "u5", "so", message={"id": "m"})], [["hi", None, "ok", "two", "why", "so"]]),
     ("an id of several requests", [user("u1", None), assistant("a2", "u1", [call()], message={"id": "m"}, requestId="r1"), result("u3", "a2"), assistant("a4", "u3", "so", message={"id": "m"}, requestId="r2")], [["hi", None, "ok", "so"]]),
+    ("an id of replies that ended for several reasons", [user("u1", None), assistant("a2", "u1", [call()], message={"id": "m", "stop_reason": "tool_use"}), result("u3", "a2"), assistant("a4", "u3", [call("t2")], message={"id": "m", "stop_reason": "tool_use"}), result("u5", "a4", "t2"), assistant("a6", "u5", "so", message={"id": "m", **ENDED["message"]})], [["hi", None, "ok", None, "ok", "so"]]),
     ("an id of several replies over several lines", [user("u1", None), assistant("a2", "u1", "one", message={"id": "m"}), assistant("a3", "a2", [call()], message={"id": "m"}), result("u4", "a3"), user("u5", "u4", "why"), assistant("a6", "u5", "so", message={"id": "m"})], [["hi", "one", "ok", "why", "so"]]),
     ("parallel calls with results between them are one reply", PARALLEL, [["hi", None, "ok", "ok"]]),
     ("what the client said for the assistant", [*TALK[:2], user("u3", "a2", "[Request interrupted by user]"), no_response("s4", "u3"), user("u5", "s4", "go"), assistant("a6", "u5")], [["hi", "hello", "[Request interrupted by user]", "No response requested.", "go", "hello"]]),
+    ("what the client said for the assistant at the end", [*TALK[:2], user("u3", "a2", "[Request interrupted by user]"), no_response("s4", "u3")], [["hi", "hello", "[Request interrupted by user]"]]),
+    ("an id of several replies at one time", [user("u1", None), *(line for n in (1, 2) for line in (assistant("a2" * n, "u1" if n == 1 else "u3", f"no {n}", message={"id": "m"}, timestamp="2026-01-01T12:00:00Z"), user("u3" * n, "a2" * n, "why"))), assistant("a9", "u3u3", "no 3", message={"id": "m"})], [["hi", "no 1", "why", "no 2", "why", "no 3"]]),
     ("errors that the client wrote for the assistant", [*TALK[:2], no_response("s3", "a2", isApiErrorMessage=True), user("u4", "s3", "go"), assistant("a5", "u4")], [["hi", "hello", "go", "hello"]]),
     ("reasoning that another request followed", [user("u1", None), thought("t2", "u1"), user("u3", "t2", "go"), assistant("a4", "u3")], [["hi", "go", "hello"]]),
     ("reasoning whose text was never written", [user("u1", None), thought("t2", "u1"), user("u3", "gone", "go"), assistant("a4", "u3")], [["hi", "", "go", "hello"]]),
@@ -231,8 +234,8 @@ def test_what_is_said_of_a_reply():
     ("others of another version have one", [user("u1", None, version="1"), cut("a2", "u1") | {"version": "1"}, user("u3", "a2"), assistant("a4", "u3", version="2", **ENDED)], [None, "stop"]),
     ("few have one, and calls of the others were answered", [*RUN, result("u5", "a4"), assistant("a6", "u5", [call("t2")]), result("u7", "a6", "t2"), assistant("a8", "u7", **ENDED)], [None, None, "stop"]),
     ("the last of several lines has one", [user("u1", None), assistant("a2", "u1", "so", message={"id": "m", "stop_reason": None}), assistant("a3", "a2", "so so", message={"id": "m", "stop_reason": "end_turn"})], ["stop"]),
-    ("the client gave one to have a reply continued", [user("u1", None), assistant("a2", "u1", **ENDED), user("u3", "a2", "on", isMeta=True, ownNote=True), assistant("a4", "u3", message={"stop_reason": "end_turn", "stop_details": None})], ["incomplete", "stop"]),
-    ("the client's note follows a complete reply", [user("u1", None), assistant("a2", "u1", message={"stop_reason": "end_turn", "stop_details": None}), user("u3", "a2", "on", isMeta=True, ownNote=True), assistant("a4", "u3", **ENDED)], ["stop", "stop"]),
+    ("the client gave one to have a reply continued", [user("u1", None), assistant("a2", "u1", **ENDED), user("u3", "a2", "on", isMeta=True, turnCompanion=True), assistant("a4", "u3", message={"stop_reason": "end_turn", "stop_details": None})], ["incomplete", "stop"]),
+    ("the client's note follows a complete reply", [user("u1", None), assistant("a2", "u1", message={"stop_reason": "end_turn", "stop_details": None}), user("u3", "a2", "on", isMeta=True, turnCompanion=True), assistant("a4", "u3", **ENDED)], ["stop", "stop"]),
     ("reasoning alone", [*TALK, user("u5", "a4"), thought("t6", "u5")], [None, None, "incomplete"]),
 )  # fmt: skip
 def test_a_reply_that_ended_early_is_incomplete(lines, expected):
@@ -279,6 +282,22 @@ def test_a_reply_belongs_to_one_conversation():
         assert sorted(ids) == sorted({line["message"]["id"] for line in lines if line["type"] == "assistant"})
         for each in found:
             assert all(each.messages[reply.at]["role"] == "assistant" for reply in each.origin.replies)
+
+
+def test_a_copy_that_a_compaction_kept_is_no_reply_of_a_fork():
+    # Recorded with Claude Code 2.1.332: a fork after a compaction begins with the boundary and what was kept.
+    kept = boundary(preservedMessages={"uuids": ["u3", "a4"], "anchorUuid": "u2"})
+    lines = [
+        kept,
+        summary("u2"),
+        user("u3", "u2", "go"),
+        assistant("a4", "u3", "gone"),
+        user("u5", "a4"),
+        assistant("a6", "u5"),
+    ]
+    (found,) = CLAUDE.conversations(lines)
+    assert said(found) == ["In short.", "go", "gone", "hi", "hello"]
+    assert [each.response_id for each in found.origin.replies] == ["ma6"]
 
 
 def test_times_of_what_was_kept_are_not_those_of_the_conversation():
@@ -429,10 +448,11 @@ def test_time_is_linear():
         ]
         loops = [row(f"p{n}", f"p{(n + 1) % size}", "progress") for n in range(size)]
         lost = [user(f"l{n}", f"x{n}") for n in range(size)]
+        lost += [result(f"r{n}", f"y{n}", f"t{n}") for n in range(size)]
         begun = time.process_time()
         CLAUDE.conversations(
             [*deep, *loops, *lost, user("end", "p0"), assistant("z", "end")],
-            [*range(1, size + 1), *range(2 * size, 4 * size + 2)],
+            [*range(1, size + 1), *range(2 * size, 5 * size + 2)],
         )
         return time.process_time() - begun
 

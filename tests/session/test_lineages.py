@@ -112,6 +112,34 @@ def test_a_fork_in_which_nothing_happened_gives_no_record(here):
     assert counts["conversations"]["seen"] == 1
 
 
+@cases("names", ("newer files name the parent", True), ("older ones do not", False))
+def test_a_fork_after_a_compaction_begins_with_the_summary(here, names):
+    """Claude Code copies the lines from the compaction on, here with the reply that this kept."""
+    kept = {"preservedSegment": {"headUuid": "a2", "anchorUuid": "s1", "tailUuid": "a2"}}
+    summary = [
+        {"type": "system", "subtype": "compact_boundary", "uuid": "b1", "parentUuid": None, "compactMetadata": kept},
+        claude(9, "s1", "b1", "This session is continued: a wren, brown.", isCompactSummary=True),
+    ]
+    put(
+        "parent",
+        opening(0),
+        *SHARED,
+        *MORE,
+        *summary,
+        claude(10, "u5", "a2", "Its nest?"),
+        reply(11, "a5", "u5", "A ball."),
+    )
+    named = {"requestSessionId": "parent"} if names else {}
+    copied = (
+        reply(4, "a2", "s1", "Brown.", **named),
+        claude(10, "u5", "a2", "Its nest?"),
+        reply(11, "a5", "u5", "A ball."),
+    )
+    put("a-fork", opening(19), *summary, *copied, claude(20, "u6", "a5", "Its eggs?"), reply(21, "a6", "u6", "Six."))
+    assert trained(run()) == ["A ball.", "A wren.", "Brown.", "Six."]
+    assert records()[0] == [("Brown.", 0), ("A ball.", 0), ("Six.", 1)]
+
+
 @cases(
     "changes",
     ("another content under the id", {"message": {"role": "assistant", "content": "A crow.", "id": "msg-a1"}}),
@@ -184,6 +212,47 @@ def test_a_codex_file_repeats_the_turns_of_its_parent_at_other_times(here, heade
     assert run() == [[("A wren.", 0), ("Loud.", 1)], [("A wren.", 1)]]
 
 
+def exported(name, created, *said):
+    messages = [
+        {
+            "info": {
+                "id": f"{name}-{at}",
+                "role": ("user", "assistant")[at % 2],
+                "time": {"created": time},
+                "finish": "stop",
+            },
+            "parts": [{"id": f"{name}-p{at}", "type": "text", "text": words}],
+        }
+        for at, (time, words) in enumerate(said)
+    ]
+    return {"info": {"id": f"ses_{name}", "time": {"created": created}}, "messages": messages}
+
+
+def test_exports_of_opencode_have_copies_under_new_ids(here):
+    shared = [(1_770_000_001_000, "Which bird?"), (1_770_000_002_000, "A wren.")]
+    own = [(1_770_000_021_000, "Its song?"), (1_770_000_022_000, "Loud.")]
+    write_log(here / "logs/b.json", exported("b", 1_770_000_000_000, *shared))
+    write_log(here / "logs/a.json", exported("a", 1_770_000_020_000, *shared, *own))
+    assert run() == [[("A wren.", 0), ("Loud.", 1)], [("A wren.", 1)]]
+
+
+def test_qwen_code_names_the_session_that_a_branch_repeats(here):
+    def qwen(second, key, parent, role, words, name):
+        more = {"usageMetadata": {"promptTokenCount": 1}, "model": "q"} if role == "assistant" else {}
+        message = {"role": "model" if more else "user", "parts": [{"text": words}]}
+        head = {"uuid": key, "parentUuid": parent, "sessionId": name, "timestamp": f"2026-03-01T11:00:{second:02}Z"}
+        return {**head, "type": role, "message": message, **more}
+
+    def shared(name):
+        return [qwen(1, "u1", None, "user", "Which?", name), qwen(2, "a1", "u1", "assistant", "A wren.", name)]
+
+    fork = [{**each, "forkedFrom": {"sessionId": "b", "messageUuid": each["uuid"]}} for each in shared("a")]
+    own = [qwen(21, "u2", "a1", "user", "Its song?", "a"), qwen(22, "a2", "u2", "assistant", "Loud.", "a")]
+    write_log(here / "logs/b.jsonl", *shared("b"))
+    write_log(here / "logs/a.jsonl", *fork, *own)
+    assert run() == [[("A wren.", 0), ("Loud.", 1)], [("A wren.", 1)]]
+
+
 # Runs
 
 
@@ -211,6 +280,45 @@ def forks(here):
 def test_each_reply_is_trained_on_once(forks):
     found = trained(run())
     assert len(found) == len(set(found)) == 3 + 7 + 5
+
+
+def family(seed):
+    """Sessions that fork one another at random, in the order in which they were begun, and all replies."""
+    luck = random.Random(seed)
+    sessions = {"s0": [opening(0), *SHARED]}
+    clock = 2
+    for number in range(1, luck.randrange(3, 8)):
+        name = luck.choice(list(sessions))
+        if luck.random() < 0.5:
+            parent, name = name, f"s{number}"
+            cut = luck.randrange(1, len(sessions[parent]) // 2 + 1) * 2 + 1
+            said = [each for each in sessions[parent] if "uuid" in each][: cut - 1]
+            sessions[name] = [opening(clock := clock + 1), *said]
+        last = [each for each in sessions[name] if "uuid" in each][-1]["uuid"] if "uuid" in sessions[name][-1] else None
+        prompt = claude(clock := clock + 1, f"p{number}", last, f"Prompt {number}")
+        sessions[name] += [prompt, reply(clock := clock + 1, f"r{number}", f"p{number}", f"Reply {number}")]
+    return sessions, {
+        each["message"]["content"] for lines in sessions.values() for each in lines if each["type"] == "assistant"
+    }
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_each_reply_of_forks_is_trained_on_once_after_what_its_session_contains(here, seed):
+    sessions, replies = family(seed)
+    names = [f"{number:02}" for number in range(len(sessions))]
+    random.Random(seed).shuffle(names)
+    for name, lines in zip(names, sessions.values(), strict=True):
+        put(name, *lines)
+    found = run()
+    assert trained(found) == sorted(replies)
+    contexts = [
+        [each["message"]["content"] for each in lines if each["type"] == "assistant"] for lines in sessions.values()
+    ]
+    assert all([words for words, _ in record] in contexts for record in found)
+    first = next(iter(sessions.values()))
+    assert all(
+        weight == 1 for record in found for words, weight in record if [each for each, _ in record] == contexts[0]
+    ), first
 
 
 def test_workers_and_shards_change_nothing(forks):
@@ -298,6 +406,14 @@ def test_records_without_weights_that_repeat_replies_are_reported(here):
     ]
     run()
     assert not findings("replies-repeated")
+
+
+def test_more_logs_than_are_compared_are_reported(here, monkeypatch):
+    monkeypatch.setattr("chatsquash.session.lineages.MOST", 2)
+    for number in range(3):
+        put(f"s{number}", opening(number), *SHARED)
+    run()
+    assert [each["text"][:23] for each in findings("copies-not-compared")] == ["begins as 2 other logs,"] * 3
 
 
 def test_samples_and_tokens_count_a_reply_once(here):

@@ -12,7 +12,7 @@ from chatsquash.core.model import Json
 from chatsquash.formats.evidence import moment
 from chatsquash.formats.values import Object, at, string
 
-_BODIES = ("message", "payload", "data")
+_BODIES = ("message", "payload", "data", "info")
 """Members of objects that have a message with a role; otherwise the object itself is one."""
 _LISTS = ("messages", "history")
 """Members with the messages of a file that is a single object."""
@@ -31,12 +31,18 @@ class Ancestry(NamedTuple):
     """The ids of the sessions whose messages it may repeat, as it names them."""
     begun: int | None = None
     """The first time in it, in nanoseconds since the epoch, which in a copy may be later than its first message."""
+    summary: str = ""
+    """The id of its first message, if that is the summary of a compaction, which the parent has in its middle."""
 
 
 def of_objects(objects: Iterable[Json]) -> Ancestry:
-    """Return the ancestry by the first objects of a file, up to the first message of the user."""
-    session, begun = "", None
+    """Return the ancestry by the first objects of a file, up to the first message of the user.
+
+    Of a file that begins with a summary, the replies that follow may name the parent.
+    """
+    session, begun, summary = "", None, ""
     parents: dict[str, None] = {}
+    keys: tuple[int, ...] = ()
     for value in _first_level(objects):
         if begun is None:
             begun = _time(value)
@@ -46,9 +52,17 @@ def of_objects(objects: Iterable[Json]) -> Ancestry:
         session = session or name
         if parent := _parent(value):
             parents[parent] = None
-        if keys := _keys(value):
-            return Ancestry(keys, session, tuple(each for each in parents if each != session), begun)
-    return Ancestry()
+        if summary and value.get("type") == "assistant":
+            break
+        if not keys and (keys := _keys(value)):
+            if value.get("isCompactSummary") is not True:
+                break
+            summary = string(value, "uuid")
+    return (
+        Ancestry(keys, session, tuple(each for each in parents if each != session), begun, summary)
+        if keys
+        else Ancestry()
+    )
 
 
 def _first_level(objects: Iterable[Json]) -> Iterator[Object]:
@@ -63,9 +77,8 @@ def _first_level(objects: Iterable[Json]) -> Iterator[Object]:
 
 
 def _time(value: Object) -> int | None:
-    body = value.get("message")
-    inner = body.get("timestamp") if isinstance(body, dict) else None
-    for each in (value.get("timestamp"), value.get("ts"), inner, at(value, "time", "created")):
+    inner = at(value, "message", "timestamp"), at(value, "info", "time", "created"), at(value, "time", "created")
+    for each in (value.get("timestamp"), value.get("ts"), *inner):
         if each is not None and (time := moment(each)):
             return time.at
     return None
@@ -83,6 +96,8 @@ def _session(value: Object) -> tuple[str, bool]:
 
 def _parent(value: Object) -> str:
     """Return the session that Claude Code, Qwen Code, Codex or Pi repeats; Pi names its file."""
+    if "requestSessionId" in value:
+        return string(value, "requestSessionId")
     if "forkedFrom" in value:
         return string(value["forkedFrom"], "sessionId")
     if "parentSession" in value:

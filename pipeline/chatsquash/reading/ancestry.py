@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 
 from chatsquash.core import jsonio
 from chatsquash.core.log import Log
@@ -15,6 +16,7 @@ from chatsquash.sources.open import open_file, raw
 
 _GLANCES = (1 << 15, 1 << 20)
 """Bytes of a log in which its first message is looked for."""
+_PIECE, _OVERLAP = 1 << 22, 1 << 10
 _OBJECTS = 200
 """Lines in which it is looked for."""
 
@@ -59,3 +61,18 @@ def _objects(data: bytes, *, is_all: bool) -> Iterator[Json]:
         if value is not None:
             yield value
         start = stop + 1
+
+
+def ids_in(log: Log, ids: Iterable[str], options: Options) -> list[str]:
+    """Return which of some ids are those of lines of a log, whose bytes alone are looked at."""
+    pattern = re.compile(rb'"uuid": ?"(' + b"|".join(re.escape(each.encode()) for each in ids) + rb')"')
+    found: dict[str, None] = {}
+    try:
+        with open_file(log.path, options) as file:
+            rest = b""
+            while data := file.read(_PIECE):
+                found.update(dict.fromkeys(match[1].decode() for match in pattern.finditer(rest + data)))
+                rest = data[-_OVERLAP:]
+    except OSError:
+        return []
+    return list(found)

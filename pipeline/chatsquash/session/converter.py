@@ -8,7 +8,7 @@ from errno import ESTALE
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, BinaryIO
 
-from chatsquash.checks import reading
+from chatsquash.checks import coverage, reading
 from chatsquash.core.log import Log
 from chatsquash.core.model import Entry, Mark, Tokens, Violation
 from chatsquash.core.options import Options
@@ -28,6 +28,7 @@ from chatsquash.formats import PLAIN
 from chatsquash.reading.documents import line_of
 from chatsquash.reading.reader import Reader, Reading
 from chatsquash.redact.pseudonyms import anonymizer
+from chatsquash.session.lineages import MOST, Lineages
 from chatsquash.session.log_findings import (
     SessionCoverage,
     accounts,
@@ -51,7 +52,6 @@ from chatsquash.sources.joined_files import opened_log
 from chatsquash.sources.names import path_day
 
 if TYPE_CHECKING:
-    from chatsquash.session.lineages import Lineages
     from chatsquash.session.samples import Make, Reread
 
 _Result = tuple[list[Record], Violation | None, list[Noted], SessionCoverage]
@@ -337,6 +337,8 @@ class Converter:
         """What is found of a log as a whole, and why nothing can be made of it."""
         noted = [*cleaning_notes(session, self._options.cleanups), *taken_apart(log)]
         noted += logger_cuts(session)
+        if read.document and self._lineages and (count := self._lineages.excess(log)):
+            noted.append((None, coverage.copies_not_compared(count, MOST)))
         why = unfit(read.seen, session)
         if why:
             noted.append((None, why))

@@ -8,7 +8,7 @@ logs opens none of them twice.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from xxhash import xxh3_128
@@ -16,8 +16,10 @@ from xxhash import xxh3_128
 from chatsquash.core.index import Index, Sets
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
+from chatsquash.core.urls import is_remote
 
 if TYPE_CHECKING:
+    from chatsquash.formats.ancestry import Ancestry
     from chatsquash.reading.documents import LogDocument
     from chatsquash.trees.copies import Member, SampledReply
 
@@ -43,6 +45,8 @@ class Lineages:
         from chatsquash.reading.ancestry import ancestry  # which single processes may not need
 
         step = max(1, len(self._logs) // _SAMPLE)
+        if self._logs and is_remote(self._logs[0].path):
+            step = len(self._logs)  # each takes a request
         if any(ancestry(self._logs[at], self._options).keys for at in range(0, len(self._logs), step)):
             self.groups()
 
@@ -62,11 +66,16 @@ class Lineages:
             digest.update(f"{each.shown}\n{each.size} {each.modified}\n".encode("utf-8", "surrogatepass"))
         return digest.digest() if others else b""
 
+    def excess(self, log: Log) -> int:
+        """How many logs begin as this one, if they are too many to compare."""
+        count = len(self._by_path().get(log.shown, ())) - 1
+        return count if count >= MOST else 0
+
     def mark(self, document: LogDocument, log: Log) -> None:
         """Mark the replies of a document that count in another log."""
         members = self._lineage(log)
         if not members or len(members) > MOST or log.unit is not None:
-            return
+            return  # the sessions of a database are related by its format
         from chatsquash.trees.documents import paths_of  # as above
 
         paths = paths_of(document)
@@ -109,37 +118,60 @@ class Lineages:
         return self._members
 
     def _find(self) -> dict[str, list[int]]:
-        """Join the logs that have a first message in common, and those of which one names the other."""
-        from chatsquash.reading.ancestry import ancestry  # as above
-
+        """Join the logs that have a first message in common, and those of which one names or contains the other's."""
+        known = [*self._ancestries()]
         sets, keys = Sets(), Index()
         sessions: dict[str, list[int]] = {}
-        named: list[tuple[int, str]] = []
-        numbers: list[int] = []
-        seen: set[str] = set()
-        for number, log in enumerate(self._logs) if len(self._logs) > 1 else ():
-            if log.shown in seen:
-                continue  # another conversation of the same file
-            origin = ancestry(log, self._options)
-            if not origin.keys:
-                continue
-            seen.add(log.shown)
-            place = sets.add()
-            numbers.append(number)
-            for key in origin.keys:
-                if (before := keys.get(key)) is None:
-                    keys.put(key, place)
-                else:
-                    sets.join(before, place)
+        for place, (_, origin) in enumerate(known):
+            sets.add()
             sessions.setdefault(origin.session, []).append(place)
-            named += [(place, parent) for parent in origin.parents]
-        for place, parent in named:
-            for other in sessions.get(parent, ()):
+            for key in origin.keys:
+                if (before := keys.put(key, place)) is not None:
+                    sets.join(before, place)
+        for place, (_, origin) in enumerate(known):
+            for other in (each for parent in origin.parents for each in sessions.get(parent, ())):
                 sets.join(place, other)
+        numbers = [number for number, _ in known]
+        later = {
+            origin.summary: place for place, (_, origin) in enumerate(known) if origin.summary and not origin.parents
+        }
+        for place, other in self._with_summaries(later, numbers):
+            sets.join(place, other)
         groups: dict[int, list[int]] = {}
         for place, number in enumerate(numbers):
             groups.setdefault(sets.find(place), []).append(number)
         return {self._logs[each].shown: group for group in groups.values() if len(group) > 1 for each in group}
+
+    def _ancestries(self) -> Iterator[tuple[int, Ancestry]]:
+        """The numbers of the files of agents, each once, and what they say of their sessions."""
+        from chatsquash.reading.ancestry import ancestry  # as above
+
+        seen: set[str] = set()
+        for number, log in enumerate(self._logs) if len(self._logs) > 1 else ():
+            if log.shown in seen:
+                continue  # another conversation of the same file
+            if (origin := ancestry(log, self._options)).keys:
+                seen.add(log.shown)
+                yield number, origin
+
+    def _with_summaries(self, summaries: dict[str, int], numbers: list[int]) -> Iterator[tuple[int, int]]:
+        """Find the files in whose middle the summaries are with which others begin, in the same folders.
+
+        ``summaries`` are ids and the places of these files among ``numbers``.
+        """
+        if not summaries:
+            return
+        from chatsquash.reading.ancestry import ids_in  # as above
+
+        folders = {_folder(self._logs[numbers[place]]) for place in summaries.values()}
+        for other, number in enumerate(numbers):
+            log = self._logs[number]
+            for name in ids_in(log, summaries, self._options) if _folder(log) in folders else ():
+                yield summaries[name], other
+
+
+def _folder(log: Log) -> str:
+    return log.shown.rpartition("/")[0]
 
 
 def _replies(log: Log, options: Options) -> list[SampledReply]:

@@ -78,7 +78,8 @@ class Links(Struct):
         if link.summary:
             self._begun.update(hash(chat.text(message)) for message, _ in users)
         elif users:
-            self._find_call(first, [*zip(prompts(first), texts, strict=False)], link)
+            words = dict(zip((text for _, text in users), texts, strict=True))
+            self._find_call(first, [(text, words[text]) for text in prompts(first) if text in words], link)
         return link
 
     def sums_up(self, text: str, other: str, before: list[Reply]) -> bool:
@@ -219,10 +220,15 @@ class Links(Struct):
 
 
 def prompts(first: Reply) -> list[str]:
-    """What the user says in a first request before an assistant says anything, but for reminders."""
-    before = takewhile(lambda message: message["role"] != "assistant", first.behind)
-    texts = (prompt_text(message) for message in before if message["role"] == "user")
-    return [text for text in texts if text]
+    """Return the texts of users in a first request, without reminders: those before any assistant, and the last one.
+
+    Clients may begin with a text of their own and an answer to it, before the prompt.
+    """
+    before = sum(1 for _ in takewhile(lambda message: message["role"] != "assistant", first.behind))
+    users = [
+        (at, text) for at, each in enumerate(first.behind) if each["role"] == "user" and (text := prompt_text(each))
+    ]
+    return [text for number, (at, text) in enumerate(users, 1) if at < before or number == len(users)]
 
 
 def _quoted_share(

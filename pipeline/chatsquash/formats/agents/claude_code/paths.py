@@ -116,6 +116,8 @@ class _PathLines:
 
     def in_order(self) -> list[LogLine]:
         rows = [row for _, row in sorted(self.places_by_key.values(), key=lambda each: each[0])]
+        while rows and rows[-1].is_synthetic:
+            rows.pop()
         return _after_results(rows) if [row for row in rows if row.is_queued] else rows
 
 
@@ -184,6 +186,10 @@ def originals(taken: list[ConversationPath]) -> set[str]:
     firsts: dict[object, LogLine] = {}
     aside: dict[object, LogLine] = {}
     said = {row.place: row for path in taken for row in path.rows if row.message}
+    for compaction in (path.compaction for path in taken if path.compaction):
+        for row in compaction.kept.values():  # of a fork, the file may have the copies alone
+            if row.place > compaction.row.place:
+                said.pop(row.place, None)
     for _, row in sorted(said.items()):
         first = firsts.setdefault((row.chain, row.message[2] if row.message else ""), row)
         if row.chain[0] and row.chain[1].startswith(_SIDE):

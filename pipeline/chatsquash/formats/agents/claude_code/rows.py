@@ -61,6 +61,11 @@ class LogLine(Struct, frozen=True, eq=False, gc=False):
     """Whether it contains only reasoning."""
 
     @property
+    def is_synthetic(self) -> bool:
+        """Whether the client wrote it in the assistant's name."""
+        return self.message is None and self.value.get("type") == "assistant"
+
+    @property
     def is_summary(self) -> bool:
         """Whether it is the summary that replaces compacted lines."""
         return self.value.get("isCompactSummary") is True
@@ -176,7 +181,7 @@ class MessageIds:
         prompts = self._prompts[row.chain]
         known = self._known.get(row.message)
         self._known[row.message] = prompts, row
-        if known and known[1].key != row.parent and (known[0] != prompts or _have_other_requests(known[1], row)):
+        if known and known[1].key != row.parent and (known[0] != prompts or _differ(known[1], row)):
             self._ambiguous.add(row.message)
 
     def add_prompt(self, row: LogLine) -> None:
@@ -190,25 +195,35 @@ class MessageIds:
             return tree
         rows: dict[str, LogLine] = {}
         said: dict[str, LogLine | None] = {}
+        names = set[ReplyKey]()
         for key, row in tree.items():
             before = said.get(row.parent)
             is_shared = row.message in self._ambiguous
-            rows[key] = replace(row, message=self._message(row, before)) if is_shared else row
+            rows[key] = replace(row, message=_distinct(row, before, names)) if is_shared else row
             said[key] = rows[key] if row.turn is not None else before
         return rows
 
-    def _message(self, row: LogLine, before: LogLine | None) -> ReplyKey:
-        """Return what distinguishes a reply: its request, or when it began; copies of its lines have the same."""
-        requests = [string(each.value, "requestId") for each in (row, before) if each]
-        if before and before.message and requests[0] == requests[-1] and message_id(row) == message_id(before):
-            return before.message
-        began = requests[0] or string(row.value, "timestamp") or row.key
-        return row.chain, row.era, f"{message_id(row)} {began}"
+
+def _distinct(row: LogLine, before: LogLine | None, names: set[ReplyKey]) -> ReplyKey:
+    """Return what distinguishes a reply: its request, or when it began; copies of its lines have the same.
+
+    ``before``: the line that it follows; ``names``: the replies so far.
+    """
+    if before and before.message and message_id(row) == message_id(before) and not _differ(row, before):
+        return before.message
+    began = string(row.value, "requestId") or string(row.value, "timestamp") or row.key
+    name = row.chain, row.era, f"{message_id(row)} {began}"
+    if name in names:
+        name = row.chain, row.era, f"{message_id(row)} {row.key}"
+    names.add(name)
+    return name
 
 
-def _have_other_requests(one: LogLine, other: LogLine) -> bool:
-    ids = {string(each.value, "requestId") for each in (one, other)} - {""}
-    return len(ids) > 1
+def _differ(one: LogLine, other: LogLine) -> bool:
+    """Whether two lines have different ids of requests, or ended for different reasons."""
+    requests = {string(each.value, "requestId") for each in (one, other)}
+    reasons = {string(each.value.get("message"), "stop_reason") for each in (one, other)}
+    return len(requests - {""}) > 1 or len(reasons - {""}) > 1
 
 
 def message_id(row: LogLine) -> str:
