@@ -234,8 +234,8 @@ def test_what_is_said_of_a_reply():
     ("others of another version have one", [user("u1", None, version="1"), cut("a2", "u1") | {"version": "1"}, user("u3", "a2"), assistant("a4", "u3", version="2", **ENDED)], [None, "stop"]),
     ("few have one, and calls of the others were answered", [*RUN, result("u5", "a4"), assistant("a6", "u5", [call("t2")]), result("u7", "a6", "t2"), assistant("a8", "u7", **ENDED)], [None, None, "stop"]),
     ("the last of several lines has one", [user("u1", None), assistant("a2", "u1", "so", message={"id": "m", "stop_reason": None}), assistant("a3", "a2", "so so", message={"id": "m", "stop_reason": "end_turn"})], ["stop"]),
-    ("the client gave one to have a reply continued", [user("u1", None), assistant("a2", "u1", **ENDED), user("u3", "a2", "on", isMeta=True, ownNote=True), assistant("a4", "u3", message={"stop_reason": "end_turn", "stop_details": None})], ["incomplete", "stop"]),
-    ("the client's note follows a complete reply", [user("u1", None), assistant("a2", "u1", message={"stop_reason": "end_turn", "stop_details": None}), user("u3", "a2", "on", isMeta=True, ownNote=True), assistant("a4", "u3", **ENDED)], ["stop", "stop"]),
+    ("the client gave one to have a reply continued", [user("u1", None), assistant("a2", "u1", **ENDED), user("u3", "a2", "on", isMeta=True, turnCompanion=True), assistant("a4", "u3", message={"stop_reason": "end_turn", "stop_details": None})], ["incomplete", "stop"]),
+    ("the client's note follows a complete reply", [user("u1", None), assistant("a2", "u1", message={"stop_reason": "end_turn", "stop_details": None}), user("u3", "a2", "on", isMeta=True, turnCompanion=True), assistant("a4", "u3", **ENDED)], ["stop", "stop"]),
     ("reasoning alone", [*TALK, user("u5", "a4"), thought("t6", "u5")], [None, None, "incomplete"]),
 )  # fmt: skip
 def test_a_reply_that_ended_early_is_incomplete(lines, expected):
@@ -448,10 +448,11 @@ def test_time_is_linear():
         ]
         loops = [row(f"p{n}", f"p{(n + 1) % size}", "progress") for n in range(size)]
         lost = [user(f"l{n}", f"x{n}") for n in range(size)]
+        lost += [result(f"r{n}", f"y{n}", f"t{n}") for n in range(size)]
         begun = time.process_time()
         CLAUDE.conversations(
             [*deep, *loops, *lost, user("end", "p0"), assistant("z", "end")],
-            [*range(1, size + 1), *range(2 * size, 4 * size + 2)],
+            [*range(1, size + 1), *range(2 * size, 5 * size + 2)],
         )
         return time.process_time() - begun
 

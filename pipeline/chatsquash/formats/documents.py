@@ -49,7 +49,7 @@ def load(name: str, objects: list[Json], lines: list[int] | None = None, **known
 @cache
 def _wanted_arguments(read: Callable[..., list[Conversation]]) -> tuple[str, ...]:
     """What of that which lies around its objects a reader wants to know."""
-    return tuple(key for key in ("lines", "meta", "earlier", "broken") if key in signature(read).parameters)
+    return tuple(key for key in ("lines", "meta", "earlier") if key in signature(read).parameters)
 
 
 def owners(path: str) -> list[str]:

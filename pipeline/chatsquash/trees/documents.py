@@ -105,6 +105,8 @@ def paths(conversations: list[Conversation]) -> list[FilePath]:
     trees = _trees(members, names)
     for root, tree in trees:
         sort_members(tree)
+        if any(path.length and not path.origin.is_undone for path in tree):
+            tree.sort(key=lambda path: path.origin.is_undone)
         set_kinds(tree, "main" if root.origin.kind == "branch" else root.origin.kind)
         for path in tree:
             path.begun = root.origin
@@ -241,14 +243,15 @@ def _set_sessions(paths: list[FilePath]) -> None:
             place.session = session
 
 
-def _by_length(path: FilePath) -> tuple[bool, int, tuple[int, int, int]]:
+def _by_length(path: FilePath) -> tuple[bool, bool, int, tuple[int, int, int]]:
     """Return what orders conversations by their histories before the last reply, as the longest request of a log.
 
-    Side requests of the client, which contain the history of another conversation, come first.
+    Side requests of the client, which contain the history of another conversation, come first, then turns that the user
+    took back.
     """
     last = path.origin.replies[-1].at if path.origin.replies else None
     length = len(path.conversation.messages) if last is None else last
-    return path.kind != "side", length, path.ends
+    return path.kind != "side", not path.origin.is_undone, length, path.ends
 
 
 def _first(members: list[FilePath]) -> FilePath:

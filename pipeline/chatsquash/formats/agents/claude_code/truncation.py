@@ -15,8 +15,8 @@ def truncated(tree: LineTree) -> set[ReplyKey]:
     """Return the replies without what the last event of a stream brings."""
     is_open = {row.message for row in tree.replies if row.message and not row.value["message"].get("stop_reason")}
     early = _lacking(tree, is_open, _has_stop_reason) if is_open else set()
-    # A reply that Claude Code completed itself, to have it continued, has a stop reason all the same.
-    notes = [row for row in tree.said if row.message is None and row.value.get("ownNote") is True]
+    # A reply that Claude Code completed itself, to have it continued by a note, has a stop reason all the same.
+    notes = [row for row in tree.said if row.message is None and row.value.get("turnCompanion") is True]
     resumed = {before.message for row in notes if (before := tree.nearest(row)) and before.message}
     return early | _lacking(tree, resumed, _has_details) if resumed else early
 

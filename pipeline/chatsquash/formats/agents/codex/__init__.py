@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from glob import escape
-from itertools import chain
+from itertools import chain, pairwise
 
 from chatsquash.core.model import Conversation, Json, Message, Origin, RepeatedViolation, Tool
 from chatsquash.formats import view
@@ -63,12 +62,11 @@ def home(path: str, origin: Origin) -> str | None:
     return f"{escape(folder)}/rollout-*-{origin.parent}.jsonl*" if is_plain_name(origin.parent) else None
 
 
-def conversations(
-    values: list[Json], lines: list[int] | None = None, earlier: Earlier = None, broken: Collection[int] = ()
-) -> list[Conversation]:
+def conversations(values: list[Json], lines: list[int] | None = None, earlier: Earlier = None) -> list[Conversation]:
     """Return the conversation as it ended, then what it was before each compaction and each rollback.
 
-    ``earlier`` are the lines of the files in which the session begins, ``broken`` the lines that are not JSON.
+    ``earlier`` are the lines of the files in which the session begins. Lines that cannot be read
+    are missing in ``lines``: what follows them is not of the reply before them.
     """
     if events.find_evidence(values):
         return events.conversations(values, lines)
@@ -81,10 +79,9 @@ def conversations(
     )
     for number, inherited in enumerate(earlier or (), 1):
         rollout.inherit(f"file {number} of the history", inherited)
-    gaps = sorted(broken, reverse=True)
+    gaps = _gaps(lines)
     for place, number, line in entries(values, lines):
-        while gaps and gaps[-1] < number:
-            gaps.pop()
+        if number in gaps:
             rollout.skip()
         if "type" not in line and _is_header(line):
             rollout.header(number, line)
@@ -93,6 +90,14 @@ def conversations(
     prompt, meta = _instructions(rollout)
     histories = [each for each in (rollout.now, *rollout.left) if each.items]
     return [_conversation(rollout, each, prompt, meta, place) for place, each in enumerate(histories)]
+
+
+def _gaps(lines: list[int] | None) -> set[int]:
+    """Return the lines before which lines are missing; none if most lines are apart, as by blank ones."""
+    if not lines or lines[-1] - lines[0] + 1 == len(lines):
+        return set()
+    gaps = {line for before, line in pairwise(lines) if line > before + 1}
+    return gaps if len(gaps) * 2 < len(lines) else set()
 
 
 def _conversation(
@@ -110,7 +115,7 @@ def _conversation(
     kind = rollout.kind if history.kind == "main" else history.kind
     parent = history.parent or (rollout.parent if kind in ("subagent", "side") else None)
     lacks_context = is_headless or history.kind == "side" or is_hidden
-    known |= {"lacks_context": lacks_context, "unread": rollout.unread.of(place)}
+    known |= {"lacks_context": lacks_context, "is_undone": history.is_undone, "unread": rollout.unread.of(place)}
     linked = {"id": history.id, "kind": kind, "parent": parent}
     return Conversation(loaded.messages, _definitions(rollout), origin=origin(loaded, **linked, **known))
 

@@ -20,7 +20,11 @@ _CALLED = ("call_id", "arguments", "input", "output", "action", "namespace", "ca
 _THOUGHT = ("summary", "encrypted_content")
 _BETWEEN_AGENTS = ("author", "recipient")
 _READ = frozenset((*_SPOKEN, *_CALLED, *_THOUGHT, *_BETWEEN_AGENTS))
-_INJECTED = ("<environment_context>", "<user_instructions>", "<codex_internal_context", "<goal_context>")
+_INJECTED = (
+    *("<environment_context>", "<user_instructions>", "<codex_internal_context", "<goal_context>", "<turn_aborted>"),
+    *("<subagent_notification>", "<user_shell_command>", "<skill>", "# AGENTS.md instructions for "),
+)
+"""Beginnings of user messages that Codex writes itself."""
 
 
 def is_bare(line: Object) -> bool:
