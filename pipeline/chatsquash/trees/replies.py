@@ -214,7 +214,7 @@ class Requests(Struct):
         chain = self.chains[-1] if self.chains else 0
         spoken = self.spoken[-1] if self.spoken else 0
         chains, spokens, numbers, canon = self.chains, self.spoken, self.numbers, self.canon
-        answered = self._current_results()
+        answered: set[int] | None = None
         for place, message in enumerate(messages or self.messages[at : at + len(known or ())], at):
             role = message["role"]
             if known and role != "tool":
@@ -225,6 +225,7 @@ class Requests(Struct):
             else:
                 number = canon.number(message)
             if role == "tool" and number != _UNPAIRED:
+                answered = self._current_results() if answered is None else answered
                 number = NOTHING if number in answered else number  # it may be sent twice
                 answered.add(number)
                 chain ^= number  # in whatever order results are sent

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from chatsquash.core import chat
-from chatsquash.core.model import Compacted, Edits, Entry, KeptRun
+from chatsquash.core.model import Compacted, Edits, Entry, KeptRun, Response
 from chatsquash.trees.calls import Calls
 from chatsquash.trees.canonical import is_long, is_similar_prompt
 from chatsquash.trees.links import Link, Links
@@ -100,7 +100,7 @@ class Trees(Struct):
         lacks = self._lacks_something(kept)
         if entry.reply.message is None:
             return None
-        prefill = self._prefill(is_item=entry.reply.body is not None) if is_joinable(entry.reply.message) else None
+        prefill = self._prefill(entry.reply)
         met = self.met[:-1] if prefill and prefill.begun and prefill.logged else self.met
         last = met[-1] if met else None
         behind = last.place + 1 if last else 0
@@ -140,11 +140,13 @@ class Trees(Struct):
         reply.how = last.how if last else "appended"
         return reply
 
-    def _prefill(self, *, is_item: bool) -> Prefill | None:
+    def _prefill(self, reply: Response) -> Prefill | None:
         """The last message of the current request, if the reply continues it."""
         requests = self.requests
         place = len(requests.messages) - 1
         if place < 0 or not is_prefill(requests.messages[place]):
+            return None
+        if reply.message is None or not is_joinable(reply.message):
             return None
         message = requests.messages[place]
         asked, spoken = (requests.chains[place - 1], requests.spoken[place - 1]) if place else (0, 0)
@@ -154,7 +156,7 @@ class Trees(Struct):
             for each in ([logged] if logged else self.index.all_answering(asked))
             if each.is_truncated(says_ends=self._says_ends) and is_beginning(message, each.message)
         )
-        return Prefill(message, asked, spoken, logged, next(truncated, None), is_item)
+        return Prefill(message, asked, spoken, logged, next(truncated, None), reply.body is not None)
 
     def _held_before(self, reply: Reply) -> Reply | None:
         """The reply to a request that contains this reply but was logged earlier."""
@@ -164,8 +166,10 @@ class Trees(Struct):
     def _await(self, reply: Reply, behind: int) -> None:
         """Remember the assistant messages after the last logged reply, which may be logged later."""
         requests = self.requests
-        for place in requests.assistants[-CANDIDATES:]:
-            if place >= behind and not (reply.is_merged and place == len(requests.messages) - 1):
+        for place in islice(reversed(requests.assistants), CANDIDATES):
+            if place < behind:
+                break
+            if not (reply.is_merged and place == len(requests.messages) - 1):
                 self._unmet[requests.chains[place]] = reply
 
     def _follow(self, entry: Entry, edits: Edits | None) -> int:
