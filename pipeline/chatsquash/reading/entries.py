@@ -18,7 +18,6 @@ from chatsquash.core.model import (
     Message,
     RejectedLine,
     RepeatedViolation,
-    Response,
     SkippedLine,
     Tool,
     WrongType,
@@ -224,9 +223,6 @@ class _ShapeReader:
             if other and offered.is_foreign and loader is None:
                 _raise_other(whole, other)
             tools = offered.tools
-            if loader and tools is not self.checked_tools:  # those of plain chat were checked as they were read
-                self.bounds.hold_tools(tools)
-                self.checked_tools = tools
         except RecursionError:
             raise LineError("bad-line", "nested too deeply") from None
         except jsonio.NotFiniteError as problem:
@@ -289,6 +285,9 @@ class _ShapeReader:
                 self.offered = _OfferedTools(tools, is_foreign=any(map(foreign.is_foreign_tool, tools)))
             return self.offered
         loaded = self.tools(self.history.learn_tools(raw))
+        if loaded.functions is not self.checked_tools:  # those of plain chat are checked as they are read
+            self.bounds.hold_tools(loaded.functions)
+            self.checked_tools = loaded.functions
         return _OfferedTools(loaded.functions, hosted=bool(loaded.hosted))
 
 
