@@ -39,6 +39,8 @@ class LoadedRequest(NamedTuple):
     """What a summary replaced in it."""
     is_hidden: bool = False
     """Whether the model also saw an encrypted summary."""
+    known: int = 0
+    """As in ``Entry.known``."""
 
 
 class Answer(Struct, eq=False, kw_only=True):

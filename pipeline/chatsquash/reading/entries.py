@@ -250,6 +250,7 @@ class _ShapeReader:
             limit=exchange.first(LIMITS),
             compacted=loaded.compacted if loaded else None,
             is_translated=self.shape.request != self.shape.response,
+            known=loaded.known if loaded else 0,
         )
 
     def _refuse_other_endpoint(self, exchange: Exchange, line: Line) -> None:

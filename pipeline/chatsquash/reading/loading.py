@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from chatsquash.core import jsonio
-from chatsquash.core.edits import difference
+from chatsquash.core.edits import difference, growth
 from chatsquash.core.model import (
     AddedRun,
     Compacted,
@@ -62,10 +62,13 @@ class Loader:
         if seen.turns is not whole or begun.shown is not begun.whole:
             edits = difference(begun.shown, seen.turns)
         turns = follow(form, begun.turns, seen.turns, edits, system[1], rewrite if self.is_mixed else blocks_of)
+        known = 0
         if begun is not before:
-            turns = replace(turns, edits=difference(before.turns.messages, turns.messages))
+            first = turns.edits[0] if turns.edits else None
+            known = first.stop if isinstance(first, KeptRun) and first.start == 0 else 0
+            turns = replace(turns, edits=growth(before.turns.messages, turns.messages))
         compacted = self._compacted(seen) if seen.summary else None
-        return LoadedRequest(turns, whole, seen.turns, system, brought, base, compacted, seen.is_hidden)
+        return LoadedRequest(turns, whole, seen.turns, system, brought, base, compacted, seen.is_hidden, known)
 
     def _visible(self, begun: LoadedRequest, whole: list[Any], added: list[Any], reply: Response) -> ShownTurns:
         """The turns that the model saw, before a reply that may begin with a summary of them."""

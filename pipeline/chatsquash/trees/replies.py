@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from typing import Literal
 
 from msgspec import Struct, field
 
 from chatsquash.core import chat
+from chatsquash.core.edits import kept_beginning
 from chatsquash.core.model import AddedRun, Edits, Entry, KeptRun, Message, Tool
 from chatsquash.trees.canonical import NOTHING, Canon, is_similar_prompt, result_number
 from chatsquash.trees.paths import LoggedReply, Path
@@ -192,7 +194,7 @@ class Requests(Struct):
 
     def follow(self, messages: list[Message], edits: Edits, meet: Meet | None = None) -> int:
         """Go on to the next request; returns how many of its first messages are as they were."""
-        kept = edits[0].stop if edits and isinstance(edits[0], KeptRun) and edits[0].start == 0 else 0
+        kept = kept_beginning(edits)
         before, self.messages = self.numbers, messages
         if kept < len(before):
             self.numbers = before[:kept]
@@ -208,6 +210,17 @@ class Requests(Struct):
                 self._extend(at, None, run.messages, meet)
                 at += len(run.messages)
         return kept
+
+    def histories(self) -> tuple[list[int], ...]:
+        """What is known of each message, to go back to."""
+        return self.numbers, self.chains, self.spoken, self.assistants
+
+    def go_back(self, messages: list[Message], histories: tuple[list[int], ...]) -> None:
+        """Be as after an earlier request with these messages, or with more."""
+        count = len(messages)
+        *lists, assistants = histories
+        self.messages, (self.numbers, self.chains, self.spoken) = messages, (each[:count] for each in lists)
+        self.assistants = assistants[: bisect_left(assistants, count)]
 
     def _extend(self, at: int, known: list[int] | None, messages: tuple[Message, ...], meet: Meet | None) -> None:
         """Messages from a place on, by their numbers where these are known."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct, field
 
 from chatsquash.core import chat
-from chatsquash.core.model import Compacted, Edits, Entry, KeptRun, Response
+from chatsquash.core.edits import Histories, kept_beginning
+from chatsquash.core.model import AddedRun, Compacted, Edits, Entry, KeptRun, Response
 from chatsquash.trees.calls import Calls
 from chatsquash.trees.canonical import is_long, is_similar_prompt
 from chatsquash.trees.links import Link, Links
@@ -53,6 +54,15 @@ class RecognisedReply(Struct, frozen=True):
     how: How
 
 
+class _Followed(NamedTuple):
+    """What is known of a request that was followed."""
+
+    requests: tuple[list[int], ...]
+    """As ``Requests.histories`` returns it."""
+    met: list[RecognisedReply]
+    emptied: int | None
+
+
 class Trees(Struct):
     """The replies of a session so far, and what later requests find them by."""
 
@@ -75,6 +85,8 @@ class Trees(Struct):
     """The logged replies in the current request, in order."""
     _unmet: dict[int, Reply] = field(default_factory=dict)
     """For the chain of each assistant message that was not logged before its request: the reply to that request."""
+    _others: Histories[_Followed] = field(default_factory=Histories)
+    """Earlier requests that the next one may continue."""
     _emptied: int | None = None
     """The index of the first emptied result in the current request."""
     _left: int = 0
@@ -175,19 +187,32 @@ class Trees(Struct):
     def _follow(self, entry: Entry, edits: Edits | None) -> int:
         """Read a request and find its logged replies; return how many messages are unchanged."""
         requests = self.requests
-        before = len(requests.messages)
         edits = entry.edits if edits is None else edits
-        kept = edits[0].stop if edits and isinstance(edits[0], KeptRun) and edits[0].start == 0 else 0
+        before, kept = len(requests.messages), kept_beginning(edits)
+        if before == kept < len(entry.messages) and requests.chain:
+            self.grows = True
+        if entry.known > kept:
+            edits = self._go_back(entry) or (AddedRun(tuple(entry.messages)),)
+            kept = kept_beginning(edits)
         while self.met and self.met[-1].place >= kept:
             self.met.pop()
         self._left = _COMPARED * len(entry.messages) + _COMPARED_LEAST
         requests.follow(entry.messages, edits, self._meet)
-        if before == kept < len(entry.messages) and requests.chains[before - 1 : before] not in ([], [0]):
-            self.grows = True
         places = requests.assistants
         if places and (not self.met or self.met[-1].place != places[-1]) and places[-1] >= kept:
             self._window(places[-1])
         return kept
+
+    def _go_back(self, entry: Entry) -> Edits:
+        """Continue after the earlier request that an entry continues, if it is known; return the edits since then."""
+        requests = self.requests
+        now = _Followed(requests.histories(), self.met, self._emptied)
+        self._others.put(requests.messages, now)
+        count, followed = self._others.take(entry.messages, entry.known) or (0, now)
+        requests.go_back(entry.messages[:count], followed.requests)
+        self.met = [each for each in followed.met if each.place < count]
+        self._emptied = followed.emptied
+        return (KeptRun(0, count), AddedRun(tuple(entry.messages[count:]))) if count else ()
 
     def _lacks_something(self, kept: int) -> bool:
         """Whether the current request lacks context of its path; its first ``kept`` messages are unchanged."""
