@@ -78,14 +78,18 @@ class Histories(Generic[S]):
     def take(self, messages: list[Message], known: int) -> tuple[int, S] | None:
         """Return how many first messages a history has in common with a request, and what is known of that."""
         end = id(messages[known - 1])
-        if end in self._by_end and (history := self._by_end[end])[0][:known] == messages[:known]:
-            if len(history[0]) == known:
-                self._drop(end)
-            return known, history[1]
-        tried = islice(reversed(self._by_end.values()), _MOST_TRIED)
-        counts = ((shared_beginning(before, messages), state) for before, state in tried)
-        count, state = max(counts, key=itemgetter(0), default=(0, None))
-        return (count, state) if count and state is not None else None
+        history: tuple[list[Message], S | None]
+        if end in self._by_end and self._by_end[end][0][:known] == messages[:known]:
+            history, count = self._by_end[end], known
+        else:
+            tried = islice(reversed(self._by_end.values()), _MOST_TRIED)
+            counts = ((shared_beginning(each[0], messages), each) for each in tried)
+            count, history = max(counts, key=itemgetter(0), default=(0, ([], None)))
+        if count == 0 or history[1] is None:
+            return None
+        if count == len(history[0]):  # from now on it is the request's
+            self._drop(id(messages[count - 1]))
+        return count, history[1]
 
     def _drop(self, end: int) -> None:
         if history := self._by_end.pop(end, None):

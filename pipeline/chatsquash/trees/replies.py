@@ -219,7 +219,10 @@ class Requests(Struct):
         """Be as after an earlier request with these messages, or with more."""
         count = len(messages)
         *lists, assistants = histories
-        self.messages, (self.numbers, self.chains, self.spoken) = messages, (each[:count] for each in lists)
+        self.messages, (self.numbers, self.chains, self.spoken) = (
+            messages,
+            (each[:count] if len(each) > count else each for each in lists),
+        )
         self.assistants = assistants[: bisect_left(assistants, count)]
 
     def _extend(self, at: int, known: list[int] | None, messages: tuple[Message, ...], meet: Meet | None) -> None:

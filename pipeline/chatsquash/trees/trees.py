@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
 from itertools import islice
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct, field
@@ -210,7 +212,7 @@ class Trees(Struct):
         self._others.put(requests.messages, now)
         count, followed = self._others.take(entry.messages, entry.known) or (0, now)
         requests.go_back(entry.messages[:count], followed.requests)
-        self.met = [each for each in followed.met if each.place < count]
+        self.met = followed.met[: bisect_left(followed.met, count, key=attrgetter("place"))]
         self._emptied = followed.emptied
         return (KeptRun(0, count), AddedRun(tuple(entry.messages[count:]))) if count else ()
 
