@@ -188,12 +188,24 @@ def names(paths: Iterable[LogPath], session: str) -> dict[int, str]:
     """The id of each conversation by its ``id()``: a digest of the session and of the path's beginning and end."""
     names_by_path: dict[int, str] = {}
     times: dict[str, int] = {}
+    firsts: dict[int, Reply] = {}
     for path in paths:
-        first = next((message for _, message in path.last.path()[0].users()), None)
+        first = next((message for _, message in _first(path.last, firsts).users()), None)
         name = digest(session, first, path.last.message)
         times[name] = times.get(name, 0) + 1
         names_by_path[id(path)] = name if times[name] == 1 else f"{name}-{times[name]}"
     return names_by_path
+
+
+def _first(reply: Reply, firsts: dict[int, Reply]) -> Reply:
+    """The reply that a path begins with, given those of other paths by the numbers of their replies."""
+    passed = []
+    while reply.number not in firsts and reply.parent:
+        passed.append(reply)
+        reply = reply.parent
+    first = firsts.get(reply.number, reply)
+    firsts.update((each.number, first) for each in passed)
+    return first
 
 
 def name_of_line(session: str, line: int) -> str:

@@ -8,9 +8,9 @@ from typing import Literal
 
 from msgspec import Struct, field
 
-from chatsquash.core import chat
+from chatsquash.core import chat, jsonio
 from chatsquash.core.edits import kept_beginning
-from chatsquash.core.model import AddedRun, Edits, Entry, KeptRun, Message, Tool
+from chatsquash.core.model import AddedRun, Edits, Entry, Json, KeptRun, Message, Tool
 from chatsquash.trees.canonical import NOTHING, Canon, is_similar_prompt, result_number
 from chatsquash.trees.paths import LoggedReply, Path
 
@@ -231,13 +231,15 @@ class Requests(Struct):
         spoken = self.spoken[-1] if self.spoken else 0
         chains, spokens, numbers, canon = self.chains, self.spoken, self.numbers, self.canon
         answered: set[int] | None = None
+        places: dict[str | bytes, int] | None = None
         for place, message in enumerate(messages or self.messages[at : at + len(known or ())], at):
             role = message["role"]
             if known and role != "tool":
                 number = known[place - at]
             elif role == "tool":
-                asked = self.messages[self.assistants[-1]] if self.assistants else None
-                number = result_number(answered_place(message, asked) if asked else 0)
+                if places is None:
+                    places = places_of_calls(self.messages[self.assistants[-1]]) if self.assistants else {}
+                number = result_number(answered_place(message, places))
             else:
                 number = canon.number(message)
             if role == "tool" and number != _UNPAIRED:
@@ -249,7 +251,7 @@ class Requests(Struct):
                 chain = hash((chain, number))
             numbers.append(number)
             if role == "assistant":
-                answered = set()
+                answered, places = set(), None
                 spoken = hash((spoken, number))
                 self.assistants.append(place)
                 if meet:
@@ -324,16 +326,24 @@ def _notes(requests: Requests, behind: int) -> list[Message]:
     return [message for number, message in pairs if number == NOTHING and message["role"] == "user"]
 
 
-def answered_place(message: Message, reply: Message) -> int:
-    """The place of the call of a reply that a result answers, from 1; 0 for none."""
+def answered_place(message: Message, places: dict[str | bytes, int]) -> int:
+    """The place of the call that a result answers, from 1; 0 for none. ``places`` are those of the reply's calls."""
     wanted = message.get("tool_call_id")
-    if wanted is None:
-        return 0
+    return 0 if wanted is None else places.get(_call_key(wanted), 0)
+
+
+def places_of_calls(reply: Message) -> dict[str | bytes, int]:
+    """The places of the calls of a reply by their ids, from 1."""
+    places: dict[str | bytes, int] = {}
     calls = reply.get("tool_calls")
     for place, call in enumerate(calls if isinstance(calls, list) else (), 1):
-        if isinstance(call, dict) and call.get("id") == wanted:
-            return place
-    return 0
+        if isinstance(call, dict) and call.get("id") is not None:
+            places.setdefault(_call_key(call["id"]), place)
+    return places
+
+
+def _call_key(call_id: Json) -> str | bytes:
+    return call_id if isinstance(call_id, str) else jsonio.dumps(call_id)
 
 
 def system_prompt(messages: list[Message]) -> str:
