@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 TRAIN := .venv-train
 
-.PHONY: help convert test test-ray test-slurm remote conformance test-web train check check-code nightly house fuzz fuzz-fixed simulate same-bytes soak format docs docs-site man release compare bench bench-redact bench-view scale profile clean
+.PHONY: help convert test test-ray test-slurm remote conformance test-web train check check-code nightly house fuzz fuzz-fixed simulate same-bytes agents soak format docs docs-site man release compare bench bench-redact bench-view scale profile clean
 
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -139,6 +139,10 @@ simulate: $(VENV)/installed ## 2,000 simulated sessions, and as many hard ones, 
 
 same-bytes: $(VENV)/installed ## Compare all output with that of BASE (182959f8), byte for byte; SAME_BYTES for options
 	@$(BIN)/python -m tests.same_bytes --base $(or $(BASE),182959f8) $(SAME_BYTES)
+
+# Agents come from npm and PyPI into .agents/installed, never into the environment; one that cannot be installed is skipped.
+agents: $(VENV)/installed ## Run real agents, or those of ONLY, against a scripted model; writes to docs/sources.md; AGENTS for options
+	@$(BIN)/python -m tests.agents $(ONLY) $(AGENTS)
 
 soak: $(VENV)/installed ## Convert 100,000 small sessions, 1 % of them broken; writes to docs/reliability.md
 	@$(BIN)/python -m bench.soak $(SOAK)

@@ -15,6 +15,7 @@ from chatsquash.formats import PLAIN, PLAIN_RANK, formats
 from chatsquash.formats.base import Mark, Marks
 from chatsquash.reading.envelopes import envelopes
 from tests import picture
+from tests.agents import table as agents
 from tests.checks import page as checks
 from tests.formats import round_trip
 from tests.records import page as presets
@@ -38,6 +39,7 @@ def pages() -> dict[str, str]:
         "docs/presets.md": with_regions("docs/presets.md", presets.regions()),
         "docs/redaction.md": with_regions("docs/redaction.md", redaction.regions(), redaction.KEPT),
         "docs/shards-recipes.md": with_regions("docs/shards-recipes.md", recipes()),
+        "docs/sources.md": with_regions("docs/sources.md", agents.regions()),
         "docs/training.md": with_regions("docs/training.md", trainers.regions()),
     }
 

@@ -36,3 +36,17 @@ def test_a_line_of_a_log_is_of_the_role_whose_whole_name_it_begins_with():
     )
     assert said(found) == [("user", "a\n\nc"), ("assistant", "d")]
     assert found.origin.unread == {"line of another role": 1}
+
+
+TAG = "thinking-content-0123456789abcdef0123456789abcdef"
+
+
+def test_what_stands_between_the_tags_of_aider_is_reasoning():
+    (found,) = read(
+        f"{BEGIN}#### one  \n\n<{TAG}>\n\nA plan.\n\n</{TAG}>\n\nText.\n\n#### two  \n\n<{TAG}>\n\nOnly that.\n"
+    )
+    replies = [message for message in found.messages if message["role"] == "assistant"]
+    assert [(each["content"], each["reasoning_content"]) for each in replies] == [
+        ("Text.", "A plan."),
+        ("", "Only that."),
+    ]

@@ -170,8 +170,8 @@ def test_what_is_said_of_a_reply():
     ]
     (found,) = CLAUDE.conversations(lines, [1, 2, 4, 5, 7])
     assert found.origin.replies == (
-        OriginReply(1, 2, NOON + 2 * 10**9, "claude-x", 543, 9, "tool_calls", "m"),
-        OriginReply(3, 7, NOON + 5 * 10**9, "claude-x", None, None, "length", "ma5"),
+        OriginReply(1, 2, NOON + 2 * 10**9, "claude-x", 543, 9, "tool_calls", "m", "a2"),
+        OriginReply(3, 7, NOON + 5 * 10**9, "claude-x", None, None, "length", "ma5", "a5"),
     )
     assert found.origin.lines == (1, 2, 5, 7)
     assert (found.origin.started, found.origin.ended) == (NOON + 10**9, NOON + 5 * 10**9)

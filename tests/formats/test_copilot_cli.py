@@ -1,7 +1,7 @@
 """Copilot CLI: what events tell more than once, in pieces, or of others."""
 
 from chatsquash.formats.agents import copilot_cli
-from tests.formats.table import words
+from tests.formats.table import links, words
 
 BEGIN = {"type": "session.start", "data": {"sessionId": "s", "producer": "copilot-agent", "version": 1}}
 
@@ -59,3 +59,38 @@ def test_what_the_model_saw_of_a_result_beside_its_text_is_counted():
     done = event("tool.execution_complete", toolCallId="c1", success=True, result=result)
     (found,) = copilot_cli.conversations([BEGIN, event("user.message", content="a"), said("b", "c1"), done])
     assert found.origin.unread == {"tool.execution_complete.result.binaryResultsForLlm": 1}
+
+
+def test_the_system_prompt_is_first_though_it_is_logged_after_the_prompt_and_a_new_one_replaces_it():
+    def prompt(text):
+        return event("system.message", content=text, role="system")
+
+    turns = [
+        event("user.message", content="a"),
+        prompt("S"),
+        said("b"),
+        event("user.message", content="c"),
+        prompt("T"),
+    ]
+    (found,) = copilot_cli.conversations([BEGIN, *turns, said("d")])
+    assert words([found]) == [["T", "a", "b", "c", "d"]]
+    assert found.messages[0]["role"] == "system"
+    assert found.origin.unread == {"system prompt that was replaced": 1}
+
+
+def test_what_came_while_a_compaction_ran_stays_after_the_summary():
+    start, done = event("session.compaction_start"), event("session.compaction_complete", summaryContent="S")
+    begin = [event("user.message", content="a"), said("b", "c1"), gave("c1", "1")]
+    found = copilot_cli.conversations([BEGIN, *begin, start, said("c", "c2"), gave("c2", "2"), done, said("d")])
+    assert words(found) == [["S", "c", "2", "d"], ["a", "b", "1", "c", "2"]]
+    assert links(found) == [("1.2", "compacted", "1.1"), ("1.1", "main", None)]
+    late = copilot_cli.conversations([BEGIN, *begin[:2], start, begin[2], done, said("d")])
+    assert words(late)[0] == ["S", "b", "1", "d"]
+
+
+def test_a_cancelled_compaction_changes_nothing():
+    start = event("session.compaction_start")
+    done = event("session.compaction_complete", success=False, outcome="cancelled")
+    events = [event("user.message", content="a"), start, said("b"), done, event("user.message", content="c"), said("d")]
+    (found,) = copilot_cli.conversations([BEGIN, *events])
+    assert words([found]) == [["a", "b", "c", "d"]]

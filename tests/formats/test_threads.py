@@ -53,3 +53,33 @@ def test_histories_before_very_many_summaries_are_told_of_the_last_ones_and_the_
     assert len(found) + left == 8_000 // 3 + 1
     assert sum(len(each.messages) for each in found[1:]) < 20 * 8_000
     assert len(found[0].messages) > 5_000
+
+
+def placed(steps, *ways):
+    """The conversations of a thread: the name, the kind, the parent and the places of each."""
+    found = load_paths(openai_chat, steps, ways, {})
+    origins = [(each.origin, [int(message["content"]) for message in each.messages]) for each in found]
+    return [(one.id, one.kind, one.parent, places) for one, places in origins]
+
+
+def test_a_branch_leaves_the_conversation_that_begins_with_its_summary():
+    # 0 1 [2] 3 4 5, with a branch after the reply 1, and one after the summary 2
+    steps = [step(place, place == 2, None) for place in range(10)]
+    steps = [each._replace(is_sampled=place in (1, 4, 7, 9)) for place, each in enumerate(steps)]
+    found = placed(steps, [0, 1, 2, 3, 4], [0, 1, 6, 7], [0, 1, 2, 8, 9])
+    assert found == [
+        ("1.2", "compacted", "1.1", [2, 3, 4]),
+        ("1.1", "main", None, [0, 1]),
+        ("2", "branch", "1.1", [0, 1, 6, 7]),
+        ("3.2", "branch", "1.2", [2, 8, 9]),
+    ]
+
+
+def test_what_a_summary_within_a_branch_replaced_is_a_branch_too():
+    steps = [step(place, place == 5, None) for place in range(8)]
+    steps = [each._replace(is_sampled=place in (1, 4, 7)) for place, each in enumerate(steps)]
+    assert placed(steps, [0, 1], [0, 1, 3, 4, 5, 6, 7]) == [
+        ("1", "main", None, [0, 1]),
+        ("2.2", "compacted", "2.1", [5, 6, 7]),
+        ("2.1", "branch", "1", [0, 1, 3, 4]),
+    ]

@@ -15,7 +15,9 @@ import json
 from pathlib import Path
 
 from chatsquash import Options
+from chatsquash.core.log import Log
 from chatsquash.formats import documents
+from chatsquash.session.lineages import Lineages
 
 ROOT = Path(__file__).parent
 WRITTEN = ROOT / "written"
@@ -41,7 +43,13 @@ def source(case: Path, log: Path) -> Path | list[bytes]:
 
 def is_of_logs_alone(case: Path) -> bool:
     """Whether each log of a case becomes what it does whatever stands beside it."""
-    return options(case).sessions_by != "chain" or len(logs(case)) == 1
+    return len(logs(case)) == 1 or (options(case).sessions_by != "chain" and not _repeat(logs(case)))
+
+
+def _repeat(paths: list[Path]) -> bool:
+    """Whether a log begins with what another one has."""
+    found = [Log(str(path), str(path), path.name, 0, number=number) for number, path in enumerate(paths)]
+    return bool(Lineages(found, Options()).groups())
 
 
 def options(case: Path, **more: object) -> Options:

@@ -1,5 +1,6 @@
 """However an exchange is wrapped, its record is that of the same exchange in the envelope that is read."""
 
+import base64
 import json
 
 import pytest
@@ -229,6 +230,80 @@ def test_a_call_that_litellm_marks_as_failed_has_no_reply(response):
     (found,) = [each for each in outcome.findings if each.code == "missing-reply"]
     assert "with status failure" in found.text
     assert "500" not in found.text, "a status is none that nobody logged"
+
+
+ITEMS = [
+    {"role": "user", "content": "Tide?"},
+    {"type": "function_call", "call_id": "c1", "name": "f", "arguments": "{}"},
+    {"type": "function_call_output", "call_id": "c1", "output": "nine"},
+]
+DEFINED = {"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}, "strict": False}
+ENCODED = "resp_" + base64.b64encode(b"litellm:custom_llm_provider:openai;model_id:None;response_id:resp_1").decode()
+
+
+def answered(text, id="resp_2"):
+    message = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}
+    return {"id": id, "object": "response", "status": "completed", "output": [message]}
+
+
+def proxied(body, response, *, nested=False, number=0, **row):
+    """A row of ``LiteLLM_SpendLogs``, as ``get_logging_payload`` of litellm 1.110.2 made it for ``aresponses``."""
+    asked = {"url": "http://x/v1/responses", "method": "POST", "headers": {}, "body": body} if nested else body
+    return {
+        "request_id": response["id"],
+        "call_type": "aresponses",
+        "session_id": f"trace-{number}",
+        "startTime": f"2026-01-13 10:00:0{number}+00:00",
+        "messages": "{}",
+        "response": json.dumps(response),
+        "proxy_server_request": json.dumps(asked),
+        **row,
+    }
+
+
+BODY = {"model": "m-1", "input": ITEMS, "instructions": "Be brief.", "tools": [DEFINED], "max_output_tokens": 9}
+MADE = {"messages": ITEMS, "model_parameters": {name: BODY[name] for name in ("instructions", "tools")}}
+
+
+@cases("line",
+    ("a row of the spend logs", proxied(BODY, answered("At nine."))),
+    ("with address and headers", proxied(BODY, answered("At nine."), nested=True)),
+    ("whose columns were parsed", {**proxied(BODY, answered("At nine.")), "messages": {}, "proxy_server_request": BODY}),
+    ("empty messages", proxied(BODY, answered("At nine."), messages="[]")),
+    ("no messages", {**proxied(BODY, answered("At nine.")), "messages": None}),
+    ("a logging payload", {**proxied({}, answered("At nine.")), **MADE}),
+    ("the synchronous call", proxied(BODY, answered("At nine."), call_type="responses")),
+)  # fmt: skip
+def test_litellm_responses(line):
+    assert converted(line).record == converted(plain(BODY, answered("At nine."))).record
+
+
+def test_litellm_responses_with_one_text_as_input():
+    outcome = converted(proxied({**BODY, "input": "Tide?"}, answered("At nine.")))
+    assert [each["content"] for each in messages(outcome)] == ["Be brief.", "Tide?", "At nine."]
+
+
+def test_a_body_of_gemini_that_litellm_proxied():
+    body = {"contents": [{"role": "user", "parts": [{"text": "Tide?"}]}]}
+    response = {"id": "g1", "candidates": [{"content": {"role": "model", "parts": [{"text": "At nine."}]}}]}
+    outcome = converted(proxied(body, response, call_type="agenerate_content"))
+    assert [each["content"] for each in messages(outcome)] == ["Tide?", "At nine."]
+
+
+@cases("reference",
+    ("the id that clients have, in the body", lambda body: proxied({**body, "previous_response_id": ENCODED}, answered("At three."), number=1)),
+    ("the provider's id, in the parameters", lambda body: {
+        **proxied({}, answered("At three."), number=1),
+        "messages": [{"role": "user", "content": body["input"]}],
+        "model_parameters": {"previous_response_id": "resp_1", "instructions": "Be brief."},
+    }),
+)  # fmt: skip
+def test_litellm_encodes_the_ids_of_responses(reference):
+    """LiteLLM's ids of responses contain the provider's in base64 (``_build_responses_api_response_id``)."""
+    first = proxied({**BODY, "input": "Tide?"}, answered("At nine.", ENCODED))
+    outcome = converted(*({**row, "session_id": "s1"} for row in (first, reference({**BODY, "input": "And low?"}))))
+    assert [each["content"] for each in messages(outcome)][1:] == ["Tide?", "At nine.", "And low?", "At three."]
+    assert "missing-history" not in codes(outcome)
 
 
 # OpenHands

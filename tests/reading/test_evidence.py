@@ -151,11 +151,49 @@ def test_what_is_no_log_is_said_to_be_that_and_nothing_is_emitted(lines, text):
         assert "the request is" in found.text
 
 
-@pytest.mark.parametrize("lines", [[b"# Notes", b"", b"text"], [b"[1, 2]"], [b"a,b", b"1,2"], [b"{", b"}"]])
-def test_text_and_other_json_give_nothing(lines):
-    outcome = converted(*lines)
+@cases("what, data",
+    ("text that is not JSON", b"# Notes\n\ntext"),
+    ("lines of JSON, the first of which is a list", b"[1, 2]"),
+    ("a CSV table", b"a,b\n1,2\n"),
+    ("a CSV table", b'a;b;c\n1;"2;3";4\n'),
+    ("a PDF", b"%PDF-1.7\n\xe2\xe3\xcf\xd3\n{}\n"),
+    ("a PNG image", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"),
+    ("an HTML page", b"\n<!DOCTYPE html>\n<p>x"),
+    ("binary data", b"\x01\x02\0\x03\nx"),
+    ("text in UTF-16", "{\n".encode("utf-16")),
+    ('a JSON object with the keys "event", "at"', b'{"event":"started","at":1}\n{"event":"ended"}\n' * 20),
+    ("a request of a batch", b'{"custom_id":"a","method":"POST","url":"/v1/x","body":{}}'),
+)  # fmt: skip
+def test_a_file_of_no_known_format_is_reported_once(what, data, tmp_path):
+    (tmp_path / "a.jsonl").write_bytes(data)
+    (outcome,) = convert_session(tmp_path / "a.jsonl", Options(anonymize=False))
+    assert (outcome.record, outcome.left_out) == (None, "unknown-format")
+    (found,) = outcome.findings
+    assert found.text.startswith(f"no log that can be read, {what}")
+    assert outcome.account.size == len(data)
+    assert outcome.report.rejected == []
+
+
+def test_lines_that_were_to_be_json_are_reported_one_by_one():
+    outcome = converted(b"{", b"}")
     assert (outcome.record, outcome.left_out) == (None, "empty-session")
     assert {each.code for each in outcome.findings} == {"bad-line", "empty-session"}
+
+
+def test_so_are_lines_of_which_one_is_an_exchange_after_all():
+    outcome = converted(*[b"# Notes"] * 60, json.dumps(plain({"messages": [USER]}, None)).encode())
+    assert outcome.record is not None
+    assert [each.code for each in outcome.findings].count("bad-line") == 60
+
+
+def test_rows_of_nuls_are_blank_and_those_before_a_line_are_no_part_of_it():
+    line = json.dumps(
+        plain({"messages": [USER]}, {"choices": [{"message": {"role": "assistant", "content": "x"}}]})
+    ).encode()
+    outcome = converted(b"\0" * 99, b"\0" * 99 + line)
+    assert outcome.record is not None
+    assert outcome.account.counts.blank == 1
+    assert not [each for each in outcome.findings if each.severity == "error"]
 
 
 def test_a_body_that_is_pretty_printed_is_read_and_anything_else_gives_nothing():

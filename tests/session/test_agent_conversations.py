@@ -99,6 +99,8 @@ ENDS = {"compacted": "Done.", "main": "Yes.", "branch": "an answer that was left
     ({"conversations": "all", "subagents": False}, KINDS[:3], {"subagent": 1}),
     ({"conversations": "all", "side": False}, KINDS, {}),
     ({"conversations": "main"}, KINDS[:1], {"branch": 1, "main": 1, "subagent": 1}),
+    ({"conversations": "last"}, ["main"], {"branch": 1, "compacted": 1, "subagent": 1}),
+    ({"conversations": "last", "sessions_by": "file"}, KINDS[:1], {"branch": 1, "main": 1, "subagent": 1}),
     ({"sessions_by": "file"}, KINDS[:1], {"branch": 1, "main": 1, "subagent": 1}),
 )
 def test_which_conversations_become_records(logs, options, kinds, not_chosen):
@@ -118,6 +120,7 @@ def test_which_conversations_become_records(logs, options, kinds, not_chosen):
     ({"conversations": "all"}, {}),
     ({"conversations": "all", "subagents": False}, {"subagent": 1}),
     ({"conversations": "main"}, {"branch": 1, "compacted": 3, "subagent": 1}),
+    ({"conversations": "last"}, {"branch": 1, "compacted": 1, "subagent": 1}),
     ({"sessions_by": "file"}, {"branch": 1, "compacted": 3, "subagent": 1}),
     ({"min_turns": 2}, {"filtered": 2}),
     ({"conversations": "main", "min_turns": 2}, {"branch": 1, "compacted": 3, "filtered": 1, "subagent": 1}),
@@ -263,13 +266,20 @@ def test_findings_have_their_lines_once_cleaning_is_done(here):
 # Runs
 
 
+def of_another_session(name):
+    """The lines of another session, in which everything happens otherwise later."""
+    times = ({**each, "timestamp": each["timestamp"].replace("2026-", f"202{name[-1]}-")} for each in LINES)
+    ids = ("uuid", "parentUuid", "logicalParentUuid")
+    return [{**each, "sessionId": name} | {key: name + each[key] for key in ids if each.get(key)} for each in times]
+
+
 def test_workers_and_reruns_give_the_same_bytes(logs):
     options = Options(anonymize=False, trace_replies=True, conversations="all")
-    write_log(logs / "b.jsonl", *({**each, "sessionId": "s2"} for each in LINES))
+    write_log(logs / "b.jsonl", *of_another_session("s2"))
     convert("logs", "one", options)
     convert("logs", "two", replace(options, workers=2))
     assert comparable("one") == comparable("two")
-    write_log(logs / "c.jsonl", *({**each, "sessionId": "s3"} for each in LINES))
+    write_log(logs / "c.jsonl", *of_another_session("s3"))
     assert convert("logs", "one", options).reused == 8
     convert("logs", "full", options)
     assert comparable("one") == comparable("full")
@@ -382,7 +392,7 @@ SPLIT = {"split": "train=0.5,test=0.5", "conversations": "all", "metadata": True
 
 
 @pytest.mark.parametrize("split_by", ["prompt", "session", "scenario", "day"])
-@pytest.mark.parametrize("conversations", ["last", "all"])
+@pytest.mark.parametrize("conversations", [None, "all"])
 def test_all_conversations_of_a_session_are_in_one_split(here, split_by, conversations):
     for number in range(12):
         lines = [{**each, "sessionId": f"s{number}"} for each in two_calls()]

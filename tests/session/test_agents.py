@@ -105,7 +105,8 @@ def test_python_converts_whatever_the_days(here):
 
 
 def test_splits_by_day_know_the_days(here, logs):
-    write_log(here / "logs/4.jsonl", *codex(3, name="other"))
+    later = ({**each, "timestamp": each["timestamp"].replace("T1", "T2")} for each in codex(3, name="other"))
+    write_log(here / "logs/4.jsonl", *later)
     run(logs, format="jsonl", split="train=0.5,test=0.5", split_by="day", drop_duplicates=False)
     files = {row["start"]: set[str]() for row in report("sessions.jsonl")}
     for row in report("sessions.jsonl"):

@@ -198,9 +198,9 @@ ROWS = [
     Row("wrong-type", "in an entry that is superseded too", [responding([]), line(A, second=1)], [("wrong-type", "warning", 1)], "response is an empty list"),
     # Formats
     Row("unknown-format", "chat without marks is known", [line(A, reply=None)], [("missing-reply", "warning", 1)]),
-    Row("unknown-format", "a dataset", [{"messages": [A, B]}], [("bad-entry", "error", 1), ("unknown-format", "error", None)], "a dataset of messages"),
-    Row("unknown-format", "other JSON", [{"level": "info"}], [("bad-entry", "error", 1), ("unknown-format", "error", None)], 'a JSON object with the keys "level"'),
-    Row("unknown-format", "text", ["# Notes", "text"], [("bad-line", "error", 1), ("bad-line", "error", 2), ("empty-session", "error", None)]),
+    Row("unknown-format", "a dataset", [{"messages": [A, B]}], [("unknown-format", "error", None)], "a dataset of messages"),
+    Row("unknown-format", "other JSON", [{"level": "info"}], [("unknown-format", "error", None)], 'a JSON object with the keys "level"'),
+    Row("unknown-format", "text", ["# Notes", "text"], [("unknown-format", "error", None)], "text that is not JSON"),
     Row("unknown-format", "two formats at once", [responding({"choices": [{"message": B}], "candidates": [{"content": {}}]})], [("unknown-format", "error", None)], "two formats at once: gemini (candidates"),
     Row("unknown-format", "two formats at once, one of which the user chose", [responding({"choices": [{"message": B}], "candidates": [{"content": {}}]})], [], "", Options(anonymize=False, from_format="openai_chat")),
     Row("mixed-formats", "one format", [claude(A), claude(A, B, C, second=1)]),
@@ -285,7 +285,7 @@ ROWS = [
     Row("empty-session", "one entry is enough", [line()]),
     Row("unanswered-session", "no line", [], [("unanswered-session", "info", None)], "nobody answered"),
     Row("unanswered-session", "a line with a reply", [line(A)], [], "", HF),
-    Row("empty-session", "only blank and bad lines", ["", "x"], [("empty-session", "error", None), ("bad-line", "error", 2)], "no usable entry"),
+    Row("empty-session", "only blank and bad lines", ["", "{x"], [("empty-session", "error", None), ("bad-line", "error", 2)], "no usable entry"),
     Row("empty-session", "title requests only", [line(TITLE, FIRST)], [("cleaned", "info", None), ("empty-session", "error", None)], "cleaning left none of 1 entry"),
     Row("empty-session", "title requests that are not cleaned", [line(TITLE, FIRST)], [], "", AS_LOGGED),
     Row("role-sequence", "a log that grows", GROWING),
@@ -475,7 +475,8 @@ def test_findings_come_in_the_order_of_the_lines():
     ("a session left out", [line(A, second=1), line(A), "x", "", line(TITLE, FIRST)], NATIVE, Account(left_out=2, unreadable=1, blank=1, cleaned=1)),
     ("the same session kept", [line(A), line(A), "x", "", line(TITLE, FIRST)], KEEP, Account(selected=1, superseded=1, unreadable=1, blank=1, cleaned=1)),
     ("a session that is all title requests", ["", line(TITLE, FIRST)], NATIVE, Account(cleaned=1, blank=1)),
-    ("a session without entries", ["", "x", "{}"], NATIVE, Account(unreadable=2, blank=1)),
+    ("a session without entries", ["", "{x", "{"], NATIVE, Account(unreadable=2, blank=1)),
+    ("a file of no known format", ["", "x", "{}"], NATIVE, Account(left_out=2, blank=1)),
     ("no lines", [], NATIVE, Account()),
 )  # fmt: skip
 def test_every_line_is_accounted_for(lines, options, account):
@@ -494,7 +495,8 @@ WHY, LATER = Violation("error", "why", code="shape-not-held"), Violation("error"
     ("equal times are no reason", [line(A), line(A)], None),
     ("two ids", [line(A), line(A, second=1, session_id="s2")], "session-id-mismatch"),
     ("the first of two reasons", [line(A, second=1), line(A, second=0), line(A, second=2, session_id="s2")], "timestamp-order"),
-    ("what is empty", ["x"], "empty-session"),
+    ("what is empty", ["{x"], "empty-session"),
+    ("text", ["x"], "unknown-format"),
 )  # fmt: skip
 def test_a_session_is_left_out_for_the_code_of_a_finding(lines, code):
     outcome = converted(lines)

@@ -182,3 +182,42 @@ def test_a_session_id_that_repeats_the_trace_id_names_no_session(tmp_path):
     write_log(tmp_path / "logs/day.jsonl", *rows)
     convert(tmp_path / "logs", tmp_path / "out", PLAIN)
     assert users(tmp_path / "out") == [["a1", "a2"]]
+
+
+def spend_log(*bodies):
+    """Rows as ``get_logging_payload`` of litellm 1.110.2 makes them if no client sends a session id."""
+    for number, (body, response) in enumerate(bodies):
+        yield {
+            "request_id": f"r{number}",
+            "call_type": "aresponses",
+            "session_id": f"trace-{number}",
+            "startTime": f"2026-01-13 10:00:0{number}+00:00",
+            "messages": "{}",
+            "response": json.dumps({"id": f"r{number}", "object": "response", "status": "completed", **response}),
+            "proxy_server_request": json.dumps(body),
+        }
+
+
+def said(text):
+    return {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}
+
+
+def test_rows_of_the_spend_logs_have_the_trace_id_as_session_id_and_no_other(tmp_path):
+    asked = {"role": "user", "content": "Hi."}
+    history = [asked, said("Hello."), {"role": "user", "content": "Why?"}]
+    rows = spend_log(
+        ({"input": [asked]}, {"output": [said("Hello.")]}), ({"input": history}, {"output": [said("So.")]})
+    )
+    write_log(tmp_path / "logs/day.jsonl", *rows)
+    convert(tmp_path / "logs", tmp_path / "out", PLAIN)
+    assert users(tmp_path / "out") == [["Hi.", "Why?"]]
+    assert len(findings("chosen-chain", out=tmp_path / "out")) == 1
+
+
+def test_such_rows_that_continue_a_response_by_its_id_are_one_session(tmp_path):
+    second = {"input": "Why?", "previous_response_id": "r0"}
+    rows = spend_log(({"input": "Hi."}, {"output": [said("Hello.")]}), (second, {"output": [said("So.")]}))
+    write_log(tmp_path / "logs/day.jsonl", *rows)
+    convert(tmp_path / "logs", tmp_path / "out", PLAIN)
+    assert users(tmp_path / "out") == [["Hi.", "Why?"]]
+    assert findings("missing-history", out=tmp_path / "out") == []

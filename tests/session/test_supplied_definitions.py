@@ -1,13 +1,16 @@
 """Definitions and a system prompt that logs lack: from a captured request to the files of its agent."""
 
 import json
+import re
 import shutil
 import tomllib
+from importlib.resources import files
 
 import pytest
 
 from chatsquash import Options, convert, convert_session
 from chatsquash.core.errors import UsageError
+from chatsquash.session.stages import supplied_definitions
 from tests import golden
 from tests.checks.rows import assistant, call, result, tool
 from tests.conftest import cases, log_line, write_log
@@ -197,3 +200,34 @@ def test_definitions_and_the_texts_of_messages_exclude_each_other(command, here)
     ended = command("inspect", "a.jsonl", "--definitions", "-v")
     assert ended.code == 2
     assert "--verbose has no effect with --definitions" in ended.err
+
+
+def test_the_definitions_of_open_source_agents_come_with_chatsquash(command, here):
+    """Codex 0.171.0 sends these; the file is a golden case with calls of `shell`, an older version's tool."""
+    shutil.copy(CODEX, here / "s.jsonl")
+    write_log(here / "chat.jsonl", log_line("hi"))
+    options = ("--tools-file", "agent", "--preset", "hf", "--metadata")
+    assert command("convert", "s.jsonl", "chat.jsonl", "-q", *options).code == 0
+    (data,) = (here / "out/data").iterdir()
+    codex, chat = sorted(map(json.loads, data.read_text().splitlines()), key=lambda each: -len(each.get("tools", [])))
+    assert {"exec_command", "write_stdin"} < {each["function"]["name"] for each in codex["tools"]}
+    assert (codex["tools_supplied"], chat["tools_supplied"], chat.get("tools")) == (True, False, None)
+
+
+def test_each_shipped_table_is_of_a_known_agent_with_its_source_and_licence():
+    tables = supplied_definitions.tools(supplied_definitions.shipped(), "shipped")
+    folder = files("chatsquash.formats.agents") / "tools"
+    licences = (folder / "LICENSES.md").read_text(encoding="utf-8")
+    assert {table.agent for table in tables} == {
+        each.name.removesuffix(".toml") for each in folder.iterdir() if each.name.endswith(".toml")
+    }
+    for table in tables:
+        text = (folder / f"{table.agent}.toml").read_text(encoding="utf-8")
+        assert re.match(
+            rf"# Tools of {table.agent} [0-9.]+, as it sends them by default\.\n# Source: https://github.com/\S+, (MIT|Apache-2\.0);",
+            text,
+        )
+        assert f"| `{table.agent}.toml` |" in licences
+        names = [each["name"] for each in table.tools]
+        assert len(names) == len(set(names)) > 5
+        assert all(each["description"] and each["parameters"]["type"] == "object" for each in table.tools)

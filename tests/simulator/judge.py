@@ -212,7 +212,7 @@ def _wrong_status(reply: Reply, row: dict[str, Any] | None) -> str | None:
 
 def difference(written: Iterable[Written], expected: tuple[Message, ...]) -> str | None:
     """Where a record leaves what was said."""
-    found, expected = _in_order(written, expected)
+    found, expected = in_order(written, expected)
     for at, (each, message) in enumerate(zip(found, expected, strict=False)):
         if each.canonical != message.canonical and each.canonical not in message.others:
             return f"message {at} is another {each.canonical.role}: {each.canonical.text[:40]!r} for {message.canonical.text[:40]!r}"
@@ -221,7 +221,7 @@ def difference(written: Iterable[Written], expected: tuple[Message, ...]) -> str
     return None if len(found) == len(expected) else f"{len(found)} messages for {len(expected)}"
 
 
-def _in_order(written: Iterable[Written], expected: tuple[Message, ...]) -> tuple[list[Written], tuple[Message, ...]]:
+def in_order(written: Iterable[Written], expected: tuple[Message, ...]) -> tuple[list[Written], tuple[Message, ...]]:
     """Return both without messages that may be missing and are, and with results in the order of their calls."""
     found = list(written)
     present = {each.canonical for each in found}

@@ -9,28 +9,5 @@ NOT_YET: dict[str, float] = {
 DAYS_NOT_YET: dict[str, float] = {}
 """By the name of an agent, the least share that is reached in its days."""
 
-NOT_MIXED = frozenset(
-    {
-        "broken-item",
-        "broken-prefill",
-        "choices",
-        "delegate-forked",
-        "delegate-own-id",
-        "emptied-then-rewind",
-        "note-on-prompt",
-        "one-turn-title",
-        "resume-repeats",
-        "rewrite-numbers",
-        "rewrite-order-of-results",
-        "rewrite-think-tags",
-        "stored-conversation",
-        "summary-again",
-        "summary-answer",
-        "summary-checked",
-        "summary-hand-off",
-        "summary-keeps-prompts",
-        "summary-lists-prompts",
-        "summary-rolling",
-    }
-)
-"""Behaviours that are not mixed with others, since the mixture misses a goal with them, or there is only one turn."""
+NOT_MIXED: frozenset[str] = frozenset()
+"""Behaviours that are not mixed with others, since the mixture misses a goal with them."""

@@ -36,7 +36,10 @@ def play(seed: int, hard: bool = False, only: tuple[str, ...] = ()) -> Played:
     for each in _when(chosen, "layout"):
         each.play(layout)
     log = Log(rng)
-    sessions = [_session(f"s{seed:05}{letter}", rng, log, layout, chosen) for letter in "abc"[: _count(rng, layout)]]
+    sessions: list[Session] = []
+    for letter in "abc"[: _count(rng, layout)]:
+        style = sessions[0].client.style if layout.alike and sessions else None
+        sessions.append(_session(f"s{seed:05}{letter}", rng, log, layout, chosen, style))
     if layout.alike:
         _begin_alike(sessions)
     return collected(seed, rng, log, sessions, [steps(session, chosen) for session in sessions])
@@ -79,10 +82,13 @@ def _count(rng: Random, layout: Layout) -> int:
     return 1 if layout.ids else rng.choice((1, 2))
 
 
-def _session(name: str, rng: Random, log: Log, layout: Layout, chosen: list[Behaviour]) -> Session:
+def _session(
+    name: str, rng: Random, log: Log, layout: Layout, chosen: list[Behaviour], style: str | None = None
+) -> Session:
     words = Words(rng)
     fitting = [style for style in STYLES if all(not each.styles or style in each.styles for each in chosen)]
-    client = Client(words, rng.choice(fitting or list(STYLES)))
+    drawn = rng.choice(fitting or list(STYLES))
+    client = Client(words, style or drawn)
     # Without ids of sessions, only those of responses tell a line that was logged twice from an answer like it.
     client.names_responses = not layout.ids or rng.random() < 0.85
     for each in _when(chosen, "client"):
@@ -104,7 +110,6 @@ def steps(session: Session, chosen: list[Behaviour]) -> list[Callable[[], object
 def _begin_alike(sessions: list[Session]) -> None:
     said = sessions[0].words.text(60, 1200)
     for session in sessions:
-        session.client.style = sessions[0].client.style
         session.main.system, session.opening = sessions[0].main.system, said
 
 

@@ -210,10 +210,13 @@ class Session:
         if thread.stored and thread.stored[1] in request.path:
             name, last = thread.stored
             kept = frozenset(last.path)
+            before = last.sampled.request
+            emptied, absent = before.cleared, before.dropped  # as the server got them
         else:
-            name, kept = f"conv_{self.words.key(16)}", frozenset()
+            name, kept, emptied, absent = f"conv_{self.words.key(16)}", *[frozenset[Node]()] * 3
         changed = {node: text for node, text in request.changed.items() if node not in kept}
-        return replace(request, conversation=name, stored=kept, changed=changed, cleared=request.cleared - kept)
+        cleared, dropped = request.cleared - kept | emptied, request.dropped - kept | absent
+        return replace(request, conversation=name, stored=kept, changed=changed, cleared=cleared, dropped=dropped)
 
     def _answer(self, parent: Node, calls: tuple[Call, ...]) -> tuple[str, str]:
         """A text that was not said at this place before, and reasoning."""

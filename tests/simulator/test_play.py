@@ -14,6 +14,7 @@ from tests.simulator import play
 from tests.simulator.behaviours import behaviours, named
 from tests.simulator.canonical import Canonical, Written, of_record, squeezed
 from tests.simulator.exchanges import exchanges
+from tests.simulator.judge import in_order
 from tests.simulator.nodes import CLEARED
 from tests.simulator.play import LEAST
 
@@ -131,16 +132,26 @@ def _same(sent: Canonical, said: Canonical, restored: bool) -> bool:
     return sent == said or (restored and sent == said._replace(text=squeezed(CLEARED)))
 
 
+def _is_complete(line: bytes) -> bool:
+    """Whether a request has all of its conversation, and the response all of the reply."""
+    request = orjson.loads(line)["request"]
+    messages = next(request[name] for name in ("messages", "input", "contents") if name in request)
+    return "conversation" not in request and messages[-1].get("role") not in ("assistant", "model")
+
+
 def _agree(seed: int, *, hard: bool) -> int:
     """How many conversations were compared: what chatsquash reads at the end of each is what the truth says it holds."""
     played = play(seed, hard)
     replies = {(reply.file, reply.line): reply for reply in played.truth.replies}
     for each in played.truth.conversations.values():
-        read = _read(played.files[each.end.file].splitlines()[each.end.line - 1])
+        line = played.files[each.end.file].splitlines()[each.end.line - 1]
+        if not _is_complete(line):
+            continue
+        read, messages = in_order(_read(line), each.messages)
         assert read[-1].reasoning == each.messages[-1].reasoning
         restored = replies[each.end].restored
-        assert restored or len(read) == len(each.messages)
-        said = iter(each.messages)
+        assert restored or len(read) == len(messages)
+        said = iter(messages)
         for sent in read:  # in their order, though a window leaves some out
             assert any(_same(sent.canonical, message.canonical, restored) for message in said), (seed, each.name, sent)
     return len(played.truth.conversations)

@@ -252,6 +252,18 @@ def test_the_same_words_after_a_second_run_stand_behind_its_result():
     assert shown(record(log.lines)) == [f"12 passed\n{LONG}"]
 
 
+def test_results_that_are_sent_in_another_order_for_the_same_words_stay_with_their_calls():
+    log = Log(tools=[READ])
+    asked = (AGENT, user("Read both files."), in_parallel(1, 2))
+    log.add(*asked[:2], says=asked[2], finish="tool_calls")
+    results = [result(f"{name}: {LONG}", f"call_{rank}") for rank, name in enumerate("ab", 1)]
+    log.add(*asked, *results, says="They are alike, as far as I see.")
+    two = log.add(*asked, *results[::-1], says="They are alike, as far as I see.")
+    log.add(*asked, *(result("[cleared]", f"call_{rank}") for rank in (1, 2)), two, user("Good."), says="Yes.")
+    restored = {each["tool_call_id"]: each["content"] for each in record(log.lines) if each["role"] == "tool"}
+    assert restored == {"call_1": f"a: {LONG}", "call_2": f"b: {LONG}"}
+
+
 # Which replies lack something
 
 HERE, THERE = (AGENT, user("Mend it.")), (AGENT, user("Describe the importer, please."))

@@ -19,7 +19,7 @@ def with_key(options: Options) -> Options:
 
         unpack(options.template)
     options = with_kinds(options)
-    if options.join and options.conversations == "last":
+    if options.join and options.writes_last:
         options = replace(options, conversations="main")  # which the agent's file knows, whatever came last
     if not options.has_key or options.anonymize_key:
         return options
@@ -34,7 +34,10 @@ def file_contents(options: Options) -> dict[str, Any]:
 
         readers = {"tools_file": supplied_definitions.tools, "system_file": supplied_definitions.system}
         named = {name: getattr(options, name) for name in readers if getattr(options, name)}
-        contents = {name: supplied_definitions.read(path, readers[name]) for name, path in named.items()}
+        if named.get("tools_file") == supplied_definitions.SHIPPED:
+            contents["tools_file"] = supplied_definitions.shipped()
+            del named["tools_file"]
+        contents |= {name: supplied_definitions.read(path, readers[name]) for name, path in named.items()}
     for name in ("redact_names", "redact_rules", "redact_known", "allow", "deny"):
         if isinstance(path := getattr(options, name), str):
             contents[name] = content(path)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import BinaryIO, NamedTuple
 
@@ -180,7 +180,7 @@ class Journals(Struct):
             return self._frames.get(self.writer.key(log, identify(log)))
         return None
 
-    def get(self, frame: Frame) -> Outcome | None:
+    def get(self, frame: Frame, is_current: Callable[[Outcome], bool] | None = None) -> Outcome | None:
         """An outcome; ``None`` where it is damaged, and where another file that it was made of changed."""
         try:
             data = _read(self.folder, frame)
@@ -194,7 +194,7 @@ class Journals(Struct):
             )
         except (OSError, struct.error, msgspec.MsgspecError):
             return None
-        if not all(map(is_same, outcome.account.relatives)):
+        if not all(map(is_same, outcome.account.relatives)) or (is_current and not is_current(outcome)):
             return None
         self.reused += 1
         self._used.setdefault(frame.journal, {})[frame.offset] = frame.size

@@ -47,13 +47,16 @@ def outcomes(  # noqa: PLR0913
     *,
     processes: int | None = None,
     joins: Joins | None = None,
+    run: Sequence[Log] | None = None,
 ) -> Iterator[tuple[Log, Outcome]]:
     """The outcome of every session, in the order of the logs, at most a few batches ahead of the one asked for.
 
     Outcomes in the journals are reused, others are added to them.  ``expanded`` is the folder for compressed logs that
     are split, as ``split`` has it; ``grouped`` are the sessions in the logs, if they are known; ``processes`` is the
-    number of worker processes, by default as many of ``workers`` as pay off; ``joins`` selects the sessions to join.
+    number of worker processes, by default as many of ``workers`` as pay off; ``joins`` selects the sessions to join;
+    ``run`` are all logs of the run, by default these.
     """
+    run = logs if run is None else run
     workers = _useful_workers(logs, options)
     by_id = options.sessions_by == "id"
     if options.sessions_by == "chain" and grouped is None:
@@ -66,11 +69,11 @@ def outcomes(  # noqa: PLR0913
     sessions = joins.all(sessions) if joins else sessions
     writer = journals.writer if journals else None
     if workers <= 1 and processes is None:
-        convert = partial(_here, Converter(options), writer)
+        convert = partial(_here, Converter(options, run), writer)
     else:
-        convert = partial(_spread, options, processes or workers, journals)
+        convert = partial(_spread, options, processes or workers, journals, run)
     if journals and not journals.is_empty():
-        done = _known_or(convert, sessions, journals, options)
+        done = _known_or(convert, sessions, journals, Converter(options, run))
     else:
         done = convert(sessions)
     for log, outcome in done:
@@ -81,7 +84,7 @@ def outcomes(  # noqa: PLR0913
         if isinstance(divided, Outcome):
             yield log, divided
         else:
-            yield from outcomes(divided, options, journals, expanded, processes=processes, joins=joins)
+            yield from outcomes(divided, options, journals, expanded, processes=processes, joins=joins, run=run)
 
 
 def _useful_workers(logs: Sequence[Log], options: Options) -> int:
@@ -117,7 +120,7 @@ def _parts(log: Log, options: Options, expanded: Folder | None) -> list[Log]:
 
 
 def _known_or(
-    convert: Callable[[Iterable[Log]], Iterator[Done]], logs: Iterable[Log], journals: Journals, options: Options
+    convert: Callable[[Iterable[Log]], Iterator[Done]], logs: Iterable[Log], journals: Journals, converter: Converter
 ) -> Iterator[Done]:
     """The outcomes that journals know, and between them those of the sessions that they do not."""
     waiting: deque[tuple[Log, Frame]] = deque()
@@ -137,7 +140,10 @@ def _known_or(
     def reuse(count: int) -> Iterator[Done]:
         for log, frame in (waiting.popleft() for _ in range(count)):
             # One that is damaged is converted, as if it were not there.
-            yield log, journals.get(frame) or attempt(Converter(options), journals.writer, log)[0]
+            yield (
+                log,
+                journals.get(frame, partial(converter.is_current, log)) or attempt(converter, journals.writer, log)[0],
+            )
 
     for outcome in convert(unknown()):
         yield from reuse(ahead.popleft())
@@ -183,7 +189,9 @@ def batches(logs: Iterable[Log]) -> Iterator[tuple[Log, ...]]:
         yield tuple(batch)
 
 
-def _spread(options: Options, workers: int, journals: Journals | None, logs: Iterable[Log]) -> Iterator[Done]:
+def _spread(
+    options: Options, workers: int, journals: Journals | None, run: Sequence[Log], logs: Iterable[Log]
+) -> Iterator[Done]:
     """Outcomes from worker processes, each of which has one batch at a time.
 
     The lines of records stay in the journals of the workers where nobody looks at them here.
@@ -192,7 +200,7 @@ def _spread(options: Options, workers: int, journals: Journals | None, logs: Ite
     looks = options.max_chars is not None if options.foresees else options.looks
     first = _largest(logs, workers) if journals and isinstance(logs, Logs) else []
     queue: Queue[Log, Sent] = Queue(batches(logs), 2 * workers + 2, _lose, first)
-    pool = Pool(_prepare, options, writer and replace(writer, descriptor=None, size=0))  # each has its own journal
+    pool = Pool(_prepare, options, run, writer and replace(writer, descriptor=None, size=0))  # each has its own journal
     for results in pool.run(queue, workers):
         for log, sent in results:
             if isinstance(sent, PackedOutcome) and writer:
@@ -201,13 +209,13 @@ def _spread(options: Options, workers: int, journals: Journals | None, logs: Ite
             yield log, journals.fill(outcome) if journals and looks and outcome else outcome
 
 
-def _prepare(options: Options, writer: JournalWriter | None) -> Callable[[Log], Sent]:
+def _prepare(options: Options, run: Sequence[Log], writer: JournalWriter | None) -> Callable[[Log], Sent]:
     """What converts a log in a worker process."""
     if writer and "kingfisher" in options.redacts:
         from chatsquash.conversion import scanner_rules  # which few runs need
 
         scanner_rules.take(options, writer.folder.path.parents[1])
-    converter = Converter(options)
+    converter = Converter(options, run)
 
     def convert(log: Log) -> Sent:
         outcome, packed = attempt(converter, writer, log)

@@ -47,7 +47,8 @@ class ReplyOutcome(Struct, frozen=True, array_like=True):
 
     line: int
     """1-based, in its file."""
-    kind: Literal["main", "compacted", "branch", "subagent", "side", "retry"]
+    kind: Literal["main", "compacted", "branch", "subagent", "side", "retry", "copy"]
+    """The kind of its conversation; of a reply that was logged twice, ``retry`` in one log and ``copy`` in several."""
     status: Literal["carried", "rewritten", "lost"]
     why: str | None
     """Why it is lost."""
@@ -106,6 +107,8 @@ class Coverage(Struct, frozen=True, array_like=True):
     """Conversations in the session."""
     not_chosen: dict[str, int] = {}
     """Conversations that were not requested, by kind."""
+    copied: int = 0
+    """Replies of other logs that this one repeats, which count there; the other numbers are without them."""
 
     @property
     def total(self) -> int:

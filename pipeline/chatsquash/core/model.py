@@ -241,6 +241,8 @@ class OriginReply(NamedTuple):
     completion_tokens: int | None = None
     finish_reason: str | None = None
     response_id: str | None = None
+    logged_id: str | None = None
+    """An id of the message or of its turn in the file, which copies in other files share."""
 
 
 class Origin(Struct, frozen=True):
@@ -266,6 +268,8 @@ class Origin(Struct, frozen=True):
     """Findings of the reader, with the line of the file; ``None``: about the conversation as a whole."""
     lines: tuple[int | None, ...] = ()
     """Of each message the 1-based line in the file at which it begins; empty where that is not known of any."""
+    lacks_context: bool = False
+    """Whether its replies saw messages that are in no file."""
     reward: float | None = None
     reward_evidence: str | None = None
     """What the file, or one beside it, says of how well it went, and where it says so."""

@@ -28,6 +28,8 @@ class Facts(NamedTuple):
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     """As the response counts them."""
+    tools_supplied: bool | None = None
+    """Whether the record has the definitions of ``--tools-file``; ``None`` without that option."""
 
 
 class SelectedEntry(NamedTuple):
@@ -273,6 +275,8 @@ class SessionAccount(Struct, frozen=True, array_like=True):
     """That of the log, or the agent that wrote it."""
     relatives: list[Relative] = []
     """The other files that it was made of."""
+    lineage: bytes | None = None
+    """Of an agent's file a fingerprint of the other logs of the run that repeat it, or that it repeats."""
     joined: bool = False
     """Whether its conversation is part of the session of a gateway that it was joined with."""
 
@@ -289,8 +293,6 @@ class SessionReplies(Struct, frozen=True, array_like=True):
     """The outcome of each logged reply, if several records may contain it, or the options request it."""
     tokens: Tokens = Tokens()
     """Those of all exchanges of the session as they are logged, each response counted once."""
-    sampled: list[tuple[int, int | None, int | None]] = []
-    """Of an agent's file: what distinguishes each of these responses from all others, and its tokens."""
     meeting: Meeting | None = None
     """``None`` for a document."""
 

@@ -38,15 +38,17 @@ class RecordOptions(ShapeOptions):
 
     join: bool = option(
         False,
-        "Make one session of a gateway's log and the agent's own file about it. --conversations last then means main.",
+        "Make one session of a gateway's log and the agent's own file about it, and write its main conversation.",
         group="sessions",
     )
-    conversations: Conversations = option(
-        "last",
+    conversations: Conversations | None = option(
+        None,
         "Write one conversation of each session: last is that of its last longest request, main the user's "
         "own. Or write all.",
         group="sessions",
+        usually="last; of agents' files, each conversation",
     )
+    """``None``: the last one of a log, each one of an agent's file."""
     subagents: bool = option(
         True,
         "With --conversations all, also write the conversations of sub-agents.",
@@ -269,4 +271,9 @@ class RecordOptions(ShapeOptions):
     @property
     def divides(self) -> bool:
         """Whether a session may become several records."""
-        return self.conversations != "last" or self.samples != "session"
+        return self.conversations in ("main", "all") or self.samples != "session"
+
+    @property
+    def writes_last(self) -> bool:
+        """Whether the record of a log is that of its last longest request."""
+        return self.conversations in (None, "last")

@@ -173,7 +173,9 @@ class ShapeOptions:
     )
     """``None``: ``NO_RESULT`` of ``records.presets``."""
     tools_file: bytes | None = _supplied(
-        None, "Tool definitions for logs that have none, as inspect --definitions prints them."
+        None,
+        "Tool definitions for logs that have none, as inspect --definitions prints them; agent: those that open-source "
+        "agents send by default.",
     )
     """What the file holds, as in ``stages.supplied``."""
     system_file: bytes | None = _supplied(

@@ -6,15 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import starmap
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
-from msgspec.structs import replace
-
 from chatsquash.checks import dataset
 from chatsquash.core import jsonio
-from chatsquash.core.accounting import total
 from chatsquash.core.errors import StoppedError
 from chatsquash.core.index import Index
 from chatsquash.core.log import Log
-from chatsquash.core.model import Finding, Tokens, Violation
+from chatsquash.core.model import Finding, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
 from chatsquash.dataset.filters import Filters
@@ -58,7 +55,6 @@ class Choice:
         self._filters = Filters(options)
         self._foresight: Foresight | None = None
         self._meetings: Meetings | None = None
-        self._copied = CopyIndex()
         self.names = Privacy(options)
         """How what is private is called in reports."""
         self._paths: dict[str, str] = {}
@@ -94,7 +90,6 @@ class Choice:
         """The records of a session that are wanted; ``log`` is the one that was ``found``, as reports call it."""
         if self._meetings and (met := self._meetings.take(source, outcome)):
             outcome = outcome.with_finding(finding(met, outcome.session, log.shown))
-        outcome = self._copied.counted_once(outcome)
         made, turns = len(outcome.records), turns_of(outcome)
         outcome, filtered, duplicates = self._filters.apply(log, outcome)
         if self._foresight:
@@ -102,7 +97,9 @@ class Choice:
         if (
             not made and outcome.left_out is None and not outcome.account.joined
         ):  # none of its conversations was asked for
-            filtered = (f"--conversations {self._options.conversations}",)
+            covered = outcome.replies.coverage
+            is_copy = covered.copied and not covered.conversations
+            filtered = ("copy",) if is_copy else (f"--conversations {self._options.conversations}",)
         return SessionChoice(outcome, made, turns, filtered, duplicates)
 
 
@@ -122,26 +119,6 @@ def stop_for(outcome: Outcome, file: str, options: Options) -> None:
         raise StoppedError(f"stopped by --on-invalid abort, nothing was written: {why(outcome, file)}")
     if options.strict and (outcome.left_out or outcome.report.rejected or cut_short(outcome)):
         raise StoppedError(f"stopped by --strict, nothing was written: {why(outcome, file)}")
-
-
-class CopyIndex:
-    """Knows the responses of the sessions that came before; of each it keeps one number."""
-
-    def __init__(self) -> None:
-        self._seen = Index()
-
-    def counted_once(self, outcome: Outcome) -> Outcome:
-        """A session whose tokens are those of the responses that no session before it has."""
-        again = [
-            Tokens(prompt, completion)
-            for digest, prompt, completion in outcome.replies.sampled
-            if self._seen.put(digest or 1, 0) is not None
-        ]
-        if not again:
-            return outcome
-        copied, all_of_them = total(again), outcome.replies.tokens
-        left = (None if have is None else have - (less or 0) for have, less in zip(all_of_them, copied, strict=True))
-        return replace(outcome, replies=replace(outcome.replies, tokens=Tokens(*left)))
 
 
 class Meetings:

@@ -26,6 +26,8 @@ CONVERSATION = (Field("conversation", "text"), Field("parent", "text"), Field("k
 """The columns on the conversation of a record, where a session may have several."""
 TOKENS = Field("tokens", "int")
 """How many tokens a record has, where somebody counts them."""
+TOOLS_SUPPLIED = Field("tools_supplied", "bool")
+"""Whether the definitions of a record are from ``--tools-file``, with that option."""
 SAMPLE = (Field("sample", "int"), Field("samples", "int"))
 """The columns on which of its session's samples a record is, from 1, and how many there are."""
 _ITEM = "item"  # what Arrow calls what is in a list
@@ -40,6 +42,7 @@ def fields(options: Options) -> list[Field]:
     beside = [*METADATA, *ENDING]
     beside += CONVERSATION if options.divides else ()
     beside += SAMPLE if options.samples != "session" else ()
+    beside += (TOOLS_SUPPLIED,) if options.tools_file is not None else ()
     beside += (TOKENS,) if options.tokenizer is not None else ()
     parts = [_field(part, options.flag) for column in columns for part in _parts(column, options)]
     return [*parts, *(beside if options.metadata else ())]
@@ -75,6 +78,7 @@ def metadata(record: Record, facts: Facts) -> dict[str, Any]:
     values |= record.ending._asdict()
     values |= {field.name: getattr(record, field.name) for field in CONVERSATION if record.conversation}
     values |= {field.name: getattr(record, field.name) for field in SAMPLE if record.sample}
+    values |= {} if facts.tools_supplied is None else {TOOLS_SUPPLIED.name: facts.tools_supplied}
     return values if record.tokens is None else values | {TOKENS.name: record.tokens}
 
 

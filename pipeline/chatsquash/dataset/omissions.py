@@ -118,6 +118,8 @@ class ReplyTotals(Struct):
     left_out: int = 0
     filtered: int = 0
     duplicates: int = 0
+    copied: int = 0
+    """Replies that count in other logs, which no other number contains."""
 
     def add(self, outcome: Outcome, filtered: int, duplicates: int, made: int | None) -> None:
         """Count one session more; of ``made`` records some were filtered, or those of others."""
@@ -126,6 +128,7 @@ class ReplyTotals(Struct):
         self.logged += covered.total
         self.carried += covered.carried
         self.rewritten += covered.rewritten
+        self.copied += covered.copied
         for why, count in covered.lost.items():
             self.lost[why] += count
         self.reasoned += covered.reasoned
@@ -156,6 +159,7 @@ class ReplyTotals(Struct):
                 "carried": self.carried,
                 "rewritten": self.rewritten,
                 "lost": dict(sorted(self.lost.items())),
+                **({"copied": self.copied} if self.copied else {}),
             },
             "reasoning": {"logged": self.reasoned, "carried": self.with_reasoning, "withheld": self.withheld},
             "conversations": {
@@ -173,7 +177,8 @@ class ReplyTotals(Struct):
         lost = "".join(f" + {part}" for part in by_why(dict(sorted(self.lost.items()))))
         rewritten = f" + {self.rewritten:,} rewritten" if self.rewritten else ""
         replies = pluralize(self.logged, "reply", "replies")
-        yield f"{replies} logged = {self.carried:,} carried{rewritten}{lost}"
+        copied = f", and {pluralize(self.copied, 'copy', 'copies')} in other logs" if self.copied else ""
+        yield f"{replies} logged = {self.carried:,} carried{rewritten}{lost}{copied}"
         if self.with_reasoning < self.reasoned or self.withheld:
             withheld = f", that of {self.withheld:,} withheld at the source" if self.withheld else ""
             yield f"reasoning: {self.with_reasoning:,} of {self.reasoned:,} in the records{withheld}"

@@ -213,6 +213,9 @@ def _is_sharegpt(obj: Object) -> bool:
     return any({"from", "value"} <= turn.keys() for turn in turns)
 
 
+_TELEMETRY = frozenset(("resourceMetrics", "resourceSpans", "resourceLogs"))
+
+
 _LOOK_ALIKES: tuple[tuple[str, Callable[[Object], bool]], ...] = (
     ("an OpenAPI file", lambda obj: "paths" in obj and bool(obj.keys() & {"openapi", "swagger"})),
     ("a ShareGPT dataset", _is_sharegpt),
@@ -220,5 +223,13 @@ _LOOK_ALIKES: tuple[tuple[str, Callable[[Object], bool]], ...] = (
     ("an instruction dataset", _has("instruction", "output")),
     ("a dataset of messages", _is_dataset),
     ("a response with embeddings", lambda obj: any("embedding" in item for item in objects(obj.get("data")))),
+    ("a request of a batch, whose results are in another file", _has("custom_id", "url", "body")),
+    ("a result of a batch, whose requests are in another file", _has("custom_id", "response", "error")),
+    ("metrics or traces of OpenTelemetry without messages", lambda obj: bool(obj.keys() & _TELEMETRY)),
+    ("a notebook of Jupyter", _has("cells", "nbformat")),
+    (
+        "a HAR capture without requests to a model",
+        lambda obj: isinstance(obj.get("log"), dict) and "entries" in obj["log"],
+    ),
     ("a response of a moderation service", lambda obj: any("flagged" in item for item in objects(obj.get("results")))),
 )

@@ -75,6 +75,19 @@ class Tools(NamedTuple):
     """Those that the provider runs itself, as logged; they are no part of a record."""
 
 
+class Continued(NamedTuple):
+    """Where the beginning of a session is that continues in another file."""
+
+    patterns: tuple[str, ...]
+    """Globs for the file with the beginning; the first that fits counts."""
+    end: int
+    """The number of the first line that does not belong to it."""
+    number: Callable[[Json, int, str], int | None]
+    """Return the number of a line, given its place in the file and the session; ``None``: it is of another session."""
+    session: str = ""
+    """The id of the session that the file belongs to."""
+
+
 class LoadedTurn(NamedTuple):
     """What a turn of a format gives."""
 
@@ -141,6 +154,10 @@ def no_messages(turn: Json) -> None:
 
 def nowhere(path: str) -> None:
     """The ``beside``, ``owner`` and ``siblings`` of a format whose files have no others around them."""
+
+
+def complete(path: str, objects: list[Json]) -> None:
+    """The ``continued`` of a format whose files contain all of their sessions."""
 
 
 def unknown(path: str, origin: Origin) -> None:
@@ -229,8 +246,11 @@ class DocumentFormat(AnyFormat):
 
     A function with the argument ``lines``, the second, gets the 1-based numbers of the lines of the objects; ``None``
     means 1, 2, 3 and so on.  One with ``meta``, the third, gets the content of the file that ``beside`` names, or a
-    list of the contents of several.
+    list of the contents of several.  One with ``earlier`` gets the lines of the files that ``continued`` leads to, the
+    oldest file first, or ``None``; one with ``broken`` the numbers of the lines that are not JSON.
     """
+    continued: Callable[[str, list[Json]], Continued | None] = complete
+    """Return where a session begins, given the path and the lines of its file; ``None``: it begins in this file."""
     beside: Callable[[str], str | None] = nowhere
     """Return a glob for what is next to a file and tells more of it; ``sources.EACH`` joins it to a glob in folders."""
     owner: Callable[[str], str | None] = nowhere

@@ -39,17 +39,17 @@ _ROOM: Room[DocumentFormat] = Room(
 names, named = _ROOM.names, _ROOM.named
 
 
-def load(name: str, objects: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
-    """The conversations in a file; raises as ``DocumentFormat.conversations``."""
+def load(name: str, objects: list[Json], lines: list[int] | None = None, **known: Any) -> list[Conversation]:
+    """The conversations in a file; ``known`` and errors are as for ``DocumentFormat.conversations``."""
     read = named(name).conversations
-    arguments: dict[str, Any] = {"lines": lines, "meta": meta}
-    return read(objects, **{key: arguments[key] for key in _wanted_arguments(read)})
+    arguments: dict[str, Any] = {"lines": lines, "meta": None, **known}
+    return read(objects, **{key: arguments[key] for key in _wanted_arguments(read) if key in arguments})
 
 
 @cache
 def _wanted_arguments(read: Callable[..., list[Conversation]]) -> tuple[str, ...]:
     """What of that which lies around its objects a reader wants to know."""
-    return tuple(key for key in ("lines", "meta") if key in signature(read).parameters)
+    return tuple(key for key in ("lines", "meta", "earlier", "broken") if key in signature(read).parameters)
 
 
 def owners(path: str) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from itertools import accumulate, chain
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ from chatsquash.core.model import Conversation, ConversationKind, Json, Tool
 from chatsquash.formats.evidence import LoggedTurn, Unread, load_conversation, load_turns, of, origin, with_origin
 from chatsquash.formats.values import Object
 
-_ROOT = -1
+ROOT = -1
 _MOST = 20
 """How many times the entries of a file may stand in its paths together, at least ``_LEAST`` in all."""
 _LEAST = 100_000
@@ -32,19 +32,24 @@ def link_entries(names: Sequence[str | None], parents: Sequence[str | None]) -> 
     Of several entries with a name the first counts.
     """
     known = first_places(names)
-    before = [known.get(parent, _ROOT) if parent is not None else _ROOT for parent in parents]
+    before = [known.get(parent, ROOT) if parent is not None else ROOT for parent in parents]
     state = bytearray(len(before))  # 1: on the way, 2: known to end
     for start in range(len(before)):
         way, place = list[int](), start
-        while place != _ROOT and not state[place]:
+        while place != ROOT and not state[place]:
             state[place] = 1
             way.append(place)
             place = before[place]
-        if place != _ROOT and state[place] == 1:
-            before[way[-1]] = _ROOT
+        if place != ROOT and state[place] == 1:
+            before[way[-1]] = ROOT
         for each in way:
             state[each] = 2
     return before
+
+
+def last_named(names: Sequence[str | None]) -> int:
+    """Return the place of the last entry with a name, which ends the thread; without any, that of the last one."""
+    return next((place for place in range(len(names) - 1, -1, -1) if names[place] is not None), len(names) - 1)
 
 
 def paths(before: Sequence[int], leaf: int, sampled: Sequence[bool], unread: Unread) -> list[list[int]]:
@@ -52,7 +57,7 @@ def paths(before: Sequence[int], leaf: int, sampled: Sequence[bool], unread: Unr
 
     A path is left out, and counted, that holds nothing of a model's which an earlier one has not.
     """
-    inner = {place for place in before if place != _ROOT}
+    inner = {place for place in before if place != ROOT}
     leaves = [leaf, *(place for place in range(len(before)) if place not in inner and place != leaf)]
     taken, met, room = list[list[int]](), set[int](), EntryBudget(len(before))
     for each in leaves:
@@ -72,7 +77,7 @@ def paths(before: Sequence[int], leaf: int, sampled: Sequence[bool], unread: Unr
 def _up(leaf: int, before: Sequence[int], met: set[int]) -> Iterator[int]:
     """Yield a leaf and the entries before it, up to one already met."""
     place = leaf
-    while place != _ROOT and place not in met:
+    while place != ROOT and place not in met:
         yield place
         place = before[place]
 
@@ -113,22 +118,14 @@ def load_paths(
     ``session`` are members of the origins of all.  What very many summaries replaced is told of the last ones.
     """
     converted = list[Conversation]()
-    room, unread = EntryBudget(len(steps)), Unread()
+    history = _ThreadHistory(steps)
     for number, way in enumerate(ways):
-        lengths = [len(era) for era in _eras(steps, way)]
-        names = [f"{number + 1}.{era + 1}" if len(lengths) > 1 else f"{number + 1}" for era in range(len(lengths))]
-        places_told = _with_room(lengths, room) if number == 0 else {len(lengths) - 1}
-        for _ in range(len(lengths) - len(places_told) if number == 0 else 0):
-            unread.one("history before a summary, beyond those that are read")
-        made = [
-            _conversation(form, steps, era.places(), {**session, **_place(names, at, number)}, tools)
-            for at, era in enumerate(_eras(steps, way))
-            if at in places_told
-        ]
+        eras = history.conversations_of(number, way)
+        made = [_conversation(form, steps, places, {**session, **known}, tools) for places, known in eras]
         converted += [each for each in reversed(made) if each.messages]
     if len(converted) == 1:
         converted = [with_origin(converted[0], id="", parent=None)]
-    return with_unread(converted, unread)
+    return with_unread(converted, history.unread)
 
 
 def load_eras(
@@ -149,11 +146,49 @@ def _with_room(lengths: list[int], room: EntryBudget) -> set[int]:
     return {last, *(at for at in range(last - 1, -1, -1) if room.take(lengths[at]))}
 
 
-def _place(names: list[str], at: int, number: int) -> Object:
-    """Return the place of a conversation among those of a file."""
-    kind: ConversationKind = "branch" if number else "compacted" if at else "main"
-    parent = names[at - 1] if kind == "compacted" else "1" if number else None
-    return {"id": names[at], "kind": kind, "parent": parent}
+class _ThreadHistory:
+    """Divides the paths of a thread at their summaries, and names what comes out."""
+
+    def __init__(self, steps: Sequence[ThreadEntry]) -> None:
+        self.unread = Unread()
+        self._steps = steps
+        self._room = EntryBudget(len(steps))
+        self._told = set[int]()
+        """The entries of paths before the current one that a model gave."""
+        self._names = dict[int | None, str]()
+        """The conversations by the summary that each begins with."""
+
+    def conversations_of(self, number: int, way: Sequence[int]) -> list[tuple[list[int], Object]]:
+        """Return the entries of each conversation along a path, with its place; of branches those with new replies."""
+        lengths = [len(era) for era in _eras(self._steps, way)]
+        last = len(lengths) - 1
+        with_room = _with_room(lengths, self._room) if number == 0 else {*range(last + 1)}
+        made = list[tuple[list[int], Object]]()
+        previous: str | None = None
+        for at, era in enumerate(_eras(self._steps, way)):
+            name = f"{number + 1}.{at + 1}" if last else f"{number + 1}"
+            known = self._place(name, era.summary, previous, is_first=number == 0)
+            previous = self._names[era.summary]
+            if at not in with_room:
+                self.unread.one("history before a summary, beyond those that are read")
+                continue
+            places = era.places()
+            is_new = number == 0 or any(self._steps[each].is_sampled and each not in self._told for each in places)
+            if is_new and (number == 0 or at == last or self._room.take(len(places))):
+                made.append((places, known))
+                previous = name
+        self._told.update(place for place in way if self._steps[place].is_sampled)
+        return made
+
+    def _place(self, name: str, summary: int | None, previous: str | None, *, is_first: bool) -> Object:
+        """Return the place of a conversation among those of a file; ``previous`` is the one before its summary."""
+        trunk = self._names.setdefault(summary, name)
+        if trunk != name:
+            return {"id": name, "kind": "branch", "parent": trunk}
+        if previous is None and not is_first:
+            return {"id": name, "kind": "branch", "parent": "1"}
+        kind: ConversationKind = "main" if previous is None else "compacted"
+        return {"id": name, "kind": kind, "parent": previous}
 
 
 class _Era:
@@ -168,6 +203,11 @@ class _Era:
 
     def __len__(self) -> int:
         return len(self._summaries) + self._stop - self._start
+
+    @property
+    def summary(self) -> int | None:
+        """The place of the last summary, if there is one."""
+        return self._summaries[0] if self._summaries else None
 
     @property
     def has_reply(self) -> bool:
@@ -208,6 +248,25 @@ def _eras(steps: Sequence[ThreadEntry], way: Sequence[int]) -> Iterator[_Era]:
             yield seen
         seen.give_way(place, steps[place].kept)
     yield seen
+
+
+def with_more(before: Sequence[int], steps: Sequence[ThreadEntry]) -> set[int]:
+    """Return the entries that turns follow."""
+    followed = set[int]()
+    for place, step in enumerate(steps):
+        if step.turns:
+            followed.update(_up(before[place], before, followed))
+    return followed
+
+
+def without_entries(steps: Sequence[ThreadEntry], unsent: Container[int], unread: Unread) -> list[ThreadEntry]:
+    """Drop the turns of truncated or failed replies that later requests do not contain, and count them."""
+    left = list(steps)
+    for place, step in enumerate(steps):
+        if place in unsent and step.turns:
+            left[place] = ThreadEntry()
+            unread.one("reply that later requests do not contain")
+    return left
 
 
 def _conversation(

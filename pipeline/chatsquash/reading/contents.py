@@ -12,13 +12,12 @@ from msgspec import MsgspecError
 from chatsquash.core import jsonio
 from chatsquash.core.model import Json, RejectedLine
 from chatsquash.formats.base import TurnError
+from chatsquash.reading.members import MARK, NUL
 from chatsquash.sources.beginnings import read_from_start
 from chatsquash.sources.compression import ExpandedFile
 
 LONGEST = 256 << 20
 """Bytes of a file that is looked at; a document is held in memory whole."""
-MARK = b"\xef\xbb\xbf"
-"""The byte order mark, which some editors put before a text."""
 _BROKEN = 10_000
 """Lines that are no JSON, of which a document has no more."""
 _SAID = re.compile(rb"\S")
@@ -88,7 +87,7 @@ def _of_lines(data: bytes) -> ParsedContent:
             lines.append(number)
         except (MsgspecError, ValueError, RecursionError):
             line = whole.removesuffix(b"\n")
-            value = line if offset else line.removeprefix(MARK)
+            value = (line if offset else line.removeprefix(MARK)).lstrip(NUL)
             try:
                 if value.strip():
                     objects.append(jsonio.loads(value))

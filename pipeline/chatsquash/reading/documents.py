@@ -14,7 +14,7 @@ from chatsquash.core.outcome import Relative
 from chatsquash.formats import bodies, documents
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import of, with_origin
-from chatsquash.reading import sidecars
+from chatsquash.reading import session_beginnings, sidecars
 from chatsquash.sources import relatives
 from chatsquash.sources.compression import ExpandedFile, uncompressed
 
@@ -33,13 +33,17 @@ class Content(NamedTuple):
     """All of it as one line, where it is an exchange that stands on several; it holds no conversations then."""
     meta: Json = None
     """What the file holds that lies beside."""
+    earlier: list[list[Json]] | None = None
+    """The lines of the files in which its session begins, the oldest first; ``None``: not all of them are known."""
     units: tuple[bytes, ...] = ()
     """The places of the units of its file, if there are several, of which it is the first."""
 
     def conversations(self) -> list[Conversation]:
         """Its conversations; raises ``TurnError`` for a document that is broken."""
         if self.format in documents.names():
-            return documents.load(self.format, self.objects, self.lines, self.meta)
+            broken = [each.line for each in self.broken]
+            around = {"meta": self.meta, "earlier": self.earlier, "broken": broken}
+            return documents.load(self.format, self.objects, self.lines, **around)
         return [bodies.load(formats.named(self.format), body) for body in self.objects]
 
     def aside(self) -> bodies.Aside:
@@ -92,6 +96,8 @@ def load(content: Content, file: BinaryIO, options: Options) -> LogDocument:
     name = getattr(file, "name", "")
     sidecar = sidecars.read(content.format, name, options)
     content = content._replace(meta=sidecar.content) if sidecar else content
+    beginning = session_beginnings.read(content.format, name, content.objects, options)
+    content = content._replace(earlier=beginning.files) if beginning else content
     try:
         conversations = [] if content.line else content.conversations()
     except TurnError as raised:
@@ -111,7 +117,10 @@ def load(content: Content, file: BinaryIO, options: Options) -> LogDocument:
         cut=cut,
         size=size,
         version=documents.version(content.format, content.objects),
-        relatives=[relatives.look(sidecar.pattern)] if sidecar else [],
+        relatives=[
+            *([relatives.look(sidecar.pattern)] if sidecar else []),
+            *(map(relatives.look, beginning.patterns) if beginning else []),
+        ],
         units=content.units,
     )
 

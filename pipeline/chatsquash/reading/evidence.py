@@ -14,7 +14,6 @@ from chatsquash.formats import (
     PLAIN,
     PLAIN_RANK,
     Recognised,
-    look_alike,
     named,
     recognise,
     recognise_file,
@@ -24,6 +23,7 @@ from chatsquash.formats import (
 from chatsquash.formats.providers.openai_chat import TURNS, foreign
 from chatsquash.formats.providers.openai_chat.members import RESPONSE
 from chatsquash.reading import envelopes, replies
+from chatsquash.reading.appearance import of_lines
 from chatsquash.reading.endpoints import other_endpoint
 from chatsquash.reading.envelopes import Envelope
 from chatsquash.reading.exchange import LineError, is_claimed, raw_members, split
@@ -161,7 +161,7 @@ def _head(shape: Shape, why: str) -> LogHead:
 
 def _of_most(lines: list[bytes]) -> tuple[Shape, LogHead]:
     """What most of many lines tell, or what was seen instead."""
-    count = len(lines)
+    count, first = len(lines), lines[:_LINES]
     lines = [line for line in lines if not other_endpoint(line, envelopes.recognise(line) or envelopes.PLAIN)]
     if count and not lines:
         return Shape(), LogHead(None, envelopes.PLAIN.NAME, "")
@@ -172,7 +172,7 @@ def _of_most(lines: list[bytes]) -> tuple[Shape, LogHead]:
     if whole.name:
         shape = _usual([each.shape for each in seen if each.exchange.name == whole.name])
         return shape, _head(shape, whole.why)
-    instead = next((words for line in lines if (words := look_alike(_value(line)))), None)
+    instead = of_lines(first, list(map(_value, lines))) if len(lines) == count else None
     why = instead or (whole.why if seen else "")
     # Requests and responses all of which are of nothing known, such as counts of tokens, are no chat either.
     unknown = 0 < len(seen) == len(lines)

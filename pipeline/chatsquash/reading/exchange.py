@@ -23,7 +23,7 @@ from chatsquash.core.model import Message, Response
 from chatsquash.formats import PLAIN, named
 from chatsquash.formats.base import Format
 from chatsquash.reading import envelopes, replies, scan
-from chatsquash.reading.members import MARK, NOTHING, REFUSED, kind
+from chatsquash.reading.members import MARK, NOTHING, NUL, REFUSED, kind
 
 _ID_STARTS = tuple(bytes([digit]) for digit in b'"-0123456789')
 
@@ -182,8 +182,8 @@ def _exchange(
 
 
 def is_blank(line: bytes | bytearray) -> bool:
-    """Whether a line holds nothing but JSON's white space, behind a byte order mark or not."""
-    return not line.removeprefix(MARK).strip(b" \t\r\n")
+    """Whether a line has nothing but JSON's white space and NULs, perhaps after a byte order mark."""
+    return not line.removeprefix(MARK).strip(b" \t\r\n\0")
 
 
 @lru_cache(maxsize=16)  # neighbours mostly name the same one
@@ -199,7 +199,7 @@ def session_id(raw: bytes) -> str | None:
 def _split_slowly(line: bytes) -> SimpleNamespace:
     """The raw members of a line and of its request."""
     try:
-        outer = scan.members(line.removeprefix(MARK))
+        outer = scan.members(line.removeprefix(MARK).lstrip(NUL))
         request = outer.get("request", NOTHING)
         inner = scan.members(request) if request[:1] == b"{" else {}
     except RecursionError:

@@ -21,6 +21,7 @@ from chatsquash.formats.base import TurnError
 from chatsquash.reading import contents, envelopes, evidence, split_files
 from chatsquash.reading.documents import Content, LogDocument, load
 from chatsquash.reading.evidence import Shape
+from chatsquash.reading.members import MARK
 from chatsquash.sources import relatives
 from chatsquash.sources.beginnings import beginning
 from chatsquash.sources.compression import uncompressed
@@ -250,7 +251,7 @@ def log_in(data: bytes) -> bytes | None:
 
 def as_line(data: bytes) -> bytes | None:
     """A file that is one exchange on several lines, as one line of the same length; ``None`` for any other file."""
-    line = data.removeprefix(contents.MARK).translate(_ONE_LINE)
+    line = data.removeprefix(MARK).translate(_ONE_LINE)
     return line if envelopes.recognise(line) is not None else None
 
 

@@ -19,6 +19,8 @@ REFUSED = (msgspec.MsgspecError, ValueError, RecursionError)
 """What a parser raises; another one decides then."""
 MARK = b"\xef\xbb\xbf"
 """The byte order mark, which some editors put before a text."""
+NUL = b"\0"
+"""What a crash leaves of lines that were not written yet."""
 
 _object = msgspec.json.Decoder(dict[str, Raw])
 _array = msgspec.json.Decoder(list[Raw])
@@ -31,7 +33,7 @@ def members(raw: bytes) -> Members | None:
         decoded = _object.decode(raw)
     except REFUSED:
         try:
-            decoded = scan.members(raw.removeprefix(MARK))
+            decoded = scan.members(raw.removeprefix(MARK).lstrip(NUL))
         except (ValueError, RecursionError):
             return None
     return {name: bytes(value) for name, value in decoded.items() if bytes(value) != b"null"}

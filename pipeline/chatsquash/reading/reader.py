@@ -25,6 +25,7 @@ from chatsquash.core.model import (
 )
 from chatsquash.core.options import Options
 from chatsquash.formats.base import TurnError
+from chatsquash.reading import unrecognised
 from chatsquash.reading.bounds import Bounds
 from chatsquash.reading.documents import LogDocument, first_line
 from chatsquash.reading.entries import EntryReader, unreadable
@@ -122,7 +123,11 @@ class Reader:
             return MIXED
         document = identity.document
         if document is None:
-            return Reading(identity.seen, to_the_end(self._lines(identity.shape).entries(chain(head, stream))))
+            items = self._lines(identity.shape).entries(chain(head, stream))
+            if identity.seen.format is not None or not identity.seen.why:
+                return Reading(identity.seen, to_the_end(items))
+            seen = unrecognised.seen(identity.seen, log.path)
+            return Reading(seen, to_the_end(unrecognised.items(items, stream, is_part=not seen.why)))
         if has_read(file, document.size):
             file.seek(document.size)
         else:

@@ -66,7 +66,7 @@ def _values(pattern: str, document: str, options: Options) -> list[Json]:
     values: list[Json] = []
     left, weight = _LONGEST, 0
     for path in relatives.paths_of(pattern):
-        if not options.follow_links and _is_linked(path, document):
+        if not options.follow_links and is_linked(path, document):
             continue
         data = _bytes(path, left, options)
         left, weight = left - len(data), weight + footprint.weigh(data)
@@ -76,7 +76,7 @@ def _values(pattern: str, document: str, options: Options) -> list[Json]:
     return values
 
 
-def _is_linked(path: str, beside: str) -> bool:
+def is_linked(path: str, beside: str) -> bool:
     """Whether a file lies in a linked folder, of those in which the document beside it does not lie, too."""
     folder, common = Path(path).parent, Path(os.path.commonpath([path, beside]))
     return any(

@@ -7,7 +7,6 @@ from functools import cached_property
 
 from msgspec import Struct
 from msgspec.structs import replace
-from xxhash import xxh3_64_intdigest
 
 from chatsquash.core.accounting import Coverage, ReplyOutcome, total
 from chatsquash.core.log import Log
@@ -16,7 +15,7 @@ from chatsquash.core.options import Options
 from chatsquash.core.outcome import Family, Record, Rejection
 from chatsquash.reading.documents import LogDocument
 from chatsquash.session import parent_sessions
-from chatsquash.session.conversations import MakeLast, asks_marks, count_flags, summed, with_record
+from chatsquash.session.conversations import MakeLast, asks_marks, count_flags, find_repeated, summed, with_record
 from chatsquash.session.log_findings import SessionCoverage, lost_of, ways
 from chatsquash.session.session import Session, Snapshot
 from chatsquash.trees.account import Placement, loss_of, outcomes, place_in_file
@@ -48,10 +47,17 @@ class DocumentPart(Struct, frozen=True, dict=True):
     @property
     def is_chosen(self) -> bool:
         """Whether the conversation is to become a record."""
-        place, options = self.place, self.options
-        if options.conversations == "main":
+        return self.is_written(self.place)
+
+    def is_written(self, place: FilePath) -> bool:
+        """Whether a conversation of the document is to become a record."""
+        if place.is_copy:
+            return False
+        if self.options.conversations == "last":
+            return self.log.part is None or bool(place.session and place is place.session.longest)
+        if self.options.conversations == "main":
             return bool(place.session and place is next(iter(place.session.chain), None))
-        return place.kind not in unwanted(options)
+        return place.kind not in unwanted(self.options)
 
     def names(self, place: FilePath) -> tuple[str, str | None]:
         """The id of a conversation, and of that which it comes from, which may stand in another file."""
@@ -98,7 +104,8 @@ class DocumentPart(Struct, frozen=True, dict=True):
         own = self.place.own if self.log.part is not None else self.place.replies
         origin = snapshot.entry.origin
         judge = Judge(skips_failed=self.options.loss_skip_failed)
-        return judge.of_file(placement, origin.replies if origin else (), {reply.number for reply in own})
+        counted = {reply.number for reply in own if not reply.is_copy}
+        return judge.of_file(placement, origin.replies if origin else (), counted)
 
     def rows(
         self, placements: list[Placement[FilePath]], made: Record | Rejection | None, whys: dict[int, str]
@@ -117,8 +124,17 @@ class DocumentPart(Struct, frozen=True, dict=True):
 
     def coverage(self, rows: list[ReplyOutcome], made: Record | Rejection | None) -> Coverage:
         """The sums over replies and conversations."""
-        others = (each for each in self.paths if each is not self.place or made is None)
-        return summed(rows, others, len(self.paths))
+        counted = [each for each in self.paths if not each.is_copy]
+        others = (each for each in counted if each is not self.place or made is None)
+        return summed(rows, others, len(counted))
+
+    def repeated(self, placements: list[Placement[FilePath]]) -> set[int]:
+        """The replies in the record that also count in another one: of another log, or of another conversation."""
+        others = paths_of(self.document) if self.log.part is not None else ()
+        written = (each for each in others if each is not self.place and self.is_written(each))
+        elsewhere = {reply.number for path in written for reply in path.own}
+        own = (reply for reply in self.place.replies if reply.is_copy or reply.number in elsewhere)
+        return {reply.number for reply in own for each in placements if reply.number in each.standing}
 
     def whys(self, snapshot: Snapshot | None, made: Record | Rejection | None) -> dict[int, str]:
         """Why a conversation that was to become a record is without some of its replies."""
@@ -144,38 +160,27 @@ def records(
     met = [*document.relatives, *(part.home_file.relatives if part.home_file else ())]
     if isinstance(made, Rejection):
         return [], made.why, SessionCoverage(covered, kept, [], relatives=met)
-    lost = lost_of(covered, snapshot.entry.line if snapshot else None, ways=ways(covered, 0, options))
+    line = snapshot.entry.line if snapshot else None
+    lost = lost_of(covered, line, ways=ways(covered, 0, options))
+    lost += find_repeated(len(part.repeated(placements)), line, options)
     result = SessionCoverage(covered, kept, lost, family=part.family(), relatives=met)
     if made is None:
         return [], None, result
     record = count_flags(made, options)
-    if options.conversations != "last":
+    if not options.writes_last:
         conversation, parent = part.names(part.place)
         record = replace(record, conversation=conversation, kind=part.place.kind, parent=parent)
     return [record], None, result
 
 
 def tokens(document: LogDocument, log: Log) -> Tokens:
-    """How many tokens the replies took that are told of, each counted where it was sampled."""
+    """How many tokens the replies took, each counted where it was sampled."""
     return total(Tokens(each.prompt_tokens, each.completion_tokens) for each in _own(document, log))
-
-
-def sampled_ids(document: LogDocument, log: Log) -> list[tuple[int, int | None, int | None]]:
-    """What tells these replies from all others, as far as they have an id and a time, and their tokens."""
-    return [
-        (_digest(each.response_id, each.time), each.prompt_tokens, each.completion_tokens)
-        for each in _own(document, log)
-        if each.response_id is not None and each.time is not None
-    ]
-
-
-def _digest(response_id: str, time: int) -> int:
-    return xxh3_64_intdigest(f"{response_id}\n{time}".encode("utf-8", "surrogatepass"))
 
 
 def _own(document: LogDocument, log: Log) -> Iterator[OriginReply]:
     paths = paths_of(document) if log.part is None else [paths_of(document)[log.part]]
-    return (reply.evidence for path in paths for reply in path.own)
+    return (reply.evidence for path in paths for reply in path.own if not reply.is_copy)
 
 
 def _keep_written(placement: Placement[FilePath]) -> Placement[FilePath]:

@@ -18,6 +18,7 @@ from chatsquash.core.options import Options
 from chatsquash.core.times import moment
 from chatsquash.reading import envelopes
 from chatsquash.reading.bounds import Bounds
+from chatsquash.reading.call_ids import number_calls
 from chatsquash.reading.identify import forget, is_readable
 from chatsquash.reading.members import members
 from chatsquash.reading.reader import Reader
@@ -66,10 +67,13 @@ class Chained(Struct):
     """The expanded copies of compressed files."""
     _chains: Chains = field(default_factory=Chains)
     _rows: array[int] = field(default_factory=lambda: array("q"))
+    _ignores_ids: bool = False
+    """Whether the ids of lines name calls."""
 
     def read(self) -> None:
         """Look at all logs, in the order of their first times."""
         logs = self.logs
+        self._ignores_ids = number_calls(logs, self.options)
         self.digests = [""] * len(logs)
         began = array("q", [0])
         if len(logs) > 1:  # one that does not tell goes with the one before
@@ -95,7 +99,7 @@ class Chained(Struct):
                     self._others[number] = document_parts(log, file, self.options) or [log]
                     self.digests[number] = digest.hexdigest()
                     return
-                sessions.append(self._chains.add(item))
+                sessions.append(self._chains.add(structs.replace(item, session_id=None) if self._ignores_ids else item))
                 times.append(pack_time(item.at))
                 if item.line == 1 and item.size > spans[2] + spans[3]:  # an exchange that stands on several lines
                     spans = array("Q", (1, 0, item.size, 0))

@@ -134,7 +134,7 @@ def asks_marks(options: Options) -> bool:
 def _judge(options: Options) -> Judge:
     from chatsquash.trees.loss import Judge  # which few runs need
 
-    restores = options.conversations != "last" or options.restore in _GIVES_CONTEXT
+    restores = not options.writes_last or options.restore in _GIVES_CONTEXT
     shows_reasoning = options.reasoning != "drop"
     return Judge(restores and not options.restored_loss, options.loss_skip_failed, shows_reasoning)
 
@@ -191,7 +191,7 @@ def of_each(
     noted += _tail(session, alone, selected, rows)
     wanted_ones = coverage(row for row in rows if row.why != "filtered")
     lost = lost_of(covered, last, wanted_ones, ways(covered, len(session.asides), options))
-    lost += _find_repeated(rows, last, options)
+    lost += find_repeated(sum(bool(row.others) for row in rows), last, options)
     return (
         begun_with(records, begun, session, options),
         noted,
@@ -206,9 +206,8 @@ def _continued(trees: Trees) -> set[int]:
     return {reply.line for reply in trees.replies if replies[reply.tree] > 1}
 
 
-def _find_repeated(rows: list[ReplyOutcome], line: int | None, options: Options) -> list[Noted]:
+def find_repeated(repeated: int, line: int | None, options: Options) -> list[Noted]:
     """What is said of replies that several records contain, if no flag says in which one to train on them."""
-    repeated = sum(bool(row.others) for row in rows)
     is_flagged = options.flag != "none" or options.samples != "session"
     return [(line, checks.replies_repeated(repeated))] if repeated and not is_flagged else []
 

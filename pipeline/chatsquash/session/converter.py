@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from errno import ESTALE
 from functools import cached_property, partial
@@ -51,6 +51,7 @@ from chatsquash.sources.joined_files import opened_log
 from chatsquash.sources.names import path_day
 
 if TYPE_CHECKING:
+    from chatsquash.session.lineages import Lineages
     from chatsquash.session.samples import Make, Reread
 
 _Result = tuple[list[Record], Violation | None, list[Noted], SessionCoverage]
@@ -62,10 +63,13 @@ Also = Callable[[Log, BinaryIO, Hashed], None]
 
 
 class Converter:
-    """Converts sessions by one plan; the memory of pseudonyms lasts from one to the next."""
+    """Converts sessions by one plan; the memory of pseudonyms lasts from one to the next.
 
-    def __init__(self, options: Options) -> None:
-        self._options = options
+    ``run`` are the logs of the run, of which some may repeat others.
+    """
+
+    def __init__(self, options: Options, run: Sequence[Log] = ()) -> None:
+        self._options, self._run = options, run
         self._anonymizer = anonymizer(options)
         # Where more is replaced than addresses, these come last, since they may be parts of it.
         self._first = None if options.replaces else self._anonymizer
@@ -78,6 +82,23 @@ class Converter:
         self._privacy = OutcomePrivacy(options, self._maker.lengths)
         self.hashed = Hashed()
         """What was read last."""
+
+    @cached_property
+    def _lineages(self) -> Lineages | None:
+        """Which logs of the run repeat others, once a file of an agent was read."""
+        if not self._run:
+            return None
+        from chatsquash.session.lineages import Lineages  # which logs do not need
+
+        return Lineages(self._run, self._options)
+
+    def is_current(self, log: Log, outcome: Outcome) -> bool:
+        """Whether an earlier outcome of a log is still right, given the logs that it repeats or that repeat it."""
+        known = outcome.account.lineage
+        return known is None or known == self._lineage(log)
+
+    def _lineage(self, log: Log) -> bytes:
+        return self._lineages.state(log) if self._lineages else b""
 
     @cached_property
     def _unflagged(self) -> Plan:
@@ -139,6 +160,9 @@ class Converter:
         read = self._reader.read(file, log, self.hashed.update)
         if read.is_mixed:
             return None
+        is_document = read.document is not None and bool(read.document.conversations)
+        if read.document and is_document and self._lineages:
+            self._lineages.mark(read.document, log)
         session = self._session(read, observer)
         if self._is_apart(session, log) or self._is_out_of_order(session, log):
             return None
@@ -169,9 +193,10 @@ class Converter:
             digest=hash_of(file, log) if log.reordered and not log.pieces else digest_of(read, self.hashed),
             format=_format(read, left_out),
             relatives=[*covered.relatives, *(session.elsewhere.relatives if session.elsewhere else ())],
+            lineage=self._lineage(log) if is_document else None,
         )
-        tokens, response_ids = _sampled_tokens(read, session, log)
-        replies = SessionReplies(covered.of_records(records), covered.rows, tokens, response_ids, meeting(session))
+        tokens = _sampled_tokens(read, session, log)
+        replies = SessionReplies(covered.of_records(records), covered.rows, tokens, meeting(session))
         output = self._output(read, session, file, log, result)
         privacy = SessionPrivacy(addresses=sum([each.addresses for each in records]))
         return Outcome(name, output, report, lines, replies, privacy)
@@ -261,7 +286,7 @@ class Converter:
             return grown_session(session, make_last(session.snapshot), noted)
         from chatsquash.session import conversations  # which sessions that only grow do not need
 
-        if self._options.conversations == "last" or why or session.followed.last is None:
+        if self._options.writes_last or why or session.followed.last is None:
             snapshot = conversations.last_snapshot(session, self._options)
             if not why and snapshot and self._options.restore != "none":
                 snapshot, findings = conversations.restored_last(session, snapshot, self._options.restore)
@@ -338,12 +363,10 @@ def _format(read: Reading, left_out: Violation | None) -> str | None:
     return (read.seen.format if read.seen else None) if is_known else PLAIN
 
 
-def _sampled_tokens(
-    read: Reading, session: Session, log: Log
-) -> tuple[Tokens, list[tuple[int, int | None, int | None]]]:
-    """How many tokens the replies of a session took, and what an agent's file says of each response."""
+def _sampled_tokens(read: Reading, session: Session, log: Log) -> Tokens:
+    """How many tokens the replies of a session took."""
     if read.document and read.document.conversations:
-        from chatsquash.session.agents import sampled_ids, tokens  # which logs do not need
+        from chatsquash.session import agents  # which logs do not need
 
-        return tokens(read.document, log), sampled_ids(read.document, log)
-    return session.followed.tokens, []
+        return agents.tokens(read.document, log)
+    return session.followed.tokens

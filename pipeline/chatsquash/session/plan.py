@@ -194,7 +194,7 @@ def plan(options: Options, anonymizer: Anonymizer | None) -> Plan:
         ),
         compose=compose,
         logged=(
-            partial(write_once, loaded_only=not is_shaped and options.conversations == "last"),
+            partial(write_once, loaded_only=not is_shaped and options.writes_last),
             partial(leave_out, joins=joins, judged=is_shaped and options.media != "drop"),
             *_supplied(options),
         ),

@@ -56,6 +56,8 @@ class RecordMaker:
             return made, findings
         addresses = self._anonymizer.count - before if self._anonymizer else 0
         facts = self._facts(session, snapshot, log, made.line) if self._tells_facts else None
+        if facts and self._options.tools_file is not None:
+            facts = facts._replace(tools_supplied=any(found.code == "supplied-tools" for found in findings))
         made = structs.replace(made, facts=facts, addresses=addresses) if facts or addresses else made
         made = with_passwords(made, self._anonymizer)
         if self._options.keep != "none" and self._options.samples == "session":

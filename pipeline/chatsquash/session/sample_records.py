@@ -97,7 +97,7 @@ def of_log(session: Session, name: str, asked: SampleRequest) -> SampledSession:
 def _select(session: Session, name: str, options: Options, reread: Reread) -> _Selection:
     trees = session.followed.branch()
     paths = conversations(trees)
-    if options.conversations == "last":
+    if options.writes_last:
         end = session.followed.last_reply(session.snapshot.entry.line) if session.snapshot else None
         selected = [(path, end.path()) for path in paths if end in path.own] if end else []
     else:

@@ -97,7 +97,7 @@ def load_all(
         elif every and form.every:
             conversations = form.every(objects)
         else:
-            conversations = documents.load(name, objects, lines, meta)
+            conversations = documents.load(name, objects, lines, meta=meta)
     except TurnError as problem:
         raise UsageError(f"not {name}: {problem}") from None
     if not conversations:

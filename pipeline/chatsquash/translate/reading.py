@@ -18,6 +18,7 @@ from chatsquash.formats.base import TurnError
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.reading import contents, sidecars, split_files
 from chatsquash.reading.identify import log_in
+from chatsquash.reading.members import MARK
 from chatsquash.reading.sessions import by_ids
 from chatsquash.sources.compression import ExpandedFile
 from chatsquash.sources.open import open_file
@@ -186,7 +187,7 @@ class Reader:
 
 
 def _value(line: NumberedLine) -> Json:
-    raw = line.raw.removeprefix(contents.MARK) if line.number == 1 else line.raw
+    raw = line.raw.removeprefix(MARK) if line.number == 1 else line.raw
     return jsonio.loads(raw)
 
 

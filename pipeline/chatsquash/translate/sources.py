@@ -21,8 +21,9 @@ from chatsquash.core.options import Options
 from chatsquash.core.urls import refuse_remote
 from chatsquash.formats import documents
 from chatsquash.formats.base import TurnError
-from chatsquash.reading import contents, envelopes, split_files
+from chatsquash.reading import envelopes, split_files
 from chatsquash.reading.identify import PART, forget, is_readable
+from chatsquash.reading.members import MARK
 from chatsquash.sources.compression import uncompressed
 from chatsquash.sources.find import discover
 from chatsquash.sources.no_logs import nothing_to_read
@@ -188,7 +189,7 @@ def _lines(file: Iterable[bytes]) -> Iterator[NumberedLine]:
     offset = 0
     for number, raw in enumerate(file, 1):
         line = raw.removesuffix(b"\n")
-        text = line.removeprefix(contents.MARK) if number == 1 else line
+        text = line.removeprefix(MARK) if number == 1 else line
         if text and not text.isspace():
             yield NumberedLine(number, offset, line)
         offset += len(raw)

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chatsquash.core import chat
-from chatsquash.core.accounting import ReplyOutcome, Stands
+from chatsquash.core.accounting import ELSEWHERE, ReplyOutcome, Stands
 from chatsquash.core.model import Mark, Message, OriginReply
 from chatsquash.trees.canonical import Canon
 from chatsquash.trees.coverage import fate
@@ -116,7 +116,7 @@ def outcomes(
         name, parent = names[id(path)] if path else ("", None)
         row = ReplyOutcome(
             line=reply.line,
-            kind="retry" if reply.is_retried else path.kind if path else "branch",
+            kind="retry" if reply.is_retried else "copy" if reply.is_copy else path.kind if path else "branch",
             status="lost",
             why=None,
             conversation=name,
@@ -126,7 +126,8 @@ def outcomes(
         if each and each.record is not None:
             rows.append(_with_places(row, reply, each, holders.get(reply.number)))
         else:
-            lost = "retry" if reply.is_retried else each.why if each else why(reply, path)
+            twice = "retry" if reply.is_retried else ELSEWHERE if reply.is_copy else None
+            lost = twice or (each.why if each else why(reply, path))
             rows.append(replace(row, why=lost))
     return rows
 

@@ -29,8 +29,8 @@ _DEEP = 4
 """Messages of an assistant, the last ones of a request, that a reply which is logged later may turn out to be."""
 _SEVERAL = (1 << 32) - 1
 """The number of replies of several sessions that say the same."""
-_HEAD, _HEAD_RUNS = 400, 2
-"""Characters with which a prompt begins by which a request that contains it is found, and runs of words of them."""
+_HEADS = 60, 400
+"""Characters with which a prompt begins, of each of which a run of words finds a request that contains it."""
 _REPLIES = 4096
 _CHARACTERS = 64 << 20
 """What trees hold at most before they are given up for new ones."""
@@ -141,13 +141,18 @@ class _Recent(Struct):
             sets.join(self.sessions[nearest.tree], self.sessions[self.trees.replies[number].tree])
 
     def _contained(self, first: Reply) -> Iterator[Reply]:
-        """The replies to prompts that a first request with much less room, and no session id, contains."""
+        """The replies to prompts that a first request with much less room, and no session id, contains.
+
+        Clients may add a note to the prompt in the conversation.
+        """
         if first.tree in self._named or not self._by_run:
             return
         text = "\n".join(chat.text(message) or "" for _, message in first.users())
         prompted = {other: prompt for run in runs(text) for prompt, other in self._by_run.get(run, ())}
+        is_prompt = is_long(text)
         for other, prompt in prompted.items():
-            if is_less(first, other) and has_much_less_room(first, other) and prompt in text:
+            is_same = prompt in text or (is_prompt and prompt.startswith(text.strip()))
+            if is_same and is_less(first, other) and has_much_less_room(first, other):
                 yield other
 
     def _compare(self, reply: Reply) -> None:
@@ -156,7 +161,7 @@ class _Recent(Struct):
             text = prompt_text(message)
             if not is_long(text):
                 continue
-            for run in sorted(runs(text[:_HEAD]))[:_HEAD_RUNS]:
+            for run in {min(words) for length in _HEADS if (words := runs(text[:length]))}:
                 prompts = self._by_run.setdefault(run, [])
                 prompts.append((text, reply))
                 del prompts[:-_CANDIDATES]

@@ -55,12 +55,17 @@ def coverage(rows: Iterable[ReplyOutcome]) -> Coverage:
     status: Counter[str] = Counter()
     why: Counter[str] = Counter()
     thought: Counter[Fate] = Counter()
+    copied = 0
     for row in rows:
+        if row.kind == "copy":
+            copied += 1
+            continue
         status[row.status] += 1
         thought[row.reasoning] += 1
         if row.why:
             why[row.why] += 1
-    return Coverage(status["carried"], status["rewritten"], dict(sorted(why.items())), *_thought(thought))
+    lost = dict(sorted(why.items()))
+    return Coverage(status["carried"], status["rewritten"], lost, *_thought(thought), copied=copied)
 
 
 def _thought(fates: Counter[Fate]) -> tuple[int, int, int]:

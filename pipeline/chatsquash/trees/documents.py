@@ -44,6 +44,11 @@ class FilePath(Path[FileReply], eq=False, kw_only=True):
     session: FileSession | None = None
 
     @property
+    def is_copy(self) -> bool:
+        """Whether all its replies count in the files of other sessions."""
+        return bool(self.own) and all(reply.is_copy for reply in self.own)
+
+    @property
     def ends(self) -> tuple[int, int, int]:
         """What is greater the later it ends; of conversations that end at once, for the first of the file."""
         last = self.origin.replies[-1] if self.origin.replies else OriginReply(0)
@@ -69,12 +74,14 @@ class FilePath(Path[FileReply], eq=False, kw_only=True):
 
 
 class FileSession(Struct, frozen=True):
-    """What a file holds of a session."""
+    """The conversations of a session in a file."""
 
     first: FilePath
     """The conversation that it begins with."""
     chain: list[FilePath]
     """The person's: the last conversation, and what summaries stand for; of several the one with the most replies."""
+    longest: FilePath
+    """The conversation with the longest history before a reply, the last of several."""
 
 
 def paths_of(document: LogDocument) -> list[FilePath]:
@@ -100,7 +107,8 @@ def paths(conversations: list[Conversation]) -> list[FilePath]:
         for path in tree:
             path.begun = root.origin
     # What a compaction copied belongs to what was there before it.
-    assign_replies(tree for _, tree in sorted(trees, key=lambda each: each[0].origin.kind == "compacted"))
+    depths: dict[int, int] = {}
+    assign_replies(tree for _, tree in sorted(trees, key=lambda each: _compactions(each[0], names, depths)))
     calls = {call_id: path for path in members for call_id in path.calls}
     for root, tree in trees:
         _set_parent(root, tree, calls, names)
@@ -185,6 +193,19 @@ def _root(path: FilePath, names: _NameIndex, roots: dict[int, FilePath]) -> File
     return path
 
 
+def _compactions(path: FilePath, names: _NameIndex, known: dict[int, int]) -> int:
+    """How many compactions precede a conversation; ``known`` are those that were counted."""
+    passed: dict[int, FilePath] = {}
+    while path.origin.kind in ("compacted", "branch") and path.number not in passed and path.number not in known:
+        passed[path.number] = path
+        path = names.find(path.origin.parent) or path
+    count = known.setdefault(path.number, 0) if path.number not in passed else 0
+    for each in reversed(passed.values()):
+        count += each.origin.kind == "compacted"
+        known[each.number] = count
+    return count
+
+
 def _set_parent(root: FilePath, tree: list[FilePath], calls: dict[str, FilePath], names: _NameIndex) -> None:
     """Give a trunk the conversation that made its call as parent, else the one that the file names."""
     origin = root.origin
@@ -213,9 +234,15 @@ def _set_sessions(paths: list[FilePath]) -> None:
     for place in paths:
         sessions.setdefault(home(place.number), []).append(place)
     for members in sessions.values():
-        session = FileSession(_first(members), longest_chain(members))
+        session = FileSession(_first(members), longest_chain(members), max(members, key=_by_length))
         for place in members:
             place.session = session
+
+
+def _by_length(path: FilePath) -> tuple[int, tuple[int, int, int]]:
+    """Return what orders conversations by their histories before the last reply, as the longest request of a log."""
+    last = path.origin.replies[-1].at if path.origin.replies else None
+    return len(path.conversation.messages) if last is None else last, path.ends
 
 
 def _first(members: list[FilePath]) -> FilePath:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from hashlib import sha256
 from itertools import chain, islice, takewhile
@@ -12,6 +12,7 @@ from chatsquash.core import chat, jsonio
 from chatsquash.core.model import ConversationKind
 from chatsquash.core.options import Options
 from chatsquash.trees.calls import equal_calls, returning
+from chatsquash.trees.canonical import is_long
 from chatsquash.trees.forks import find_later_calls, is_fork, separate_forks
 from chatsquash.trees.links import Link, is_tail
 from chatsquash.trees.paths import assign_replies, longest_chain, set_kinds, sort_members
@@ -19,6 +20,8 @@ from chatsquash.trees.replies import LogPath, Reply
 from chatsquash.trees.sides import Sides, inside
 from chatsquash.trees.trees import Trees
 
+_NAMED = 8
+"""Short replies at the end of a conversation that its id depends on."""
 _ANSWERS = 8
 """Replies of a sub-agent that its call's result is compared with."""
 
@@ -185,13 +188,16 @@ def select_paths(paths: list[LogPath], options: Options) -> list[LogPath]:
 
 
 def names(paths: Iterable[LogPath], session: str) -> dict[int, str]:
-    """The id of each conversation by its ``id()``: a digest of the session and of the path's beginning and end."""
+    """The id of each conversation by its ``id()``: a digest of the session and of the path's beginning and end.
+
+    What precedes a short end, or that of a client's own request, counts too: other sessions of that name may end so.
+    """
     names_by_path: dict[int, str] = {}
     times: dict[str, int] = {}
     firsts: dict[int, Reply] = {}
     for path in paths:
         first = next((message for _, message in _first(path.last, firsts).users()), None)
-        name = digest(session, first, path.last.message)
+        name = digest(session, first, path.last.message, *_before_end(path))
         times[name] = times.get(name, 0) + 1
         names_by_path[id(path)] = name if times[name] == 1 else f"{name}-{times[name]}"
     return names_by_path
@@ -206,6 +212,18 @@ def _first(reply: Reply, firsts: dict[int, Reply]) -> Reply:
     first = firsts.get(reply.number, reply)
     firsts.update((each.number, first) for each in passed)
     return first
+
+
+def _before_end(path: LogPath) -> Iterator[object]:
+    """What is said before the end of a conversation, up to a long reply; clients often repeat theirs."""
+    is_end = path.kind != "side"
+    for each in islice(path.last.back(), _NAMED):
+        if each is not path.last:
+            yield _said(each.message)
+        if is_end and is_long(chat.text(each.message) or ""):
+            return
+        is_end = True
+        yield from map(_said, each.behind[-2:])
 
 
 def name_of_line(session: str, line: int) -> str:

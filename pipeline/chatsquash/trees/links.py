@@ -123,9 +123,10 @@ class Links(Struct):
                 hits[reply.number] = reply
                 count[reply.number] += 1
         quoted = sorted(number for number, times in count.items() if times >= _QUOTED)
-        link.quotes += len(quoted)
-        if quoted and (link.quoted is None or quoted[-1] > link.quoted.number):
-            link.quoted = hits[quoted[-1]]
+        own = [hits[number] for number in quoted[-_HELD:] if len(_own_words(hits[number]) & words) >= _QUOTED]
+        link.quotes += len(own) + len(quoted[:-_HELD])
+        if own and (link.quoted is None or own[-1].number > link.quoted.number):
+            link.quoted = own[-1]
         most = sorted(quoted, key=lambda number: (count[number], number))[-_HELD:]
         candidates = [hits[number] for number in most if _may_sum_up(hits[number])]
         return self._summaries(message, words, candidates, before) if candidates else {}
@@ -152,7 +153,7 @@ class Links(Struct):
         return {
             each: share
             for each, share in shares.items()
-            if share and not _has_transcript(each, words - said[each]) and _has_own_words(each, said[each], words)
+            if share and not _has_transcript(each, words - said[each]) and _has_own_words(each, words)
         }
 
     def _is_first_in(self, first: Reply, reply: Reply) -> bool:
@@ -276,11 +277,16 @@ def _has_transcript(reply: Reply, others: set[int]) -> bool:
     return _are_quoted([*messages, *reply.behind[-1:]], others)
 
 
-def _has_own_words(reply: Reply, said: set[int], words: set[int]) -> bool:
+def _has_own_words(reply: Reply, words: set[int]) -> bool:
     """Whether a text quotes what a reply says itself, and not only what users said before it, perhaps here, too."""
-    users = [message for each in islice(reply.back(), _BACK) for _, message in each.users()]
-    own = said.difference(*(runs(chat.text(message) or "") for message in users))
+    own = _own_words(reply)
     return len(own & words) >= max(1, 0.25 * len(own))
+
+
+def _own_words(reply: Reply) -> set[int]:
+    """The runs of words of a reply that users did not say before it."""
+    users = [message for each in islice(reply.back(), _BACK) for _, message in each.users()]
+    return runs(chat.text(reply.message) or "").difference(*(runs(chat.text(message) or "") for message in users))
 
 
 def _after(first: Reply, replies: list[Reply]) -> list[Message]:

@@ -31,6 +31,8 @@ RESTORED = "context-restored"
 """The record shows what the request of the reply lacked."""
 CLEARED = "context-cleared"
 """The record shows what the service removed from the request before the model saw it."""
+MISSING = "context-missing"
+"""The reply saw messages that are not logged."""
 FAILED = "failed-call"
 """A call of the reply failed and was then corrected."""
 ELSEWHERE = "other-record"
@@ -74,7 +76,8 @@ class Judge(Struct, frozen=True):
         others: dict[int, str] = {}
         for reply, standing in placement.standing.items():
             at = placement.assistants[standing.ordinal]
-            whys[standing.ordinal] = TRUNCATED_REPLY if at in cut else _flaw(messages[at])
+            lost = MISSING if placement.path.origin.lacks_context else ""
+            whys[standing.ordinal] = TRUNCATED_REPLY if at in cut else _flaw(messages[at]) or lost
             others[standing.ordinal] = ELSEWHERE if reply not in own else REWRITTEN if standing.is_rewritten else ""
         marks = self._with_failed(placement, whys)
         return [mark._replace(why=mark.why or others.get(number, "")) for number, mark in enumerate(marks)]

@@ -44,6 +44,8 @@ class LoggedReply(Struct, eq=False, kw_only=True):
     message: Message
     is_retried: bool = False
     """Whether the same request was sent again since it broke off."""
+    is_copy: bool = False
+    """Whether it counts in the file of another session, whose beginning this one repeats."""
 
 
 R = TypeVar("R", bound=LoggedReply)

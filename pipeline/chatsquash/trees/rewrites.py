@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import chain as chained
+from itertools import groupby
+from operator import attrgetter
 from typing import NamedTuple
 
 from msgspec import Struct, field
@@ -23,16 +25,18 @@ class SpokenMessage(NamedTuple):
     user: Message | None
     """Itself, if it is the user's."""
     is_reply: bool = False
+    is_result: bool = False
 
 
 def said_in(requests: Requests, first: int, last: int) -> list[SpokenMessage]:
     """The messages of a request from one place to another, of which the last is taken for a reply."""
-    spoken = []
-    for at in range(first, last + 1):
-        if (number := requests.numbers[at]) != NOTHING:
-            message = requests.messages[at]
-            spoken.append(SpokenMessage(number, message if message["role"] == "user" else None, at == last))
-    return spoken
+    places = (at for at in range(first, last + 1) if requests.numbers[at] != NOTHING)
+    return [_spoken(requests.numbers[at], requests.messages[at], is_reply=at == last) for at in places]
+
+
+def _spoken(number: int, message: Message, *, is_reply: bool = False) -> SpokenMessage:
+    role = message["role"]
+    return SpokenMessage(number, message if role == "user" else None, is_reply, role == "tool")
 
 
 def between(first: Reply | None, last: Reply) -> list[Reply] | None:
@@ -55,7 +59,7 @@ def of_path(path: list[Reply]) -> Iterator[SpokenMessage]:
     """What was said before each of some replies, and these."""
     for each in path:
         for number, message in zip(each.added, each.behind, strict=True):
-            yield SpokenMessage(number, message if message["role"] == "user" else None)
+            yield _spoken(number, message)
         yield SpokenMessage(each.said, None, is_reply=True)
 
 
@@ -118,7 +122,7 @@ def words(message: Message) -> str:
 def segments(messages: Iterable[SpokenMessage]) -> list[Segment]:
     """What others say before each reply."""
     runs = [Segment()]
-    for number, user, is_reply in messages:
+    for number, user, is_reply, _ in messages:
         runs[-1].numbers.append(number)
         if is_reply:
             runs[-1].others.append(number)
@@ -169,30 +173,34 @@ def is_part(messages: list[SpokenMessage], reply: Reply, *, loosely: bool) -> li
     They are to stand there in the same order; ``None`` where they do not.  What stands before a short reply, which may
     be said more than once, is to stand right before it.
     """
-    wanted = list(messages)
+    wanted = _with_sorted_results(messages)
     last = len(wanted) - 1 if not is_long(words(reply.message)) else 0
     reworded: list[Pair] = []
     left = _COMPARED
     for each in reply.back():
-        for number, message in _backwards(each):
+        for said in reversed(_with_sorted_results(of_path([each]))):
             if not wanted:
                 return reworded
             user = wanted[-1].user
-            if wanted[-1].number == number:
+            if wanted[-1].number == said.number:
                 wanted.pop()
-            elif user and message and left:
+            elif user and said.user and left:
                 left -= 1
-                if is_reminded(user, message, loosely=loosely):
-                    reworded.append((chat.text(user) or "", chat.text(message) or ""))
+                if is_reminded(user, said.user, loosely=loosely):
+                    reworded.append((chat.text(user) or "", chat.text(said.user) or ""))
                     wanted.pop()
-            if last and last == len(wanted) and number != reply.said:
+            if last and last == len(wanted) and said.number != reply.said:
                 return None
     return None if wanted else reworded
 
 
-def _backwards(reply: Reply) -> Iterator[tuple[int, Message | None]]:
-    yield reply.said, None
-    yield from zip(reversed(reply.added), reversed(reply.behind), strict=True)
+def _with_sorted_results(messages: Iterable[SpokenMessage]) -> list[SpokenMessage]:
+    """Messages of which neighbouring results are in one order, since clients may send them in any."""
+    runs = groupby(messages, lambda each: each.is_result)
+    return [each for is_result, run in runs for each in (sorted(run, key=_number) if is_result else run)]
+
+
+_number = attrgetter("number")
 
 
 _REMEMBERED = 16

@@ -313,7 +313,7 @@ class Trees(Struct):
             earlier.line, earlier.at, earlier.response = reply.line, reply.at, reply.response
             earlier.message = reply.message
             if len(earlier.behind) == len(reply.behind):
-                earlier.behind = reply.behind  # what the later one was asked with, such as results of a second run
+                earlier.added, earlier.behind = reply.added, reply.behind  # such as the results of a second run
             return True
         earlier.is_resent = True
         return False
@@ -350,7 +350,8 @@ class Trees(Struct):
         for reply in candidates:
             if self._left > 0 and self._is_rewritten(reply, place, unique=len(candidates) == 1):
                 return reply
-        return None
+        choice = self._choices.after(spoken) if self._choices else None
+        return self._choice(choice.chain) if choice and self._is_rewritten(choice, place, unique=True) else None
 
     def _is_rewritten(self, reply: Reply, place: int, *, unique: bool) -> bool:
         """Whether a request contains the history of a reply since its last recognised reply."""

@@ -91,8 +91,8 @@ def rewrite_order(client: Client) -> None:
 
 @behaviour("stored-conversation", "client", styles=("responses",))
 def stored_conversation(client: Client) -> None:
-    """The server keeps the conversation, and requests contain its id and what is new."""
-    client.stores = True
+    """The server keeps the conversation, and requests contain its id and what is new: calls keep their ids."""
+    client.stores, client.rewrites_ids = True, False
 
 
 @behaviour("summary-lists-prompts", "client", beside=("compact",))

@@ -8,6 +8,7 @@ from typing import BinaryIO
 
 from chatsquash.core.model import Conversation, Json, Origin
 from chatsquash.formats.base import TurnError
+from chatsquash.formats.calls import assistant_message
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, entries, load_conversation, moment
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.threads import with_unread
@@ -28,6 +29,8 @@ _USER, _PRINTED = "#### ", "> "
 _PROMPT, _REPLY, _RULE = "TO LLM ", "LLM RESPONSE ", "-------"
 _BREAK = "  "
 """What aider writes behind each line of a prompt, and a heading in an answer has not."""
+_THOUGHT = re.compile(r"<(thinking-content-[0-9a-f]{32})>\n(.*?)(?:</\1>|\Z)", re.DOTALL)
+"""Reasoning between tags of aider; the second one is missing if no text follows."""
 _ROLE = re.compile(r"(SYSTEM|USER|ASSISTANT)(?: (.*))?", re.DOTALL)
 
 
@@ -127,10 +130,18 @@ class _Speech:
         said = "\n".join(self._said).strip("\n")
         if self.role and said.strip():
             known = self.known if self.role == "assistant" else Evidence(time=self.known.time)
-            turn = {"role": self.role, "content": said}
+            turn = _with_reasoning(said) if self.role == "assistant" else {"role": self.role, "content": said}
             self.turns.append(LoggedTurn(f"line {self._began}", turn, known._replace(line=self._began)))
         self.role = ""
         self._said.clear()
+
+
+def _with_reasoning(said: str) -> Object:
+    """Return a reply with its reasoning in a member of its own."""
+    thoughts = [match[2].strip() for match in _THOUGHT.finditer(said)]
+    if not thoughts:
+        return {"role": "assistant", "content": said}
+    return assistant_message(_THOUGHT.sub("", said).strip("\n"), [], "\n\n".join(thoughts))
 
 
 def _run(lines: list[str], line: int, name: str, unread: Unread) -> list[Conversation]:

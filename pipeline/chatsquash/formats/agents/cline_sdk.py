@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from glob import escape
 
+from chatsquash.core import jsonio
 from chatsquash.core.model import Conversation, ConversationKind, Json
 from chatsquash.formats import view
 from chatsquash.formats.base import expect_list, expect_object
 from chatsquash.formats.evidence import Evidence, LoggedMessages, LoggedTurn, Unread, load_turns, moment, origin
 from chatsquash.formats.providers import anthropic
 from chatsquash.formats.threads import text, with_unread
+from chatsquash.formats.truncation import as_truncated
 from chatsquash.formats.values import Object, as_list, at, count, string, total, without
 
 NAME = "cline_sdk"
@@ -19,7 +22,9 @@ KEPT = ("~/.cline/data/sessions/*/*.messages.json",)
 
 _SUFFIX = ".messages.json"
 _FILE = ("version", "updated_at", "agent", "sessionId", "messages", "system_prompt")
-_MESSAGE = ("role", "content", "id", "ts", "modelInfo", "metrics")
+_MESSAGE = ("role", "content", "id", "ts", "modelInfo", "metrics", "metadata")
+_WRAPPED = re.compile(r"\s*<(user_input|user_command)\b[^>]*>(.*)</\1>\s*", re.DOTALL)
+"""A prompt as it is stored; without the tags, it is sent."""
 _AGENTS = ("subagent", "teammate")
 _USED = ("inputTokens", "cacheReadTokens", "cacheWriteTokens")
 
@@ -77,18 +82,46 @@ def _conversation(loaded: LoggedMessages, value: Json, name: str, of: Conversati
 def _load(value: Json, model: str | None, unread: Unread, place: str) -> LoggedMessages:
     messages = expect_list(at(value, "messages"), f"{place} are")
     turns = list[LoggedTurn]()
+    has_metrics = any(at(message, "metrics") is not None for message in messages)
     for number, message in enumerate(messages):
         where = f"{place}[{number}]"
         expect_object(message, f"{where} is")
+        if _is_shown_only(message):
+            unread.one("message that is only displayed")
+            continue
         unread.rest("message", message, *_MESSAGE)
-        content = message.get("content")
-        blocks = [_block(block) for block in content] if isinstance(content, list) else content
-        turn = {"role": message.get("role"), "content": blocks}
-        turns.append(LoggedTurn(where, turn, _evidence(message, model)))
+        turn = LoggedTurn(where, _turn(message), _evidence(message, model))
+        has_end = has_metrics or any(map(_is_shown_only, messages[number + 1 : number + 2]))
+        turns.append(as_truncated(turn) if has_end and message.get("metrics") is None else turn)
     loaded = load_turns(anthropic, turns)
     prompt = text(at(value, "system_prompt"))
     system = view.messages(anthropic.system(prompt)) if prompt else []
     return LoggedMessages([*system, *loaded.messages], [*(Evidence(1) for _ in system), *loaded.evidence])
+
+
+def _is_shown_only(message: Json) -> bool:
+    """Whether a message is for the screen, such as an error: it is never sent."""
+    return at(message, "metadata", "displayOnly") is True
+
+
+def _turn(message: Object) -> Object:
+    role, content = message.get("role"), message.get("content")
+    blocks = [_block(block) for block in content] if isinstance(content, list) else content
+    if role != "user":
+        return {"role": role, "content": blocks}
+    if isinstance(blocks, list):
+        return {
+            "role": role,
+            "content": [{**each, "text": _prompt(each["text"])} if string(each, "text") else each for each in blocks],
+        }
+    return {"role": role, "content": _prompt(blocks)}
+
+
+def _prompt(content: Json) -> Json:
+    """Return a prompt as it is sent."""
+    while isinstance(content, str) and (match := _WRAPPED.fullmatch(content)):
+        content = match[2].strip()
+    return content
 
 
 def _evidence(message: Object, model: str | None) -> Evidence:
@@ -108,9 +141,41 @@ def _block(block: Json) -> Json:
         case {"type": "file", "content": str(file_text)}:
             return {"type": "text", "text": f"{string(block, 'path')}\n{file_text}"}
         case {"type": "tool_result", "content": list(content)}:
-            return {**without(block, "name", "content"), "content": [_block(each) for each in content]}
+            return {**without(block, "name", "content"), "content": _result(content)}
         case {"type": "tool_result"}:
             return without(block, "name")
         case {"type": "tool_use"}:
             return without(block, "call_id")
     return block
+
+
+def _result(content: list[Json]) -> list[Json]:
+    """Return the content of a result: of values that contain images, JSON without these, and the images after it."""
+    images = list[Json]()
+    if all(at(each, "type") in ("text", "image", "file") for each in content):
+        return list(map(_block, content))
+    value = _without_images(content, images)
+    if not images:
+        return list(map(_block, content))
+    return [{"type": "text", "text": jsonio.dumps(value).decode()}, *map(_block, images)]
+
+
+def _without_images(value: Json, images: list[Json]) -> Json:
+    """Return a value without the images in its lists, which are added to ``images``; text blocks become their texts."""
+    match value:
+        case {"type": "text", "text": str(said), **more} if not more:
+            return said
+        case dict():
+            return {name: _without_images(each, images) for name, each in value.items()}
+        case list():
+            shown = [each for each in value if _is_image(each)]
+            images += shown
+            return [_without_images(each, images) for each in value if not _is_image(each)]
+    return value
+
+
+def _is_image(value: Json) -> bool:
+    match value:
+        case {"type": "image", "data": str(), "mediaType": str()}:
+            return True
+    return False

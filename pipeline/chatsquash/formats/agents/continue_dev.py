@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 from chatsquash.core.model import Conversation, Json, Tool
 from chatsquash.formats.base import TurnError, expect_list
@@ -10,6 +11,7 @@ from chatsquash.formats.calls import assistant_message, tool_message
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.threads import EntryBudget, load_eras, text, with_unread
+from chatsquash.formats.truncation import mark_without_usage, models_with_usage
 from chatsquash.formats.values import Object, as_list, at, compact, count, members, objects, string, texts
 
 NAME = "continue_dev"
@@ -60,6 +62,8 @@ def conversations(values: list[Json]) -> list[Conversation]:
     defined_tools = list(openai_chat.tools(list(tools.values())).functions)
     session = text(at(value, "sessionId"))
     eras = list(_eras(items, model, unread))
+    models = models_with_usage(chain.from_iterable(eras))
+    eras = [[mark_without_usage(turn, models) for turn in era] for era in eras]
     return with_unread(load_eras(openai_chat, eras, defined_tools, session_id=session), unread)
 
 

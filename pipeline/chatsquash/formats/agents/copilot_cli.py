@@ -24,6 +24,7 @@ KEPT = (
 _RESULT = ("toolCallId", "success", "result", "error", "toolName", "model")
 _KNOWN = ("session.start", "user.message", "assistant.message", "tool.execution_complete")
 _LINE = ("type", "id", "parentId", "timestamp", "data", "agentId", "ephemeral")
+_PROMPTS = ("system", "developer")
 _REPEATED = ("assistant.reasoning", "tool.execution_start", "assistant.turn_start", "assistant.turn_end")
 """Events that say once more what messages hold."""
 _SAID = (
@@ -33,13 +34,13 @@ _SAID = (
 
 
 def fits(values: list[Json]) -> str | None:
-    """Check for events with dotted types and data, at least one of a type that only this agent has."""
+    """Check for events with dotted types and data, some of types that only this agent has."""
     lines = objects(values)
-    if not lines or len(lines) != len(values) or not all(isinstance(each.get("data"), dict) for each in lines):
+    own = sum(each.get("type") in _KNOWN and isinstance(each.get("data"), dict) for each in lines)
+    if not own or len(lines) != len(values):
         return None
-    own = sum(each.get("type") in _KNOWN for each in lines)
     begun = at(lines[0], "type") == "session.start" and isinstance(at(lines[0], "data", "sessionId"), str)
-    return f"types such as {_KNOWN[1]} in {own} lines" if own and (begun or own > 1) else None
+    return f"types such as {_KNOWN[1]} in {own} lines" if begun or own > 1 else None
 
 
 def session(path: str, origin: Origin) -> str | None:
@@ -114,6 +115,8 @@ class _AgentView:
     """The call of the service that gave the last message."""
     place: int = 0
     """Where that message stands."""
+    begun: int | None = None
+    """The number of turns when a compaction began, which runs in the background."""
 
     def add(self, place: str, of: str, data: Object, evidence: Evidence) -> None:
         match of:
@@ -127,6 +130,8 @@ class _AgentView:
                 self._assistant(place, data, evidence)
             case "tool.execution_complete":
                 self._result(place, data, evidence)
+            case "session.compaction_start":
+                self.begun = len(self.turns)
             case "session.compaction_complete":
                 self._compaction(place, data, evidence)
             case "session.context_cleared":
@@ -147,12 +152,21 @@ class _AgentView:
         self.turns.append(LoggedTurn(place, turn, evidence))
 
     def _system(self, place: str, data: Object, evidence: Evidence) -> None:
-        """Add a prompt that differs from the previous one; each run repeats it."""
+        """Put a prompt first, where requests have it, though it is logged after the user's; a new one replaces it."""
         role = "developer" if data.get("role") == "developer" else "system"
-        turn: Object = {"role": role, "content": data.get("content")}
-        if self.prompts.get(role) != turn["content"]:
-            self.prompts[role] = turn["content"]
-            self._turn(place, turn, evidence)
+        content = data.get("content")
+        if self.prompts.get(role) == content:
+            return
+        prompt = LoggedTurn(place, {"role": role, "content": content}, evidence)
+        first = [at for at, each in enumerate(self.turns) if each.turn["role"] == role]
+        self.prompts[role] = content
+        if first:
+            self.unread.one("system prompt that was replaced")
+            self.turns[first[0]] = prompt
+        elif any(each.evidence.is_sampled for each in self.turns):
+            self._turn(place, prompt.turn, evidence)
+        else:
+            self.turns.insert(sum(each.turn["role"] in _PROMPTS for each in self.turns), prompt)
 
     def _assistant(self, place: str, data: Object, evidence: Evidence) -> None:
         """Add a message, which may be a piece of a reply."""
@@ -196,9 +210,12 @@ class _AgentView:
             self.unread.one("compaction without a summary")
             return
         self.leave()
-        system = [each for each in self.turns if each.turn["role"] in ("system", "developer")]
+        begun = len(self.turns) if self.begun is None else self.begun
+        while 0 < begun < len(self.turns) and self.turns[begun].turn["role"] == "tool":
+            begun -= 1
+        system = [each for each in self.turns[:begun] if each.turn["role"] in _PROMPTS]
         replacement = LoggedTurn(place, {"role": "user", "content": summary}, Evidence(evidence.line, evidence.time))
-        self.turns, self.last = [*system, replacement], None
+        self.turns, self.last, self.begun = [*system, replacement, *self.turns[begun:]], None, None
 
 
 def _call(request: Object) -> Object:

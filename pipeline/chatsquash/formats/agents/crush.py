@@ -7,12 +7,12 @@ from itertools import compress
 from typing import Any, NamedTuple
 
 from chatsquash.core.model import Conversation, Json
-from chatsquash.formats.agents.opencode.turns import BROKEN_OFF
 from chatsquash.formats.base import TurnError, expect_list, expect_object
 from chatsquash.formats.clients.model_messages.read import read
 from chatsquash.formats.database_rows import key, order, parse_cell, readable, roots, row_label
 from chatsquash.formats.evidence import Evidence, Unread, conversation, entries, moment, span
 from chatsquash.formats.threads import with_unread
+from chatsquash.formats.truncation import TRUNCATED
 from chatsquash.formats.values import Object, at, kind, members, objects, string
 
 NAME = "crush"
@@ -136,7 +136,7 @@ def _read_message(message: Json, place: str, line: int, summary: str, unread: Un
     is_summary = is_marked and end.get("reason") not in _BROKEN
     known = Evidence(line, moment(message.get("created")))
     if role == "assistant" and not is_marked:
-        reason = BROKEN_OFF if end.get("reason") in _BROKEN else string(end, "reason") or None
+        reason = TRUNCATED if end.get("reason") in _BROKEN else string(end, "reason") or None
         known = known._replace(is_sampled=True, model=string(message, "model") or None, finish_reason=reason)
     teller = "user" if is_summary else str(role)
     taken = [part for part in content if part["type"] in _TAKES[teller]]

@@ -30,12 +30,10 @@ _ERROR = "<system>ERROR"
 def fits(values: list[Json]) -> str | None:
     """Check for rows with roles, some of which only Kimi has, or with parts for thoughts."""
     rows = objects(values)
-    if len(rows) != len(values) or not all(isinstance(row.get("role"), str) for row in rows) or len(rows) < 1:
-        return None
-    own = sum(row["role"] in _OWN for row in rows)
+    own = sum(row.get("role") in _OWN for row in rows)
     thoughts = sum(_thinks(row) for row in rows)
-    others = any(row["role"] not in (*_ROLES, *_OWN) for row in rows)
-    if others or not (own or thoughts):
+    others = len(rows) < len(values) or any(row.get("role") not in (*_ROLES, *_OWN) for row in rows)
+    if not own and (others or not thoughts):
         return None
     return f"roles such as _checkpoint, or parts of the type think, in {own + thoughts} rows"
 
@@ -47,6 +45,15 @@ def _thinks(row: Object) -> bool:
 def beside(name: str) -> str | None:
     """Return the file that describes a sub-agent."""
     return "meta.json" if name == "context.jsonl" else None
+
+
+def owner(path: str) -> str | None:
+    """Return what the events of a session, or a list of prompts, belongs to."""
+    folder, _, name = path.rpartition("/")
+    if name == "wire.jsonl":
+        return f"{folder}/context.jsonl"
+    above, _, last = folder.rpartition("/")
+    return f"{above}/sessions" if last == "user-history" else None
 
 
 def session(path: str, origin: Origin) -> str | None:
@@ -66,7 +73,7 @@ def conversations(values: list[Json], lines: list[int] | None = None, meta: Json
         if role == "_system_prompt":
             turn: Object = {"role": "system", "content": row.get("content")}
             turns.append(LoggedTurn(f"entry {place}", turn, Evidence(line)))
-        elif role in _OWN:
+        elif role not in _ROLES:
             unread.one(f"row {role}")
         else:
             unread.rest("row", row, *_ROW)

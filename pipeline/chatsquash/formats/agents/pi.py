@@ -8,8 +8,21 @@ from chatsquash.core.model import Conversation, Json
 from chatsquash.core.times import Moment
 from chatsquash.formats.base import TurnError, expect_object
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, entries_after_header, moment, span
+from chatsquash.formats.exports import session_trace
 from chatsquash.formats.providers import anthropic
-from chatsquash.formats.threads import ThreadEntry, first_places, link_entries, load_paths, paths, text, with_unread
+from chatsquash.formats.threads import (
+    ThreadEntry,
+    first_places,
+    last_named,
+    link_entries,
+    load_paths,
+    paths,
+    text,
+    with_more,
+    with_unread,
+    without_entries,
+)
+from chatsquash.formats.truncation import TRUNCATED, mark_without_usage, models_with_usage
 from chatsquash.formats.values import (
     Object,
     as_list,
@@ -41,7 +54,8 @@ _FIRST = 200
 
 def fits(values: list[Json]) -> str | None:
     """Check for the header of a session that OpenClaw did not write."""
-    return "a line of the type session with cwd" if is_session(values) and not is_of_openclaw(values) else None
+    is_of_pi = is_session(values) and not is_of_openclaw(values) and not session_trace.fits(values)
+    return "a line of the type session with cwd" if is_of_pi else None
 
 
 def is_session(values: list[Json]) -> bool:
@@ -78,9 +92,20 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
     before = link_entries(names, [text(value.get("parentId")) for _, _, value in rows])
     if not any("parentId" in value for _, _, value in rows):  # as the first version wrote it
         before = list(range(-1, len(rows) - 1))
-    ways = paths(before, len(rows) - 1, [each.is_sampled for each in steps], unread)
+    failed = {place for place, (_, _, value) in enumerate(rows) if at(value, "message", "stopReason") in _FAILED}
+    steps = without_entries(_with_truncated(steps), failed & with_more(before, steps), unread)
+    ways = paths(before, last_named(names), [each.is_sampled for each in steps], unread)
     session = {"session_id": text(header.get("id"))} | span(header.get("timestamp"), None)
     return with_unread(load_paths(anthropic, steps, ways, session), unread)
+
+
+def _with_truncated(steps: list[ThreadEntry]) -> list[ThreadEntry]:
+    """Mark the replies whose streams ended without an error of the service: they have no token counts."""
+    models = models_with_usage(turn for each in steps for turn in each.turns)
+    return [
+        each._replace(turns=tuple(mark_without_usage(turn, models) for turn in each.turns)) if each.is_sampled else each
+        for each in steps
+    ]
 
 
 _ENTRY = ("type", "id", "parentId", "timestamp")
@@ -92,7 +117,9 @@ _READ = {
 }
 """What is read of the entries of each type that the model sees."""
 _USED = ("input", "cacheRead", "cacheWrite")
-_STOPS = {"stop": "stop", "toolUse": "tool_calls", "length": "length"}
+_FAILED = ("error", "aborted")
+"""Why a reply stopped that failed, as by a content filter, or was interrupted: later requests do not contain it."""
+_STOPS = {"stop": "stop", "toolUse": "tool_calls", "length": "length", **dict.fromkeys(_FAILED, TRUNCATED)}
 _SAID = {
     "user": ("content",),
     "assistant": ("content", "model", "usage", "stopReason", "provider", "api"),

@@ -5,7 +5,18 @@ from __future__ import annotations
 from chatsquash.core.model import Conversation, Json
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, entries, moment, of, with_origin
 from chatsquash.formats.providers import gemini
-from chatsquash.formats.threads import ThreadEntry, link_entries, load_paths, paths, text, with_unread
+from chatsquash.formats.threads import (
+    ROOT,
+    ThreadEntry,
+    last_named,
+    link_entries,
+    load_paths,
+    paths,
+    text,
+    with_unread,
+    without_entries,
+)
+from chatsquash.formats.truncation import as_truncated
 from chatsquash.formats.values import Object, as_list, at, count, objects, string, total
 
 NAME = "qwen_code"
@@ -20,16 +31,16 @@ _LINE = (
 )
 _OWN = frozenset(("uuid", "parentUuid", "sessionId", "type"))
 """Members that each line has."""
+_TELEMETRY = ("systemPayload", "uiEvent", "input_token_count")
 _SUMMARY = "chat_compression"
 _BOOT = "agent_bootstrap"
 
 
 def fits(values: list[Json]) -> str | None:
-    """Check whether most lines have an id, a parent and a session, and some have a message of parts."""
-    lines = objects(values)
-    own = sum(map(_OWN.issubset, lines))
+    """Check for lines with an id, a parent and a session, some of which have a message of parts or a history."""
+    lines = [each for each in objects(values) if _OWN.issubset(each)]
     spoken = sum(map(has_parts, lines))
-    if own * 2 <= len(values) or not (spoken or any(each.get("subtype") in (_SUMMARY, _BOOT) for each in lines)):
+    if not spoken and not any(each.get("subtype") in (_SUMMARY, _BOOT) for each in lines):
         return None
     return f"uuid, parentUuid and message.parts in {spoken} of {len(values)} lines"
 
@@ -50,14 +61,42 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
     if not rows:
         return []
     steps = [_step(f"entry {place}", line, value, unread) for place, line, value in rows]
-    before = link_entries(*([text(value.get(name)) for value in values] for name in ("uuid", "parentUuid")))
-    ways = paths(before, len(rows) - 1, [each.is_sampled for each in steps], unread)
+    names = [text(value.get("uuid")) for value in values]
+    before = link_entries(names, [text(value.get("parentUuid")) for value in values])
+    steps = _without_truncated(steps, values, before, unread)
+    ways = paths(before, last_named(names), [each.is_sampled for each in steps], unread)
     inner = any(value.get("isSidechain") is True or text(value.get("agentId")) for value in values[:1])
     session: Object = {"session_id": next((name for value in values if (name := text(value.get("sessionId")))), None)}
     converted = load_paths(gemini, steps, ways, session, _tools(values))
     if inner:
         converted = [with_origin(each, kind="subagent") if of(each).kind == "main" else each for each in converted]
     return with_unread(converted, unread)
+
+
+def _without_truncated(
+    steps: list[ThreadEntry], values: list[Object], before: list[int], unread: Unread
+) -> list[ThreadEntry]:
+    """Mark the replies without token counts as truncated, if others have some, and drop those that were retried.
+
+    The retry is the next reply; its request does not contain the truncated one.
+    """
+    if not any(each.get("usageMetadata") or at(each, *_TELEMETRY) for each in values):
+        return steps
+    truncated = {
+        place for place, each in enumerate(steps) if each.is_sampled and not values[place].get("usageMetadata")
+    }
+    marked = [
+        each._replace(turns=tuple(map(as_truncated, each.turns))) if place in truncated else each
+        for place, each in enumerate(steps)
+    ]
+    retried = set[int]()
+    for place, each in enumerate(steps):
+        if each.is_sampled and truncated:
+            previous = before[place]
+            while previous != ROOT and not steps[previous].turns:
+                previous = before[previous]
+            retried.add(previous)
+    return without_entries(marked, truncated & retried, unread)
 
 
 def _step(place: str, line: int, value: Object, unread: Unread) -> ThreadEntry:

@@ -6,6 +6,7 @@ import re
 import tomllib
 from collections.abc import Callable
 from functools import lru_cache
+from importlib.resources import files
 from math import isfinite
 from typing import Any, NamedTuple
 
@@ -38,6 +39,17 @@ class Table(Struct, frozen=True):
     version: str | None = None
     tools: list[Tool] | None = None
     system: str | None = None
+
+
+SHIPPED = "agent"
+"""The value of ``--tools-file`` that names the definitions in ``formats/agents/tools``."""
+
+
+def shipped() -> bytes:
+    """Return the definitions of open-source agents, as these send them by default: one table for each agent."""
+    folder = files("chatsquash.formats.agents") / "tools"
+    tables = sorted((each for each in folder.iterdir() if each.name.endswith(".toml")), key=lambda each: each.name)
+    return b"\n".join(each.read_bytes() for each in tables)
 
 
 def read(path: str, parse: Callable[[bytes, str], object]) -> bytes:

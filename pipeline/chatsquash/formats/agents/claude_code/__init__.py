@@ -33,11 +33,17 @@ _BESIDE = (
 
 
 def fits(values: list[Json]) -> str | None:
-    """Check whether most lines have a session id and their own, or are of a type that has none."""
+    """Check for a message with its own id and the session's; without one, most lines must be of known types."""
     if any(map(has_parts, values)):
         return None
     count = sum(map(_is_line, values))
-    return f"sessionId and uuid in {count} of {len(values)} lines" if count * 2 > len(values) else None
+    fitting = count * 2 > len(values) or any(map(_is_message, values))
+    return f"sessionId and uuid in {count} of {len(values)} lines" if fitting else None
+
+
+def _is_message(line: Json) -> bool:
+    has_ids = isinstance(line, dict) and line.keys() >= {"sessionId", "uuid", "parentUuid", "message"}
+    return has_ids and _is_line(line) and isinstance(at(line, "message", "role"), str)
 
 
 def _is_line(line: Json) -> bool:
@@ -53,6 +59,19 @@ def beside(name: str) -> str | None:
     """Return a glob for the metadata file of a sub-agent, which names the call that started it."""
     is_agent = name.startswith("agent-") and name.endswith(".jsonl")
     return escape(f"{name.removesuffix('.jsonl')}.meta.json") if is_agent else None
+
+
+def owner(path: str) -> str | None:
+    """Return what a journal in the folder of a session, or a list of prompts, belongs to."""
+    folder, _, name = path.rpartition("/")
+    if name == "history.jsonl":
+        return f"{folder}/projects"
+    above, inside, below = folder.rpartition("/projects/")
+    parts = below.split("/")
+    if inside and len(parts) > 1:
+        return f"{above}{inside}{parts[0]}"
+    above, inside, _ = path.rpartition("/subagents/")
+    return f"{above}/subagents" if inside and name.endswith(".jsonl") else None
 
 
 def home(path: str, origin: Origin) -> str | None:

@@ -152,6 +152,7 @@ class FileReplies:
             completion_tokens=count(usage.get("output_tokens")),
             finish_reason=FINISHED.get(stopped, stopped) if stopped else None,
             response_id=next((ident for body in bodies if (ident := string(body, "id"))), None),
+            logged_id=string(turn.rows[0].value, "uuid") or None,
         )
 
 

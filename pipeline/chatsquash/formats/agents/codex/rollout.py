@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from chatsquash.core.model import ConversationKind, Json
 from chatsquash.core.times import Moment
+from chatsquash.formats.agents.codex.items import is_bare, is_input, is_of_model, is_prompt, is_readable, ordinary
 from chatsquash.formats.base import TurnError
-from chatsquash.formats.calls import custom_input
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, moment
-from chatsquash.formats.values import Object, at, compact, count, kind, objects, string, texts
+from chatsquash.formats.values import Object, at, count, kind, string, texts
 
 _REPEATING = ("user_message", "agent_message", "agent_reasoning", "agent_reasoning_raw_content")
 """Events that tell what items tell."""
@@ -19,10 +19,11 @@ _HOLDING = ("response_item", "event_msg")
 """Types of most lines."""
 _META = (
     *("id", "timestamp", "base_instructions", "instructions", "dynamic_tools"),
-    *("history_base", "source", "forked_from_id"),
+    *("history_base", "source", "forked_from_id", "parent_thread_id"),
 )
-_BURST = 10**9
-"""Nanoseconds between two lines of what was copied at most: these are written at once, with the time of the copy."""
+_BEGINNING = ("task_started", "turn_started")
+_TURNS = (*_BEGINNING, "task_complete", "turn_complete", "turn_aborted")
+"""Events at which a turn begins or ends."""
 
 
 class Meta(NamedTuple):
@@ -47,6 +48,8 @@ class RolloutHistory:
     """Where the user's messages stand in the items."""
     sampled: list[int] = field(default_factory=list)
     """Where the items stand that the model gave here."""
+    begins_here: bool = True
+    """Whether no compaction replaced the beginning of the session."""
 
     def add(self, turn: LoggedTurn) -> None:
         """Add an item."""
@@ -59,10 +62,21 @@ class RolloutHistory:
     def without_last(self, turns: int) -> RolloutHistory:
         """Return the history without the user's last turns."""
         start = self.starts[-turns] if turns <= len(self.starts) else self.starts[0]
-        cut = RolloutHistory(self.id, self.kind, self.parent, starts=self.starts[:-turns])
+        starts = self.starts[:-turns]
+        cut = RolloutHistory(self.id, self.kind, self.parent, starts=starts, begins_here=self.begins_here)
         for each in self.items[:start]:
             cut.add(each)
         return cut
+
+    def split_off(self, start: int, ident: str) -> RolloutHistory:
+        """Move the items from a place on to a side request; what precedes them there is context."""
+        side = RolloutHistory(ident, "side", self.id)
+        for place, each in enumerate(self.items):
+            is_sampled = each.evidence.is_sampled and place >= start
+            side.add(each._replace(evidence=each.evidence._replace(is_sampled=is_sampled)))
+        del self.items[start:]
+        self.sampled = [place for place in self.sampled if place < start]
+        return side
 
     def has_reply(self, start: int = 0) -> bool:
         """Whether the assistant produced any of the items from a place on."""
@@ -75,40 +89,62 @@ class Rollout:
 
     has_events: bool
     """Whether events mark the user's turns."""
+    has_records: bool = False
+    """Whether a line follows each reply that is complete."""
+    has_all: bool = False
+    """Whether the files in which the session begins are known."""
     now: RolloutHistory = field(default_factory=lambda: RolloutHistory("1"))
     left: list[RolloutHistory] = field(default_factory=list)
     """What the items were before they were replaced or taken back."""
     meta: list[Meta] = field(default_factory=list)
+    inherited: list[Meta] = field(default_factory=list)
+    """The metadata of the files in which the session begins."""
     model: str | None = None
+    turn: str | None = None
+    """The id of the turn, which its copies in the files of forks and sub-agents share."""
     unread: Unread = field(default_factory=Unread)
     histories: int = 1
-    copies: bool = False
-    """Whether lines are still those of another session, which this one goes on from."""
-    last_time: Moment | None = None
+    is_inherited: bool = False
+    """Whether lines are those of the file in which this session begins."""
+    uncounted: list[str] = field(default_factory=list)
+    """The places of the model's items since the last reply that is complete."""
+    truncated: set[str] = field(default_factory=set)
+    """The places of items of replies whose streams ended early."""
+    breaks: set[str] = field(default_factory=set)
+    """The places of items at which another reply begins."""
+    is_divided: bool = False
+    """Whether the model's next item belongs to another reply than its last one."""
+    has_turns: bool = False
+    """Whether events begin the turns."""
+    is_prompted: bool = False
+    """Whether the prompt of the current turn is known."""
 
     @property
-    def parent(self) -> str | None:
-        """The session whose agent started this one."""
-        source = self.meta[0].payload.get("source") if self.meta else None
-        return string(at(source, "subagent", "thread_spawn"), "parent_thread_id") or None
+    def kind(self) -> ConversationKind:
+        """What the session is: the user's, that of a sub-agent, or that of an agent of Codex's own."""
+        payload = self.meta[0].payload if self.meta else {}
+        source = payload.get("source")
+        agent = at(source, "subagent")
+        if agent:
+            return "subagent" if at(agent, "thread_spawn") else "side"
+        if at(source, "internal") or payload.get("thread_source") == "memory_consolidation":
+            return "side"
+        return "subagent" if payload.get("thread_source") == "subagent" else "main"
 
     @property
     def is_continued(self) -> bool:
         """Whether the session begins in another file."""
         return bool(self.meta) and isinstance(self.meta[0].payload.get("history_base"), dict)
 
-    def pass_time(self, time: Moment | None) -> None:
-        """Treat lines that come later than the copied ones as the session's own."""
-        if time and self.last_time and time.at - self.last_time.at > _BURST:
-            self.copies = False
-        self.last_time = time or self.last_time
+    @property
+    def parent(self) -> str | None:
+        """The session whose agent started this one."""
+        payload = self.meta[0].payload if self.meta else {}
+        spawned = at(payload.get("source"), "subagent", "thread_spawn")
+        return string(spawned, "parent_thread_id") or string(payload, "parent_thread_id") or None
 
     def begin(self, meta: Meta) -> None:
-        """Read the metadata of a session; the lines of another one, or of one that was forked, are copies."""
-        first = self.meta[0] if self.meta else meta
-        is_other = first.payload.get("id") != meta.payload.get("id")
-        if is_other or (first is meta and string(meta.payload, "forked_from_id")):
-            self.copies = not any(each.sampled for each in (self.now, *self.left))
+        """Read the metadata of a session; a fork's own precedes that of the session whose lines it repeats."""
         self.meta.append(meta)
         self.unread.rest("session_meta", meta.payload, *_META)
 
@@ -117,19 +153,18 @@ class Rollout:
         self.meta.append(Meta(number, moment(line.get("timestamp")), line))
         self.unread.rest("header", line, *_META)
 
-    def add(self, place: int, number: int, line: Object) -> None:
-        """Read a line; its place among the lines of the file is named in errors."""
+    def add(self, place: str, number: int | None, line: Object) -> None:
+        """Read a line; its place is named in errors."""
         time = moment(line.get("timestamp"))
-        self.pass_time(time)
         of = line.get("type")
         if not _LINE.issuperset(line) and of is not None and (of in _HOLDING or not is_bare(line)):
             self.unread.rest("line", line, *_LINE)
         if of == "response_item":
-            self.item(f"entry {place}", line.get("payload"), Evidence(number, time))
+            self.item(place, line.get("payload"), Evidence(number, time))
         elif of == "event_msg":
             self.event(_payload(line))
         else:
-            self.read_rare_line(f"entry {place}", line, Evidence(number, time))
+            self.read_rare_line(place, line, Evidence(number, time))
 
     def read_rare_line(self, place: str, line: Object, evidence: Evidence) -> None:
         """Read a line of a rare type."""
@@ -139,7 +174,11 @@ class Rollout:
                 self.begin(Meta(evidence.line, evidence.time or moment(payload.get("timestamp")), payload))
             case "turn_context":
                 self.model = string(payload, "model") or self.model
-                self.unread.rest("turn_context", payload, "model")
+                self.turn = string(payload, "turn_id") or None
+                self.unread.rest("turn_context", payload, "model", "turn_id")
+            case "token_usage_record":
+                self.count_reply(payload)
+                self.unread.one("token_usage_record")
             case "compacted":
                 self.compact(place, payload, evidence)
             case "inter_agent_communication" if is_readable(payload.get("content")):
@@ -156,11 +195,21 @@ class Rollout:
         taken = ordinary(item, self.unread)
         if taken is None:
             return
-        if not (is_copied or self.copies) and is_of_model(taken):
-            evidence = Evidence(evidence.line, evidence.time, is_sampled=True, model=self.model)
+        if is_of_model(taken):
+            if self.is_divided:
+                self.is_divided = False
+                self.breaks.add(place)
+            if not (is_copied or self.is_inherited):
+                line, time = evidence[:2]
+                evidence = Evidence(line, time, is_sampled=True, model=self.model, logged_id=self.turn)
+            if self.has_records and not is_copied:
+                self.uncounted.append(place)
+        elif self.uncounted and string(taken, "type").endswith("_output"):
+            self.truncate()  # a complete reply is counted before its calls are answered
         self.now.add(LoggedTurn(place, taken, evidence))
-        if not (self.has_events or is_copied) and is_prompt(taken):
+        if not (self.has_events or is_copied or self.is_prompted) and is_prompt(taken):
             self.now.starts.append(len(self.now.items) - 1)
+            self.is_prompted = self.has_turns
 
     def event(self, payload: Object) -> None:
         """Read an event; most repeat items."""
@@ -170,18 +219,66 @@ class Rollout:
         elif of == "thread_rolled_back":
             self.roll_back(payload.get("num_turns"))
         elif of == "token_count":
-            self.use(at(payload, "info", "last_token_usage"))
+            if self.has_records:
+                self.truncate()
+            else:
+                self.use(at(payload, "info", "last_token_usage"))
         elif of not in _REPEATING:
             self.unread.one(f"event_msg.{of}")
+            if of in _TURNS:
+                self.begin_turn(is_new=of in _BEGINNING, failed=bool(payload.get("error")))
 
-    def use(self, used: Json) -> None:
+    def begin_turn(self, *, is_new: bool, failed: bool = False) -> None:
+        """End the last turn, and begin another one if it is new; the last reply of one that failed is truncated."""
+        self.truncate()
+        for each in reversed(self.now.items if failed else ()):
+            if not is_of_model(each.turn):
+                break
+            self.truncated.add(each.place)
+            if each.place in self.breaks:
+                break
+        self.is_divided = True
+        if is_new:
+            self.has_turns, self.is_prompted = True, False
+
+    def use(self, used: Json, response_id: str | None = None) -> None:
         """Apply the token counts of the last reply, which follow its items."""
         if self.now.sampled and isinstance(used, dict):
             place = self.now.sampled[-1]
             each = self.now.items[place]
             sent, said = count(used.get("input_tokens")), count(used.get("output_tokens"))
-            evidence = each.evidence._replace(prompt_tokens=sent, completion_tokens=said)
+            evidence = each.evidence._replace(prompt_tokens=sent, completion_tokens=said, response_id=response_id)
             self.now.items[place] = LoggedTurn(each.place, each.turn, evidence)
+
+    def count_reply(self, payload: Object) -> None:
+        """Read the line that follows the items of a complete reply."""
+        if self.uncounted:
+            self.use(payload.get("usage"), string(payload, "response_id") or None)
+        self.uncounted = []
+        self.is_divided = True
+
+    def truncate(self) -> None:
+        """Treat the items since the last complete reply as those of a truncated one."""
+        if self.uncounted:
+            self.truncated.update(self.uncounted)
+            self.uncounted = []
+            self.is_divided = True
+
+    def skip(self) -> None:
+        """Pass a line that cannot be read: what follows it is not of the reply before it."""
+        self.uncounted = []
+        self.is_divided = True
+
+    def inherit(self, place: str, lines: list[Json]) -> None:
+        """Read the lines of a file in which the session begins; ``place`` is its name in errors."""
+        self.is_inherited, unread = True, self.unread
+        self.unread = Unread()
+        for number, line in enumerate(lines, 1):
+            if isinstance(line, dict):
+                self.add(f"{place}, entry {number}", None, line)
+        self.inherited += self.meta
+        self.meta, self.unread, self.is_inherited = [], unread, False
+        self.skip()
 
     def compact(self, place: str, payload: Object, evidence: Evidence) -> None:
         """Start another conversation with the replacement of the items, or with the user's items and the summary."""
@@ -193,29 +290,51 @@ class Rollout:
                 return
             messages = [each for each in before.items if is_input(each.turn)]
             history = [{"type": "message", "role": "user", "content": payload["message"]}]
+        summary = self.summary_of(string(payload, "message") or _last_text(history))
+        side = before.split_off(summary, self.next_id()) if summary is not None else None
         self.leave(before, 0)
-        self.histories += 1
+        if side:
+            self.leave(side, summary or 0)
+        self.uncounted = []
+        ident = self.next_id()
         parent = before.id if before.has_reply() else before.parent
-        self.now = RolloutHistory(str(self.histories), "compacted" if parent else before.kind, parent)
+        self.now = RolloutHistory(ident, "compacted" if parent else before.kind, parent, begins_here=False)
         for each in messages:
             self.now.add(each._replace(evidence=Evidence(each.evidence.line, evidence.time)))
         for number, item in enumerate(history):
             self.item(f"{place}, replacement_history[{number}]", item, evidence, is_copied=True)
 
+    def next_id(self) -> str:
+        """Return the id of another history."""
+        self.histories += 1
+        return str(self.histories)
+
+    def summary_of(self, message: str) -> int | None:
+        """Return where the reply begins that is the summary at the end of a message, if the file has it."""
+        items = self.now.items
+        last = items[-1].turn if items else {}
+        said = "".join(texts(last.get("content"))).strip() if is_of_model(last) else ""
+        before = message.rstrip().removesuffix(said) if said else message
+        if not said or len(before) == len(message.rstrip()) or (before and not before.endswith(("\n", " "))):
+            return None
+        start = len(items) - 1
+        while start and items[start].place not in self.breaks and items[start - 1].turn.get("type") == "reasoning":
+            start -= 1
+        return start
+
     def roll_back(self, turns: Json) -> None:
         """Remove the user's last turns."""
         if type(turns) is int and turns > 0 and self.now.starts:
             without_last = self.now.without_last(turns)
-            self.histories += 1
-            aside = replace(self.now, id=str(self.histories), kind="branch", parent=self.now.id)
+            aside = replace(self.now, id=self.next_id(), kind="branch", parent=self.now.id)
             self.leave(aside, len(without_last.items))
             self.now = without_last
 
     def leave(self, history: RolloutHistory, start: int) -> None:
-        """Keep a history if the assistant produced removed items; copied ones are in another file."""
+        """Keep a history if the assistant produced removed items; inherited ones are in another file."""
         if not history.has_reply(start):
             return
-        if self.copies:
+        if self.is_inherited:
             self.unread.one("copied conversation")
         else:
             self.left.append(history)
@@ -226,79 +345,7 @@ def _payload(line: Object) -> Object:
     return payload if isinstance(payload, dict) else {}
 
 
-_UNSAID = ("ghost_snapshot", "compaction_trigger", "other")
-"""Items that Codex keeps for itself."""
-_OWN = ("local_shell_call", "custom_tool_call", "custom_tool_call_output", "agent_message")
-"""Those that are written otherwise than items of OpenAI Responses."""
-_BARE = ("message", "reasoning", "compaction")
-"""Types of items that no call and no output of one has."""
-_SPOKEN = ("type", "role", "content", "id", "status", "phase", "name")
-_CALLED = ("call_id", "arguments", "input", "output", "action", "namespace", "caller", "execution", "tools")
-_THOUGHT = ("summary", "encrypted_content")
-_BETWEEN_AGENTS = ("author", "recipient")
-_READ = frozenset((*_SPOKEN, *_CALLED, *_THOUGHT, *_BETWEEN_AGENTS))
-_INJECTED = ("<environment_context>", "<user_instructions>", "<codex_internal_context", "<goal_context>")
-
-
-def is_bare(line: Object) -> bool:
-    """Whether a line is an item without anything around it."""
-    of = string(line, "type")
-    return of in _BARE or of.endswith(("_call", "_call_output"))
-
-
-def ordinary(item: Object, unread: Unread) -> Object | None:
-    """Return an item of OpenAI Responses, or ``None`` for one that is not part of the conversation.
-
-    Calls of the local shell and of tools that take a text are as any others, since Codex runs and answers them so, and
-    not every format of records has a place for them.
-    """
-    of = string(item, "type")
-    if of in _UNSAID:
-        unread.one(f"response_item.{of}")
-        return None
-    if not _READ.issuperset(item):
-        unread.rest(f"response_item.{of}", item, *_READ)
-    return _rewrite(item) if of in _OWN else item
-
-
-def _rewrite(item: Object) -> Object:
-    call_id = string(item, "call_id") or string(item, "id")
-    match item:
-        case {"type": "local_shell_call", "action": dict(action)}:
-            return _call(call_id, "local_shell", action)
-        case {"type": "custom_tool_call", "name": str(name), "input": str(given)}:
-            return _call(call_id, name, custom_input(given))
-        case {"type": "custom_tool_call_output"}:
-            return {**item, "type": "function_call_output"}
-        case {"type": "agent_message", "content": content} if is_readable(content):
-            return {"type": "message", "role": "user", "content": content}
-    return item
-
-
-def _call(call_id: str, name: str, arguments: Object) -> Object:
-    return {"type": "function_call", "call_id": call_id, "name": name, "arguments": compact(arguments)}
-
-
-def is_readable(content: object) -> bool:
-    """Whether a message between agents is readable text."""
-    if isinstance(content, list):
-        return bool(content) and all(isinstance(block.get("text"), str) for block in objects(content))
-    return isinstance(content, str)
-
-
-def is_of_model(item: Object) -> bool:
-    """Whether an item is the assistant's: a message, reasoning or a call."""
-    of = string(item, "type")
-    if of in ("", "message"):
-        return item.get("role") == "assistant"
-    return of == "reasoning" or of.endswith("_call")
-
-
-def is_input(item: Object) -> bool:
-    """Whether an item is no reply: someone else's message, or a summary."""
-    return item.get("role") in ("user", "developer", "system") or item.get("type") == "compaction"
-
-
-def is_prompt(item: Object) -> bool:
-    """Whether an item is the user's own, not injected by Codex."""
-    return item.get("role") == "user" and not any(text.startswith(_INJECTED) for text in texts(item.get("content")))
+def _last_text(history: Json) -> str:
+    """Return the text of the last item that replaced others."""
+    last = history[-1] if isinstance(history, list) and history else None
+    return "".join(texts(at(last, "content")))

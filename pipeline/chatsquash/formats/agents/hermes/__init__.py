@@ -27,8 +27,7 @@ _BESIDE = ("message_count", "tool_call_count", "end_reason", "parent_session_id"
 def fits(values: list[Json]) -> str | None:
     """Check for a line of the role session_meta before messages, or for exports of sessions."""
     if values and at(values[0], "role") == META and at(values[0], "type") is None:
-        is_chat = all(isinstance(each, dict) and isinstance(each.get("role"), str) for each in values)
-        return "a line of the role session_meta" if is_chat else None
+        return "a line of the role session_meta"
     return "source and started_at beside messages" if values and all(map(_is_session, values)) else None
 
 
@@ -58,6 +57,9 @@ def conversations_of_lines(placed: list[tuple[int, int, Object]], unread: Unread
     model = ""
     for place, line, value in placed:
         where = f"entry {place}"
+        if not isinstance(value.get("role"), str):
+            unread.one("line without a role")
+            continue
         message = messages.checked_message(where, value)
         if message["role"] == META:
             model = string(message, "model") or model

@@ -204,5 +204,6 @@ def _evidence(item: SessionMessage) -> Evidence:
     value = item.value
     prompt, completion = turns.tokens(value.get("tokens"), is_split=True)
     model = string(value.get("model"), "id") or None
-    reason = string(value, "finish") or (turns.BROKEN_OFF if value.get("error") else None)
+    is_complete = not value.get("error") and at(value, "time", "completed") is not None
+    reason = turns.finish_reason(string(value, "finish"), is_complete=is_complete)
     return Evidence(item.line, _time(item), True, model, prompt, completion, reason)

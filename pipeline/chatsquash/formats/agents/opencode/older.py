@@ -214,11 +214,13 @@ def _evidence(item: SessionMessage, step: list[Object], *, is_last: bool) -> Evi
         return known
     end: Object = next((part for part in reversed(step) if part["type"] == "step-finish"), {})
     reason = string(end, "reason")
-    if is_last and not reason:
-        reason = string(header, "finish") or (turns.BROKEN_OFF if header.get("error") else "")
+    reason = reason or (string(header, "finish") if is_last else "")
+    is_complete = not is_last or not (header.get("error") or at(header, "time", "completed") is None)
     used = end.get("tokens", header.get("tokens") if is_last else None)
     model = string(header, "modelID") or None
-    return Evidence(known.line, known.time, True, model, *turns.tokens(used), reason or None)
+    return Evidence(
+        known.line, known.time, True, model, *turns.tokens(used), turns.finish_reason(reason, is_complete=is_complete)
+    )
 
 
 def _is_sampled(header: Object, step: list[Object]) -> bool:

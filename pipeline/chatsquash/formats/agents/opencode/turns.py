@@ -7,10 +7,11 @@ from typing import NamedTuple
 from chatsquash.core.model import Json, Tokens
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Evidence
+from chatsquash.formats.truncation import TRUNCATED
 from chatsquash.formats.values import Object, at, count, kind, objects, string
 
-BROKEN_OFF = "incomplete"
-"""The finish reason of a reply that was stopped or failed without a reason of its own."""
+UNKNOWN = "unknown"
+"""The finish reason of a reply whose stream ended without one."""
 OPTIONS = "providerOptions"
 EXECUTED = "providerExecuted"
 CLEARED = "[Old tool result content cleared]"
@@ -106,6 +107,13 @@ def _results(answers: list[tuple[Object, Object, bool]], evidence: Evidence, cle
     made, cleared, last = ({"role": "tool", "content": content} for content in (shown, gone, real))
     at = evidence._replace(is_sampled=False, model=None, prompt_tokens=None, completion_tokens=None, finish_reason=None)
     return [ModelTurn(made, at, cleared if cleared_at else None, cleared_at, last if len(real) < len(shown) else None)]
+
+
+def finish_reason(reason: str, *, is_complete: bool) -> str | None:
+    """Return why a reply stopped; one that failed or was interrupted may have no reason of its own."""
+    if reason == UNKNOWN or (not reason and not is_complete):
+        return TRUNCATED
+    return reason or None
 
 
 def member(holder: Object, name: str, place: str) -> str:

@@ -1,0 +1,143 @@
+"""The events of `codex exec --json`: the items of each turn as they are shown, without prompts and system prompt."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from chatsquash.core.model import Conversation, Json, RepeatedViolation
+from chatsquash.formats.agents.codex.messages import load_items
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, entries, origin
+from chatsquash.formats.values import Object, at, compact, string, without
+
+_EVENTS = ("thread.started", "turn.started", "turn.completed", "turn.failed", "error")
+_ITEM = "item."
+_SHOWN = ("id", "type", "status", "exit_code")
+"""Members of an item that are not part of a call or of its result."""
+_RESULTS: dict[str, tuple[str, ...]] = {
+    "command_execution": ("aggregated_output",),
+    "mcp_tool_call": ("result", "error"),
+    "collab_tool_call": ("receiver_thread_ids", "agents_states"),
+    "file_change": (),
+    "web_search": (),
+}
+"""The members of a call's item that are its result, by the type of the item."""
+_NAMING = ("server", "tool", "sender_thread_id")
+
+
+def find_evidence(values: list[Json]) -> str | None:
+    """Check whether a thread begins, and most lines are events of one."""
+    count = sum(map(_is_event, values))
+    begins = any(at(line, "type") == "thread.started" and string(line, "thread_id") for line in values[:1])
+    return f"events of a thread in {count} of {len(values)} lines" if begins and count * 2 > len(values) else None
+
+
+def _is_event(line: Json) -> bool:
+    of = string(line, "type")
+    return of in _EVENTS or (of.startswith(_ITEM) and isinstance(line.get("item"), dict))
+
+
+def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
+    """Return the replies of each thread. What the model was sent is not there, so none of them is trained on."""
+    threads: dict[str, _Thread] = {}
+    unread = Unread()
+    thread = _Thread("")
+    for place, number, line in entries(values, lines):
+        of = string(line, "type")
+        if of == "thread.started":
+            thread.end(is_whole=False)
+            ident = string(line, "thread_id")
+            thread = threads.setdefault(ident, _Thread(ident))
+        elif of == "item.completed" and isinstance(line.get("item"), dict):
+            thread.add(f"entry {place}", line["item"], Evidence(number, is_sampled=True), unread)
+        elif of != "item.started":
+            unread.one(of or "line without a type")
+        if of in _EVENTS:
+            thread.end(is_whole=of == "turn.completed")
+    thread.end(is_whole=False)
+    read = [each for each in threads.values() if each.items]
+    return [_conversation(each, unread, place) for place, each in enumerate(read)]
+
+
+def _conversation(thread: _Thread, unread: Unread, place: int) -> Conversation:
+    loaded = load_items(thread.items, [], Evidence(), thread.breaks, thread.truncated)
+    missing = ((loaded.evidence[0].line, RepeatedViolation("missing-history")),)
+    known = {"id": str(place + 1), "session_id": thread.id, "unread": unread.of(place)}
+    return Conversation(loaded.messages, [], origin=origin(loaded, lacks_context=True, findings=missing, **known))
+
+
+class _Called(NamedTuple):
+    name: str
+    arguments: Object
+    result: Json
+
+
+@dataclass(slots=True)
+class _Thread:
+    """The items of a thread, as OpenAI Responses has them."""
+
+    id: str
+    items: list[LoggedTurn] = field(default_factory=list)
+    breaks: set[str] = field(default_factory=set)
+    """The places of items at which another reply begins."""
+    truncated: set[str] = field(default_factory=set)
+    """The places of items of replies that were interrupted."""
+    open: list[str] = field(default_factory=list)
+    """The places of the items since the last result or the end of a turn."""
+    calls: set[str] = field(default_factory=set)
+    is_divided: bool = False
+
+    def add(self, place: str, item: Object, evidence: Evidence, unread: Unread) -> None:
+        """Add an item; a call is answered at once."""
+        of = string(item, "type")
+        if self.is_divided:
+            self.breaks.add(place)
+            self.is_divided = False
+        if of == "reasoning":
+            summary = [{"type": "summary_text", "text": string(item, "text")}]
+            self._add(place, {"type": "reasoning", "summary": summary}, evidence)
+        elif of == "agent_message":
+            content = [{"type": "output_text", "text": string(item, "text")}]
+            self._add(place, {"type": "message", "role": "assistant", "content": content}, evidence)
+        elif of in _RESULTS:
+            self._call(place, item, evidence)
+        else:
+            unread.one(f"item.{of}")
+
+    def _add(self, place: str, item: Object, evidence: Evidence) -> None:
+        self.items.append(LoggedTurn(place, item, evidence))
+        self.open.append(place)
+
+    def _call(self, place: str, item: Object, evidence: Evidence) -> None:
+        ident = string(item, "id") or place
+        while ident in self.calls:  # each process counts its items anew
+            ident += "+"
+        self.calls.add(ident)
+        called = _called(item)
+        arguments = compact(called.arguments)
+        call = {"type": "function_call", "call_id": ident, "name": called.name, "arguments": arguments}
+        self._add(place, call, evidence)
+        result = called.result if isinstance(called.result, str) else compact(called.result)
+        output = {"type": "function_call_output", "call_id": ident, "output": result}
+        self.items.append(LoggedTurn(place, output, Evidence(evidence.line)))
+        self.open = []
+
+    def end(self, *, is_whole: bool) -> None:
+        """End a turn; if it failed or was interrupted, so was its last reply."""
+        if not is_whole:
+            self.truncated.update(self.open)
+        self.open = []
+        self.is_divided = True
+
+
+def _called(item: Object) -> _Called:
+    """Return the call of an item, named after its tool or, if it has none, its type."""
+    of = string(item, "type")
+    shown = _RESULTS[of]
+    names = [name for name in (string(item, "server"), string(item, "tool")) if name]
+    result = without({name: item.get(name) for name in shown})
+    plain = next(iter(result.values())) if len(result) == 1 else result or string(item, "status")
+    arguments = item.get("arguments") if of == "mcp_tool_call" else None
+    if not isinstance(arguments, dict):
+        arguments = without(item, *_SHOWN, *_NAMING, *shown)
+    return _Called("__".join(names) or of, arguments, plain or "")

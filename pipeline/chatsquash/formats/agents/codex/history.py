@@ -1,0 +1,47 @@
+"""Where a rollout that begins in another file continues: forks are written without their parents' lines."""
+
+from __future__ import annotations
+
+from glob import escape
+
+from chatsquash.core.model import Json
+from chatsquash.formats.base import Continued
+from chatsquash.formats.values import at, is_plain_name
+
+Earlier = list[list[Json]] | None
+"""The lines of the files in which a session begins, the oldest file first; ``None`` if one of them is not known."""
+
+_DAY = ("[0-9]" * 4, "[0-9]" * 2, "[0-9]" * 2)
+"""Globs for the folders of a day."""
+
+
+def continued(path: str, values: list[Json]) -> Continued | None:
+    """Return where the session of a file begins; ``None`` if it is in the file."""
+    base = at(values[0], "payload", "history_base") if values else None
+    thread, end = at(base, "thread_id"), at(base, "end_ordinal_exclusive")
+    if not isinstance(base, dict):
+        return None
+    if not is_plain_name(thread) or type(end) is not int:
+        return Continued((), 0, _ordinal)
+    name = f"rollout-*-{thread}.jsonl*"
+    folder = path.rpartition("/")[0]
+    return Continued(tuple(f"{each}/{name}" for each in _folders(folder)), end, _ordinal, thread)
+
+
+def _folders(folder: str) -> list[str]:
+    """Return globs for the folders of sessions: the same one, those of other days, and that of archived sessions."""
+    parts = folder.split("/")
+    is_dated = len(parts) > len(_DAY) and all(part.isdigit() for part in parts[-len(_DAY) :])
+    root = escape("/".join(parts[: -len(_DAY)]) if is_dated else folder)
+    folders = [escape(folder), *(["/".join((root, *_DAY))] if is_dated else [])]
+    above, _, last = root.rpartition("/")
+    others = {"sessions": f"{above}/archived_sessions", "archived_sessions": "/".join((above, "sessions", *_DAY))}
+    return [*folders, *([others[last]] if last in others else [])]
+
+
+def _ordinal(line: Json, place: int, thread: str) -> int | None:
+    """Return the number of a line in its session; ``None`` for the header of another one."""
+    if place == 0:
+        return 0 if at(line, "payload", "id") == thread else None
+    ordinal = at(line, "ordinal")
+    return ordinal if type(ordinal) is int else place

@@ -1,0 +1,84 @@
+"""The items of a rollout as OpenAI Responses has them."""
+
+from __future__ import annotations
+
+from chatsquash.formats.calls import custom_input
+from chatsquash.formats.evidence import Unread
+from chatsquash.formats.values import Object, compact, objects, string, texts
+
+_UNSAID = ("ghost_snapshot", "compaction_trigger", "other")
+"""Items that Codex keeps for itself."""
+_OWN = ("local_shell_call", "custom_tool_call", "custom_tool_call_output", "agent_message")
+"""Those that are written otherwise than items of OpenAI Responses."""
+_BARE = ("message", "reasoning", "compaction")
+"""Types of items that no call and no output of one has."""
+_SPOKEN = ("type", "role", "content", "id", "status", "phase", "name")
+_CALLED = ("call_id", "arguments", "input", "output", "action", "namespace", "caller", "execution", "tools")
+_THOUGHT = ("summary", "encrypted_content")
+_BETWEEN_AGENTS = ("author", "recipient")
+_READ = frozenset((*_SPOKEN, *_CALLED, *_THOUGHT, *_BETWEEN_AGENTS))
+_INJECTED = ("<environment_context>", "<user_instructions>", "<codex_internal_context", "<goal_context>")
+
+
+def is_bare(line: Object) -> bool:
+    """Whether a line is an item without anything around it."""
+    of = string(line, "type")
+    return of in _BARE or of.endswith(("_call", "_call_output"))
+
+
+def ordinary(item: Object, unread: Unread) -> Object | None:
+    """Return an item of OpenAI Responses, or ``None`` for one that is not part of the conversation.
+
+    Calls of the local shell and of tools that take a text are as any others, since Codex runs and answers them so, and
+    not every format of records has a place for them.
+    """
+    of = string(item, "type")
+    if of in _UNSAID:
+        unread.one(f"response_item.{of}")
+        return None
+    if not _READ.issuperset(item):
+        unread.rest(f"response_item.{of}", item, *_READ)
+    return _rewrite(item) if of in _OWN else item
+
+
+def _rewrite(item: Object) -> Object:
+    call_id = string(item, "call_id") or string(item, "id")
+    match item:
+        case {"type": "local_shell_call", "action": dict(action)}:
+            return _call(call_id, "local_shell", action)
+        case {"type": "custom_tool_call", "name": str(name), "input": str(given)}:
+            return _call(call_id, name, custom_input(given))
+        case {"type": "custom_tool_call_output"}:
+            return {**item, "type": "function_call_output"}
+        case {"type": "agent_message", "content": content} if is_readable(content):
+            return {"type": "message", "role": "user", "content": content}
+    return item
+
+
+def _call(call_id: str, name: str, arguments: Object) -> Object:
+    return {"type": "function_call", "call_id": call_id, "name": name, "arguments": compact(arguments)}
+
+
+def is_readable(content: object) -> bool:
+    """Whether a message between agents is readable text."""
+    if isinstance(content, list):
+        return bool(content) and all(isinstance(block.get("text"), str) for block in objects(content))
+    return isinstance(content, str)
+
+
+def is_of_model(item: Object) -> bool:
+    """Whether an item is the assistant's: a message, reasoning or a call."""
+    of = string(item, "type")
+    if of in ("", "message"):
+        return item.get("role") == "assistant"
+    return of == "reasoning" or of.endswith("_call")
+
+
+def is_input(item: Object) -> bool:
+    """Whether an item is no reply: someone else's message, or a summary."""
+    return item.get("role") in ("user", "developer", "system") or item.get("type") == "compaction"
+
+
+def is_prompt(item: Object) -> bool:
+    """Whether an item is the user's own, not injected by Codex."""
+    return item.get("role") == "user" and not any(text.startswith(_INJECTED) for text in texts(item.get("content")))

@@ -1,0 +1,219 @@
+"""Messages of a rollout's items: most are built at once, others as the requests of OpenAI Responses are read."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable
+
+from chatsquash.core.blocks import Block, Call, Reasoning, Text, Turn
+from chatsquash.core.chat import PRIVATE
+from chatsquash.core.model import Message
+from chatsquash.formats import view
+from chatsquash.formats.base import TurnError
+from chatsquash.formats.calls import State as Calls
+from chatsquash.formats.evidence import Evidence, LoggedMessages, LoggedTurn, together
+from chatsquash.formats.providers import openai_responses
+from chatsquash.formats.providers.openai_responses.read import State, assistant_turn
+from chatsquash.formats.values import Object, string
+
+_TRUNCATED = "incomplete"
+"""The finish reason of a reply whose stream ended early."""
+_TEXT = 2
+"""How many members a block of text has that has nothing else."""
+_PLAIN_SIZE = 3
+"""How many members a message or a result has that has nothing else."""
+_CALLED = 4
+"""How many members a call has that has nothing else."""
+_THOUGHT = frozenset(("type", "id", "summary", "content", "encrypted_content"))
+_TEXTS = ("input_text", "output_text")
+_ASSISTANT = ("reasoning", "function_call")
+_OTHERS = ("user", "developer", "system")
+
+
+def load_items(
+    turns: Iterable[LoggedTurn],
+    head: list[Message],
+    of_head: Evidence,
+    breaks: Container[str] = (),
+    truncated: Container[str] = (),
+) -> LoggedMessages:
+    """Return the messages of items, after those of the head; raise ``TurnError`` with the place.
+
+    ``breaks`` are the places of items at which another reply begins, ``truncated`` those of items of truncated replies.
+    """
+    messages = _Messages(LoggedMessages(list(head), [of_head] * len(head)))
+    for turn in turns:
+        if turn.place in breaks:
+            messages.close()
+        if turn.place in truncated:
+            messages.add(turn._replace(evidence=turn.evidence._replace(finish_reason=_TRUNCATED)))
+        else:
+            messages.add(turn)
+    messages.close()
+    return messages.loaded
+
+
+class _Messages:
+    """Collects messages while items are read."""
+
+    def __init__(self, loaded: LoggedMessages) -> None:
+        self.loaded = loaded
+        self._open: list[LoggedTurn] = []
+        """The assistant's items that are no message yet."""
+        self._calls = Calls()
+        """What messages left, but for the assistant's last one and what came behind it."""
+        self._said: tuple[Block, ...] | None = None
+        """That one, if it is not counted in; none of its calls has an id that was made up."""
+        self._answered: list[str] = []
+        """The calls that were answered since."""
+
+    def add(self, turn: LoggedTurn) -> None:
+        """Add an item; anyone's but the assistant's is a message of its own."""
+        item = turn.turn
+        of = item.get("type")
+        if of in _ASSISTANT or (of == "message" and item.get("role") == "assistant" and _text(item) is not None):
+            self._open.append(turn)
+        elif message := _message(item):
+            self.close()
+            if message["role"] == "tool":
+                self._answered.append(message["tool_call_id"])
+            self._append(message, turn.evidence)
+        else:
+            self._load(turn)
+
+    def close(self) -> None:
+        """Turn the assistant's open items into a message."""
+        opened, self._open = self._open, []
+        if not opened:
+            return
+        items = [each.turn for each in opened]
+        if usual := _assistant(items):
+            message, self._said = usual
+            self._answered = []
+        else:
+            calls = self._behind()
+            turn = assistant_turn(items, calls.call)
+            message, self._calls = view.message(turn), calls.after_calls(turn.blocks)
+        self._append(message, together(opened))
+
+    def _load(self, turn: LoggedTurn) -> None:
+        """Load an item as one of a request."""
+        try:
+            if not openai_responses.load(turn.turn, State()).turns:
+                self._open.append(turn)
+                return
+            self.close()
+            (made,), state = openai_responses.load(turn.turn, State(calls=self._behind()))
+        except TurnError as problem:
+            raise TurnError(f"{turn.place} {problem}") from None
+        self._calls = state.calls
+        for message in view.messages([made]):
+            self._append(message, turn.evidence)
+
+    def _append(self, message: Message, evidence: Evidence) -> None:
+        self.loaded.messages.append(message)
+        self.loaded.evidence.append(evidence)
+
+    def _behind(self) -> Calls:
+        """Return the open calls after the messages so far."""
+        if self._said is not None:
+            self._calls, self._said = self._calls.after_calls(self._said), None
+        for answered in self._answered:
+            _, self._calls = self._calls.answer(answered, None)
+        self._answered = []
+        return self._calls
+
+
+def _assistant(items: list[Object]) -> tuple[Message, tuple[Block, ...]] | None:
+    """Return the usual message of reasoning, a text and calls, in this order, with its blocks."""
+    blocks, thoughts, calls = list[Block](), list[str](), list[Object]()
+    text: str | None = None
+    is_plain = True
+    for item in items:
+        of = item.get("type")
+        made: Block | None
+        if of == "function_call":
+            if (made := _call(item)) is not None:
+                calls.append(view.call(made))
+        elif calls or text is not None:
+            return None
+        elif of == "reasoning":
+            made, is_plain = _thought(item), False
+            thoughts += [made.text] if made and made.text else []
+        else:
+            made = _said(item)
+            text = made.text if made else None
+            is_plain = is_plain and not (made and made.native)
+        if made is None:
+            return None
+        blocks.append(made)
+    message: Object = {"role": "assistant", "content": text or (None if calls else "")}
+    if thoughts:
+        message["reasoning_content"] = "\n\n".join(thoughts)
+    if calls:
+        message["tool_calls"] = calls
+    content = tuple(blocks)
+    if not is_plain:
+        message[PRIVATE] = Turn("assistant", content)
+    return message, content  # type: ignore[return-value]
+
+
+def _said(item: Object) -> Text | None:
+    """Return the text of a message that has nothing else but a phase."""
+    text, phase = _text(item), item.get("phase")
+    if not text or len(item) != _PLAIN_SIZE + ("phase" in item) or not isinstance(phase, str | None):
+        return None
+    return Text(text, native={"openai": {"phase": phase}}) if phase else Text(text)
+
+
+def _thought(item: Object) -> Reasoning | None:
+    """Return reasoning with at most one text and no members that its block cannot have."""
+    summary, encrypted, ident = item.get("summary"), item.get("encrypted_content"), item.get("id", "")
+    is_text = isinstance(encrypted, str) and isinstance(ident, str)
+    if (
+        not (is_text and encrypted and isinstance(summary, list))
+        or item.get("content")
+        or not _THOUGHT.issuperset(item)
+    ):
+        return None
+    if not summary:
+        return Reasoning("", "openai", "", encrypted, ident)
+    text = string(summary[0], "text")
+    is_usual = text and len(summary) == 1 and summary[0] == {"type": "summary_text", "text": text}
+    return Reasoning(text, "openai", "", encrypted, ident) if is_usual else None
+
+
+def _call(item: Object) -> Call | None:
+    call_id, name, arguments = item.get("call_id"), item.get("name"), item.get("arguments")
+    if (
+        len(item) == _CALLED
+        and call_id
+        and isinstance(call_id, str)
+        and isinstance(name, str)
+        and isinstance(arguments, str)
+    ):
+        return Call(call_id, name, arguments)
+    return None
+
+
+def _text(item: Object) -> str | None:
+    """Return the text of a message that contains nothing else."""
+    content = item.get("content")
+    if isinstance(content, list) and len(content) == 1:
+        block = content[0]
+        is_text = isinstance(block, dict) and len(block) == _TEXT and block.get("type") in _TEXTS
+        content = block.get("text") if is_text else None
+    return content if isinstance(content, str) and "tool_calls" not in item and "function_call" not in item else None
+
+
+def _message(item: Object) -> Message | None:
+    """Return the message of a prompt or of a result that contains nothing else."""
+    if len(item) != _PLAIN_SIZE:
+        return None
+    of = item.get("type")
+    if of == "message" and item.get("role") in _OTHERS and (text := _text(item)) is not None:
+        return {"role": item["role"], "content": text}
+    if of == "function_call_output":
+        call_id, output = item.get("call_id"), item.get("output")
+        if call_id and isinstance(call_id, str) and isinstance(output, str):
+            return {"role": "tool", "tool_call_id": call_id, "content": output}
+    return None

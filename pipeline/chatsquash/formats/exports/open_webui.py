@@ -1,0 +1,290 @@
+"""Open WebUI's exported chats: messages that form a tree, with every regenerated answer.
+
+Answers are lists of items of OpenAI Responses (``output``). Older versions wrote a text instead, with thoughts and
+calls as ``<details>`` elements.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+
+from chatsquash.core import jsonio
+from chatsquash.core.model import Conversation, Json
+from chatsquash.formats import parts
+from chatsquash.formats.base import TurnError, expect_object
+from chatsquash.formats.calls import assistant_message, spell_call, tool_message
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, bounds, moment
+from chatsquash.formats.providers import openai_chat
+from chatsquash.formats.threads import (
+    ROOT,
+    ThreadEntry,
+    link_entries,
+    load_paths,
+    of_each,
+    paths,
+    text,
+    with_unread,
+)
+from chatsquash.formats.values import Object, as_list, at, compact, count, members, objects, string
+
+NAME = "open_webui"
+HOLDS_TOOLS = False
+PER_ELEMENT = True
+MEMBERS = ("chat",)
+
+_MESSAGE = (
+    *(
+        "id",
+        "parentId",
+        "childrenIds",
+        "role",
+        "content",
+        "output",
+        "files",
+        "model",
+        "models",
+        "modelIdx",
+        "modelName",
+    ),
+    *("timestamp", "completedAt", "usage", "info", "done", "error", "lastSentence", "contextSummary", "userContext"),
+    *(
+        "followUps",
+        "statusHistory",
+        "status",
+        "annotation",
+        "feedbackId",
+        "favorite",
+        "selectedModelId",
+        "originalContent",
+    ),
+)
+_DETAILS = re.compile(r'\n?<details type="(reasoning|tool_calls)"([^>]*)>\n?(.*?)</details>\n?', re.DOTALL)
+_ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
+_SUMMARY = re.compile(r"<summary>.*?</summary>\n?", re.DOTALL)
+_COMPACTED = "[CONVERSATION SUMMARY]\n"
+"""What Open WebUI writes before a summary in the system prompt."""
+
+
+def fits(values: list[Json]) -> str | None:
+    """Check for chats, each with a history that maps ids to messages."""
+    fitting = values and all(isinstance(at(each, "chat", "history", "messages"), dict) for each in values)
+    return "chat.history.messages" if fitting else None
+
+
+def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
+    """Return the path to the current message of each chat, then its other answers and edited prompts.
+
+    The system prompt is that of the chat's settings; that of the model, and tool definitions, are not exported.
+    """
+    return of_each(values, lines, _conversation)
+
+
+def _conversation(value: Json, where: str, line: int) -> list[Conversation]:
+    chat = members(at(value, "chat"))
+    history = members(chat.get("history"))
+    messages = expect_object(history.get("messages"), f"{where} has messages that are")
+    if not messages:
+        return []
+    unread = Unread()
+    thread = _Thread(text(at(chat, "params", "system")) or text(chat.get("system")), line, unread)
+    for name, message in messages.items():
+        thread.add(name, expect_object(message, f"{where}, message {name} is"), f"{where}, message {name}")
+    before = link_entries(thread.names, thread.parents)
+    steps = thread.steps_after(before)
+    current = text(history.get("currentId")) or text(at(value, "current_message_id"))
+    leaf = thread.names.index(current) if current in thread.names else len(thread.names) - 1
+    ways = paths(before, leaf, [each.is_sampled for each in steps], unread)
+    session: Object = {"session_id": text(at(value, "id")), **bounds(at(value, "created_at"), at(value, "updated_at"))}
+    return with_unread(load_paths(openai_chat, steps, ways, session), unread)
+
+
+class _Thread:
+    """The messages of a chat as entries; a summary is an entry before the first message that it keeps."""
+
+    def __init__(self, system: str | None, line: int, unread: Unread) -> None:
+        self.names, self.parents = list[str](), list[str | None]()
+        self._steps = list[ThreadEntry]()
+        self._system, self._line, self._unread = system, line, unread
+
+    def add(self, name: str, message: Object, place: str) -> None:
+        """Add a message."""
+        self._unread.rest("message", message, *_MESSAGE)
+        parent = text(message.get("parentId"))
+        if summary := text(message.get("contextSummary")):
+            turn = self._system_turn(place, f"{_COMPACTED}{summary}")
+            self._append(f"{name} summary", parent, ThreadEntry((turn,), is_summary=True))
+            parent = f"{name} summary"
+        self._append(name, parent, self._step(message, place))
+
+    def _append(self, name: str, parent: str | None, step: ThreadEntry) -> None:
+        self.names.append(name)
+        self.parents.append(parent)
+        self._steps.append(step)
+
+    def steps_after(self, before: list[int]) -> list[ThreadEntry]:
+        """Return the entries, given the previous one of each; the first of each path begins with the system prompt."""
+        if not self._system:
+            return self._steps
+        turn = self._system_turn("chat.params.system")
+        begin = [step._replace(turns=(turn, *step.turns)) for step in self._steps]
+        return [
+            first if place == ROOT and not step.is_summary else step
+            for place, step, first in zip(before, self._steps, begin, strict=True)
+        ]
+
+    def _system_turn(self, place: str, *more: str) -> LoggedTurn:
+        said = "\n".join(each for each in (self._system, *more) if each)
+        return LoggedTurn(place, {"role": "system", "content": said}, Evidence(self._line))
+
+    def _step(self, message: Object, place: str) -> ThreadEntry:
+        role, time = message.get("role"), moment(message.get("timestamp"))
+        if role in ("user", "system"):
+            turn = {"role": role, "content": self._prompt(message)}
+            return ThreadEntry((LoggedTurn(place, turn, Evidence(self._line, time)),))
+        if role != "assistant":
+            raise TurnError(f"{place} has the role {compact(role)[:40]}")
+        turns = _from_items(objects(message.get("output")), self._unread) or _from_text(
+            text(message.get("content")) or ""
+        )
+        if not turns:
+            self._unread.one("reply without a text")
+            return ThreadEntry()
+        # An answer that was stopped, or that failed, is context at most.
+        is_sampled = message.get("done") is not False and not message.get("error")
+        known = Evidence(self._line, time, is_sampled, text(message.get("model")))
+        usage = members(message.get("usage")) or members(at(message, "info", "usage")) or members(message.get("info"))
+        counted = known._replace(
+            prompt_tokens=_count(usage, "prompt_tokens", "input_tokens", "prompt_eval_count"),
+            completion_tokens=_count(usage, "completion_tokens", "output_tokens", "eval_count"),
+        )
+        last = max(number for number, turn in enumerate(turns) if turn["role"] == "assistant")
+        answered = Evidence(self._line, time)
+        evidence = [known if turn["role"] == "assistant" else answered for turn in turns]
+        evidence[last] = counted
+        placed = (LoggedTurn(place, turn, each) for turn, each in zip(turns, evidence, strict=True))
+        return ThreadEntry(tuple(placed), is_sampled)
+
+    def _prompt(self, message: Object) -> Json:
+        """Return a prompt with its images."""
+        said = message.get("content")
+        images = list[Object]()
+        for each in objects(message.get("files")):
+            url = text(each.get("url"))
+            is_image = each.get("type") == "image" or string(each, "content_type").startswith("image/")
+            if is_image and url and url.startswith(("data:", "http:", "https:")):
+                images.append(parts.image(url))
+            else:
+                self._unread.one("file")
+        if not images:
+            return said if isinstance(said, str | list) else ""
+        return [*([parts.text(said)] if isinstance(said, str) and said else as_list(said)), *images]
+
+
+def _count(usage: Object, *names: str) -> int | None:
+    return next((number for name in names if (number := count(usage.get(name))) is not None), None)
+
+
+class _Reply:
+    """The messages of an answer, which may have called tools."""
+
+    def __init__(self) -> None:
+        self.turns = list[Object]()
+        self._said, self._thoughts, self._calls = list[str](), list[str](), list[Object]()
+        self._results = list[Object]()
+
+    def text(self, said: str) -> None:
+        """Add text, which begins another message after results."""
+        if said:
+            self._continue()
+            self._said.append(said)
+
+    def thought(self, said: str) -> None:
+        """Add reasoning."""
+        if said:
+            self._continue()
+            self._thoughts.append(said)
+
+    def call(self, call_id: str, name: str, arguments: Json) -> None:
+        """Add a call."""
+        self._continue()
+        self._calls.append(spell_call(call_id, name, arguments))
+
+    def result(self, call_id: str, content: Json) -> None:
+        """Add the result of a call."""
+        self._results.append(tool_message(call_id, content))
+
+    def end(self) -> list[Object]:
+        """Return all messages."""
+        self._flush()
+        return self.turns
+
+    def _continue(self) -> None:
+        if self._results:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._said or self._thoughts or self._calls:
+            said, thoughts = "\n".join(self._said) or None, "\n".join(self._thoughts)
+            self.turns.append(assistant_message(said, self._calls, thoughts))
+        self.turns += self._results
+        self._said, self._thoughts, self._calls, self._results = [], [], [], []
+
+
+def _from_items(items: list[Object], unread: Unread) -> list[Object]:
+    """Return the messages in the items of an answer; calls without a result are not sent again, and left out."""
+    answered = {string(item, "call_id") for item in items if item.get("type") == "function_call_output"}
+    reply = _Reply()
+    for item in items:
+        name, call_id = item.get("type"), string(item, "call_id")
+        if name == "message":
+            reply.text(_texts(item.get("content")))
+        elif name == "reasoning":
+            reply.thought(_texts(item.get("summary")) or _texts(item.get("content")))
+        elif name == "function_call" and call_id in answered:
+            reply.call(call_id, string(item, "name"), item.get("arguments"))
+        elif name == "function_call_output":
+            reply.result(call_id, _result(item.get("output"), unread))
+        else:
+            unread.one(f"item {name}")
+    return reply.end()
+
+
+def _texts(content: Json) -> str:
+    return "".join(said for part in objects(content) if (said := string(part, "text")))
+
+
+def _result(output: Json, unread: Unread) -> Json:
+    if isinstance(output, str):
+        return output
+    for part in objects(output):
+        if part.get("type") != "input_text":
+            unread.one(f"result {string(part, 'type')}")
+    return _texts(output)
+
+
+def _from_text(content: str) -> list[Object]:
+    """Return the messages in the text of an answer, with thoughts and calls from its ``<details>`` elements."""
+    reply, end = _Reply(), 0
+    for element in _DETAILS.finditer(content):
+        reply.text(content[end : element.start()].strip("\n"))
+        end = element.end()
+        known = {name: html.unescape(value) for name, value in _ATTRIBUTE.findall(element[2])}
+        if element[1] == "reasoning":
+            lines = html.unescape(_SUMMARY.sub("", element[3], count=1)).strip("\n").split("\n")
+            reply.thought("\n".join(line.removeprefix("> ").removeprefix(">") for line in lines))
+        elif "result" in known:
+            reply.call(known.get("id", ""), known.get("name", ""), _parsed(known.get("arguments", "")))
+            reply.result(known.get("id", ""), _as_text(_parsed(known["result"])))
+    reply.text(content[end:].strip("\n") if end else content)
+    return reply.end()
+
+
+def _parsed(value: str) -> Json:
+    """Return the value of a JSON text, which the arguments and results are once more."""
+    parsed = jsonio.value(value)
+    return value if parsed is None else parsed
+
+
+def _as_text(value: Json) -> str:
+    return value if isinstance(value, str) else jsonio.dumps(value).decode()

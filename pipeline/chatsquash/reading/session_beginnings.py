@@ -1,0 +1,110 @@
+"""Files in which the session of another file begins: agents write forks without what these have from their parents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from errno import EFBIG
+from io import BufferedReader
+from typing import Any, NamedTuple
+
+from msgspec import MsgspecError
+
+from chatsquash.core import footprint, jsonio
+from chatsquash.core.model import Json
+from chatsquash.core.options import Options
+from chatsquash.formats import documents
+from chatsquash.formats.base import Continued
+from chatsquash.reading.sidecars import is_linked
+from chatsquash.sources import relatives
+from chatsquash.sources.compression import uncompressed
+from chatsquash.sources.open import open_file
+
+_LONGEST = 256 << 20
+"""Bytes of all files together."""
+_DEEPEST = 100
+"""Forks of forks of one session."""
+_PIECE = 1 << 20
+_decode = jsonio.decoder(Any).decode
+
+
+class Beginning(NamedTuple):
+    """The beginning of a session."""
+
+    files: list[list[Json]] | None
+    """The lines of each file, the oldest file first; ``None`` if one of them is missing."""
+    patterns: list[str]
+    """What was looked for."""
+
+
+def read(form: str, path: object, objects: list[Json], options: Options) -> Beginning | None:
+    """Return the beginning of a session that is in other files; ``None`` if there is none.
+
+    Files in linked folders are not read without ``--follow-links``, and a file is read once, so that files that name
+    each other end.
+    """
+    if form not in documents.names() or not isinstance(path, str) or not path:
+        return None
+    continued = documents.named(form).continued(relatives.absolute(path), objects)
+    if continued is None:
+        return None
+    lineage = _Lineage(form, relatives.absolute(path), options)
+    while continued and lineage.add(continued):
+        continued = documents.named(form).continued(lineage.path, lineage.files[-1])
+    return Beginning(None if continued else lineage.files[::-1], lineage.patterns)
+
+
+class _Lineage:
+    """The files before a file."""
+
+    def __init__(self, form: str, path: str, options: Options) -> None:
+        self.form, self.path, self.options = form, path, options
+        self.files: list[list[Json]] = []
+        """The newest first."""
+        self.patterns: list[str] = []
+        self._seen = {uncompressed(path)}
+        self._end: int | None = None
+        self._left, self._memory = _LONGEST, options.max_memory
+        """Bytes that may still be read, and those that their parsed form may take."""
+
+    def add(self, continued: Continued) -> bool:
+        """Read the file that a session continues; whether it is there, and is not among those that were read."""
+        end = continued.end if self._end is None else min(continued.end, self._end)
+        path = self._find(continued.patterns)
+        if path is None or len(self.files) == _DEEPEST:
+            return False
+        self._seen.add(uncompressed(path))
+        self.path, self._end = path, end
+        try:
+            self.files.append(list(self._lines(continued, end)))
+        except OSError:
+            return False
+        return bool(self.files[-1])
+
+    def _lines(self, continued: Continued, end: int) -> Iterator[Json]:
+        """Yield the lines of the file before a number; none of another session; those that are not JSON are skipped."""
+        with open_file(self.path, self.options) as raw, BufferedReader(raw, _PIECE) as file:  # type: ignore[type-var]
+            place = 0
+            while line := file.readline(self._left + 1):
+                self._left -= len(line)
+                self._memory -= footprint.weigh(line)
+                if self._left < 0 or self._memory < 0:
+                    raise OSError(EFBIG, footprint.refusal(self.options.max_memory))
+                try:
+                    value = _decode(line)
+                except (MsgspecError, ValueError, RecursionError):
+                    value = None
+                number = continued.number(value, place, continued.session)
+                if number is None or number >= end:
+                    return
+                yield value
+                place += 1
+
+    def _find(self, patterns: tuple[str, ...]) -> str | None:
+        for pattern in patterns:
+            self.patterns.append(pattern)
+            for path in relatives.paths_of(pattern):
+                if uncompressed(path) in self._seen:
+                    return None
+                if self.options.follow_links or not is_linked(path, self.path):
+                    return path
+        return None

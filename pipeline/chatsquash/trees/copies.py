@@ -1,0 +1,153 @@
+"""Replies that several files contain, as forks and resumed sessions repeat the beginning of another one.
+
+A reply is a copy if another file has one with the same id and the same content, or if both belong to a common beginning
+with the same content and the same times.  A difference between times, and equal content alone, decide nothing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from msgspec import Struct
+from xxhash import xxh3_128_digest
+
+from chatsquash.core import chat, jsonio
+from chatsquash.core.model import Message, OriginReply
+from chatsquash.trees.documents import FilePath, FileReply
+
+_LONG_ID = 16
+"""Characters from which on the id of a call is one that no other session has."""
+_NOT_CONTEXT = ("system", "developer")
+"""Roles of messages that a copy may have otherwise."""
+_NEVER = 1 << 63
+
+
+class SampledReply(NamedTuple):
+    """What identifies a reply in other files."""
+
+    number: int
+    """As in ``FileReply``."""
+    time: int | None
+    keys: tuple[bytes, ...]
+    """Digests of an id with the content, and of the beginning with its times; copies have one in common."""
+    beginning: bytes | None
+    """A digest of the beginning without times, for a reply without ids in a file that names the session it repeats."""
+
+
+class Member(Struct, frozen=True):
+    """A file of several with a common beginning."""
+
+    name: str
+    """Decides if nothing else does."""
+    session: str
+    parents: tuple[str, ...]
+    begun: int | None
+    """As in ``Ancestry``."""
+    replies: list[SampledReply]
+
+
+def sampled_replies(paths: Iterable[FilePath]) -> list[SampledReply]:
+    """Return what identifies the replies of a file."""
+    contents: dict[int, bytes] = {}
+    replies: dict[int, SampledReply] = {}
+    for path in paths:
+        for each in _on_path(path, contents):
+            replies.setdefault(each.number, each)
+    return list(replies.values())
+
+
+def _on_path(path: FilePath, contents: dict[int, bytes]) -> Iterator[SampledReply]:
+    """Yield the replies on a path; ``contents`` are digests by the ``id()`` of messages that paths share."""
+    by_place: dict[int, tuple[FileReply, OriginReply]] = {
+        evidence.at: (reply, evidence)
+        for reply, evidence in zip(path.replies, path.origin.replies, strict=True)
+        if evidence.at is not None
+    }
+    said, timed = b"", b""
+    is_timed = True
+    for place, message in enumerate(path.conversation.messages):
+        if message["role"] in _NOT_CONTEXT:
+            continue
+        content = contents.get(id(message)) or contents.setdefault(id(message), _content(message))
+        said = xxh3_128_digest(said + content)
+        timed = xxh3_128_digest(timed + content)
+        if place not in by_place:
+            continue
+        reply, known = by_place[place]
+        is_timed = is_timed and known.time is not None
+        timed = xxh3_128_digest(timed + str(known.time).encode())
+        ids = [*_ids(message, known)]
+        keys = [xxh3_128_digest(name.encode("utf-8", "surrogatepass") + b"\n" + content) for name in ids]
+        yield SampledReply(
+            reply.number, known.time, tuple([*keys, timed] if is_timed else keys), None if known.logged_id else said
+        )
+
+
+def _content(message: Message) -> bytes:
+    """Return a digest of what a message says and calls, without its reasoning, which copies may lose."""
+    shown = {name: message.get(name) for name in ("role", "content", "tool_calls", "tool_call_id")}
+    return xxh3_128_digest(jsonio.dumps(shown, sort_keys=True))
+
+
+def _ids(message: Message, known: OriginReply) -> Iterator[str]:
+    if known.logged_id:
+        yield f"message {known.logged_id}"
+    if known.response_id and known.time is not None:  # some services give all responses one id
+        yield f"response {known.response_id} {known.time}"
+    calls = [call.get("id") for call in chat.calls(message)]
+    if calls and all(isinstance(each, str) and len(each) >= _LONG_ID for each in calls):
+        yield f"calls {calls}"
+
+
+def copies(members: Sequence[Member]) -> list[frozenset[int]]:
+    """Return the numbers of the replies of each file that count in another one.
+
+    A reply counts in the first file that contains it: a parent before the files that name it, then the one that was
+    begun first, then the one whose own replies begin first, then by name.
+    """
+    owners: dict[bytes, int] = {}
+    beginnings: dict[str, set[bytes]] = {}
+    copied: list[frozenset[int]] = [frozenset() for _ in members]
+    for index in _in_order(members):
+        member = members[index]
+        repeated = set().union(*(beginnings.get(name, ()) for name in member.parents))
+        numbers = set[int]()
+        for reply in member.replies:
+            if reply.beginning in repeated or any(owners.get(key, index) != index for key in reply.keys):
+                numbers.add(reply.number)
+        for reply in member.replies:
+            for key in reply.keys:
+                owners.setdefault(key, index)
+        copied[index] = frozenset(numbers)
+        if member.session:
+            known = beginnings.setdefault(member.session, set())
+            known.update(each.beginning for each in member.replies if each.beginning)
+    return copied
+
+
+def _in_order(members: Sequence[Member]) -> list[int]:
+    """Return the indices of files in the order in which replies count in them."""
+    times = Counter(key for member in members for key in {key for reply in member.replies for key in reply.keys})
+    sessions = {member.session: index for index, member in reversed([*enumerate(members)]) if member.session}
+    own = [_first_own(member, times) for member in members]
+    ranks: dict[int, tuple[int, int]] = {}
+
+    def rank(index: int, passed: frozenset[int]) -> tuple[int, int]:
+        """When a file was begun, not before a parent, and how many parents precede it."""
+        if index not in ranks:
+            begun = members[index].begun
+            parents = {sessions[name] for name in members[index].parents if name in sessions} - passed - {index}
+            above = [rank(parent, passed | {index}) for parent in parents]
+            first = _NEVER if begun is None else begun
+            ranks[index] = max([first, *(each[0] for each in above)]), max((each[1] + 1 for each in above), default=0)
+        return ranks[index]
+
+    return sorted(range(len(members)), key=lambda each: (*rank(each, frozenset()), own[each], members[each].name))
+
+
+def _first_own(member: Member, times: Counter[bytes]) -> int:
+    """Return the time of the first reply that no other file contains."""
+    own = (each.time for each in member.replies if each.time is not None and all(times[key] == 1 for key in each.keys))
+    return min(own, default=_NEVER)

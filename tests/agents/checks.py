@@ -1,0 +1,199 @@
+"""Compare the records of a recording with the truth: each reply trained on once, after what the model was sent."""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from chatsquash import Options, convert
+from tests.agents.clients import Client
+from tests.agents.protocols import BY_NAME, Json, Turn, joined
+from tests.agents.server import MARK, Exchange, marks
+
+SOURCES = ("files", "gateway", "join")
+KINDS = {"main": {"main", "compacted", "branch"}, "subagent": {"subagent"}, "side": {"side"}}
+ONCE = ("whole",)
+"""How replies ended that are trained on once; those that a provider refused may be, others never are."""
+
+
+class Trained(NamedTuple):
+    """A reply where a record trains on it."""
+
+    kind: str
+    message: Json
+    before: list[Json]
+    tools: list[str]
+
+
+def wrong(folder: Path, client: type[Client], source: str) -> list[str]:
+    """What is wrong in the records of one source of a recording."""
+    truth = json.loads((folder / "truth.json").read_text(encoding="utf-8"))
+    exchanges = [Exchange(**each) for each in truth["exchanges"]]
+    if not exchanges:
+        return ["the agent sent no request"]
+    requests = [each["request"] for each in _lines(folder / "log" / "gateway.jsonl")]
+    files = sorted(path for pattern in client.files for path in (folder / "home").glob(pattern))
+    if source != "gateway" and not files:
+        return ["the agent wrote no file"]
+    logs = {"files": files, "gateway": [folder / "log"], "join": [*files, folder / "log"]}[source]
+    options: Json = {"join": True} if source == "join" else {}
+    if source != "files":
+        options["sessions_by"] = "id" if client.session_header else "chain"
+    present = _numbers(files) if source == "files" else {each.reply for each in exchanges}
+    with tempfile.TemporaryDirectory() as scratch:
+        loss = {"conversations": "all", "loss": "weight"}
+        records, failure = _records(logs, Path(scratch) / "all", **loss, **options)
+        replies = _trained(records)
+        found = [
+            text
+            for each in exchanges
+            for text in _reply(each, replies.get(each.reply, []), requests[each.reply - 1], source, present)
+        ]
+        found += [text for each in records for text in _pairs(each)]
+        plain, second = _records(logs, Path(scratch) / "plain", **options)
+        return [*failure, *second, *found, *_repeated(plain)]
+
+
+def _records(logs: list[Path], out: Path, **options: Any) -> tuple[list[Json], list[str]]:
+    try:
+        convert(
+            [str(path) for path in logs], str(out), Options(format="jsonl", group_by="none", metadata=True, **options)
+        )
+    except Exception as error:
+        return [], [f"{type(error).__name__}: {error}"[:300]]
+    return [line for path in sorted((out / "data").glob("*.jsonl")) for line in _lines(path)], []
+
+
+def _lines(path: Path) -> list[Json]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
+
+
+def _trained(records: list[Json]) -> dict[int, list[Trained]]:
+    """Where each reply is trained on, by its number."""
+    places: dict[int, list[Trained]] = {}
+    for record in records:
+        for index, message in enumerate(record["messages"]):
+            if message["role"] != "assistant" or not message.get("weight", 1):
+                continue
+            numbers = {int(number) for kind, _, number in MARK.findall(_text(message, reasoning=True)) if kind in "qr"}
+            for number in numbers:
+                tools = [each.get("function", each)["name"] for each in record.get("tools") or ()]
+                place = Trained(record["kind"], message, record["messages"][:index], tools)
+                places.setdefault(number, []).append(place)
+    return places
+
+
+def _text(message: Json, *, reasoning: bool = False) -> str:
+    calls = [call["function"]["arguments"] for call in message.get("tool_calls") or ()]
+    texts = [each if isinstance(each, str) else json.dumps(each) for each in calls]
+    thoughts = [joined(message.get("reasoning_content"))] if reasoning else []
+    return "\n".join([joined(message.get("content")), *texts, *thoughts])
+
+
+def _turns(messages: list[Json]) -> list[Turn]:
+    return [Turn(message["role"], _text(message)) for message in messages]
+
+
+def _reply(each: Exchange, places: list[Trained], request: Json, source: str, present: set[int]) -> Iterator[str]:
+    head = f"reply {each.reply} ({each.kind}, {each.status})"
+    optional = each.status == "refusal" or each.reply not in present or (source == "files" and each.kind == "side")
+    if each.status not in (*ONCE, "refusal"):
+        if places:
+            yield f"{head} is trained on"
+        return
+    if len(places) != 1:
+        if places or not optional:
+            yield f"{head} is trained on {len(places)} times"
+        return
+    place = places[0]
+    if place.kind not in KINDS[each.kind]:
+        yield f"{head} has the kind {place.kind}"
+    before = marks(_turns(place.before))
+    if before != each.before:
+        yield f"{head} follows {before!r}, not {each.before!r}"
+    yield from (f"{head} {text}" for text in _contents(each, place))
+    yield from (f"{head} {text}" for text in _surroundings(place, BY_NAME[each.api], request, source))
+
+
+def _contents(each: Exchange, place: Trained) -> Iterator[str]:
+    """Whether a reply has its own text, reasoning and calls, and nothing else."""
+    text = joined(place.message.get("content")).strip()
+    if text != each.text.strip():
+        yield f"has the text {text[:80]!r}, not {each.text[:80]!r}"
+    reasoning = joined(place.message.get("reasoning_content")).strip()
+    if reasoning and reasoning != each.reasoning.strip():
+        yield f"has the reasoning {reasoning[:80]!r}, not {each.reasoning[:80]!r}"
+    calls = [(call["function"]["name"], _arguments(call)) for call in place.message.get("tool_calls") or ()]
+    wanted = [(name, arguments) for name, arguments in each.calls]
+    if calls != wanted:
+        yield f"has the calls {json.dumps(calls)[:120]}, not {json.dumps(wanted)[:120]}"
+
+
+def _arguments(call: Json) -> Any:
+    arguments = call["function"]["arguments"]
+    return json.loads(arguments) if isinstance(arguments, str) else arguments
+
+
+def _surroundings(place: Trained, protocol: Any, request: Json, source: str) -> Iterator[str]:
+    """Whether the model was sent the texts before a reply, the system prompt, and the tools."""
+    turns = protocol.turns(request)
+    roles = (
+        ("user", "assistant") if source == "files" else ("user", "assistant", "system")
+    )  # files may have another one
+    sent = _plain("\n".join(turn.text for turn in turns))
+    for message in place.before:
+        if message["role"] in roles:
+            lines = [line for line in map(_plain, joined(message.get("content")).splitlines()) if line]
+            strange = [line for line in lines if line not in sent and not line.startswith("data:image")]
+            if strange:
+                yield f"follows a text of the {message['role']} that the model was not sent: {strange[0][:80]!r}"
+                break
+    has_system = any(message["role"] in ("system", "developer") for message in place.before)
+    tools = protocol.tools(request)
+    if source == "files":
+        if set(place.tools) - set(tools):
+            yield f"has tools that the model was not sent: {', '.join(sorted(set(place.tools) - set(tools)))[:100]}"
+        return
+    if any(turn.role == "system" for turn in turns) and not has_system:
+        yield "has no system prompt"
+    if sorted(place.tools) != sorted(tools):
+        yield f"has {len(place.tools)} tools, not {len(tools)}"
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"\s+", " ", text).strip()
+
+
+def _pairs(record: Json) -> Iterator[str]:
+    """Whether each result answers a call before it."""
+    calls: set[str] = set()
+    for message in record["messages"]:
+        calls |= {call["id"] for call in message.get("tool_calls") or ()}
+        if message["role"] == "tool" and message.get("tool_call_id") not in calls:
+            yield f"a result without a call: {joined(message.get('content'))[:60]!r}"
+
+
+def _repeated(records: list[Json]) -> Iterator[str]:
+    """Whether the default run ends two records with the same reply."""
+    ends: dict[str, int] = {}
+    for record in records:
+        replies = [message for message in record["messages"] if message["role"] == "assistant"]
+        for mark in {match[0] for match in MARK.finditer(_text(replies[-1])) if match[1] == "q"} if replies else ():
+            ends[mark] = ends.get(mark, 0) + 1
+    yield from (f"the default run ends {count} records with {mark}" for mark, count in ends.items() if count > 1)
+
+
+def _numbers(files: list[Path]) -> set[int]:
+    """The numbers of the replies that occur in an agent's files."""
+    paths = [
+        path
+        for each in files
+        for path in (each.parent.glob(f"{each.name}*") if each.is_file() else each.rglob("*"))
+        if path.is_file()
+    ]
+    text = "\n".join(path.read_bytes().decode("utf-8", "replace") for path in paths)
+    return {int(number) for kind, _, number in MARK.findall(text) if kind in "qr"}

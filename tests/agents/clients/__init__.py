@@ -1,0 +1,188 @@
+"""Agents: how each is installed, started offline, resumed and forked, and where its files are.
+
+Each module of this folder describes one agent with a subclass of :class:`Client`; adding an agent is adding a module.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pkgutil
+import shutil
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+Json = dict[str, Any]
+NODE, PYTHON = "npm", "PyPI"
+IMAGE = Path(__file__).with_name("pixel.png")
+MCP_SERVER = Path(__file__).parents[1] / "mcp_server.py"
+TASK = "Please look at the files and report, {of} for {mark}."
+
+
+class NotInstalledError(Exception):
+    """Why an agent cannot be run here."""
+
+
+class Client:
+    """One agent in a home directory of its own. Subclasses describe it; methods that are not overridden run it."""
+
+    name: str = ""
+    title: str = ""
+    package: str = ""
+    registry: str = NODE
+    pythons: tuple[str, ...] = ()
+    """Commands of Python versions that the package needs, the best one first."""
+    binary: str = ""
+    session_header: str = ""
+    """The header, in lower case, in which requests have their session's id."""
+    abilities: frozenset[str] = frozenset()
+    has_tools = True
+    """Whether requests of the agent itself have tool definitions."""
+    ends_with_call = False
+    """Whether the agent ends by a call of its own, not by a reply without one."""
+    files: tuple[str, ...] = ()
+    """Patterns of its sessions' files, below the home directory."""
+
+    def __init__(self, install: Path, home: Path, url: str) -> None:
+        self.install, self.home, self.url = install, home, url
+        self.work = home / "work"
+
+    # What a subclass describes.
+
+    def configure(self) -> None:
+        """Write settings into the home directory."""
+
+    def env(self) -> dict[str, str]:
+        """Variables in addition to those of every agent."""
+        return {}
+
+    def command(self, prompt: str, how: str, *, model: int, image: Path | None) -> list[str]:
+        """The command line that answers a prompt; ``how`` is ``new``, ``resume`` or ``fork``."""
+        raise NotImplementedError
+
+    def call(self, do: str, mark: str, of: str, tools: list[str]) -> tuple[Any, ...]:
+        """A call of this agent's tools: name, arguments, and the namespace if there is one."""
+        raise NotImplementedError
+
+    def is_side(self, last: str) -> bool:
+        """Whether a request with this last message is for the client itself, such as one for a summary."""
+        return False
+
+    # What all agents share.
+
+    @classmethod
+    def ensure_installed(cls, folder: Path) -> Path:
+        """Install the newest release into ``folder/NAME``, if it is not there; return that folder."""
+        home = folder / cls.name
+        if not (home / "installed").exists():
+            shutil.rmtree(home, ignore_errors=True)
+            home.mkdir(parents=True)
+            try:
+                cls.fetch(home)
+            except (OSError, subprocess.SubprocessError) as error:
+                raise NotInstalledError(_reason(error)) from error
+            if not cls.path(home).exists():
+                raise NotInstalledError(f"{cls.package} has no {cls.binary}")
+            (home / "installed").touch()
+        return home
+
+    @classmethod
+    def fetch(cls, home: Path) -> None:
+        """Install the package."""
+        if cls.registry == NODE:
+            _run(["npm", "install", "--silent", "--no-fund", "--no-audit", "--prefix", str(home), cls.package])
+            return
+        python = next(filter(None, map(shutil.which, cls.pythons)), None) if cls.pythons else sys.executable
+        if python is None:
+            raise NotInstalledError(f"none of {', '.join(cls.pythons)} is installed")
+        _run([python, "-m", "venv", str(home / "venv")])
+        _run([str(home / "venv" / "bin" / "python"), "-m", "pip", "install", "--quiet", cls.package])
+
+    @classmethod
+    def path(cls, home: Path) -> Path:
+        """The command of the agent."""
+        return home / ("node_modules/.bin" if cls.registry == NODE else "venv/bin") / cls.binary
+
+    @classmethod
+    def version(cls, home: Path) -> str:
+        """The release that is installed."""
+        if cls.registry == NODE:
+            return json.loads((home / "node_modules" / cls.package / "package.json").read_text(encoding="utf-8"))[
+                "version"
+            ]
+        code = f"from importlib.metadata import version; print(version({cls.package.partition('[')[0]!r}))"
+        return _run([str(home / "venv" / "bin" / "python"), "-c", code]).strip()
+
+    @property
+    def program(self) -> str:
+        """The command of the agent, as text."""
+        return str(self.path(self.install))
+
+    def prepare(self) -> None:
+        """Make a home directory with settings, and a project."""
+        self.work.mkdir(parents=True)
+        (self.work / "notes.txt").write_text("apples\npears\n", encoding="utf-8")
+        shutil.copy(IMAGE, self.work / "pixel.png")
+        commands = (["init", "-q"], ["add", "."], ["commit", "-qm", "Begin"])
+        for command in commands:
+            names = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"]
+            _run(["git", *names, *command], cwd=self.work, env={**os.environ, "HOME": str(self.home)})
+        self.configure()
+
+    def start(self, command: list[str]) -> subprocess.Popen[str]:
+        """Start a process of the agent, in a process group of its own; its output goes to ``output.txt``."""
+        inherited = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
+        env = {
+            **inherited, "HOME": str(self.home), "CI": "1", "DO_NOT_TRACK": "1", "NO_COLOR": "1", "TERM": "dumb",
+            "OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k", "GEMINI_API_KEY": "k", **self.env(),
+        }  # fmt: skip
+        with (self.home / "output.txt").open("a", encoding="utf-8") as output:
+            return subprocess.Popen(
+                command, cwd=self.work, env=env, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
+                text=True, start_new_session=True,
+            )  # fmt: skip
+
+    def write_json(self, name: str, value: Json) -> None:
+        """Write a settings file below the home directory."""
+        path = self.home / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(value, indent=1), encoding="utf-8")
+
+
+def mcp_server() -> Json:
+    """The command of an MCP server with one tool, ``echo_words``."""
+    return {"command": sys.executable, "args": [str(MCP_SERVER)]}
+
+
+def shell(mark: str, do: str) -> str:
+    """A command that prints a mark, and fails if it is to."""
+    return f"echo {mark}" + ("; exit 1" if do == "fail" else "")
+
+
+def find_tool(tools: list[str], *parts: str) -> str:
+    """The first tool that has one of these words in its name."""
+    return next((tool for part in parts for tool in tools if part in tool), "")
+
+
+def _run(command: list[str], **options: Any) -> str:
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=900, **options)
+    if ran.returncode:
+        raise subprocess.SubprocessError(ran.stderr.strip() or ran.stdout.strip() or f"{command[0]} failed")
+    return ran.stdout
+
+
+def _reason(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    wrong = [line for line in lines if "error" in line.lower() and "Ignored the following" not in line]
+    return (wrong or lines or [type(error).__name__])[-1][:200]
+
+
+def clients() -> dict[str, type[Client]]:
+    """All agents by name."""
+    for module in pkgutil.iter_modules(__path__):
+        import_module(f"{__name__}.{module.name}")
+    described = [each for each in Client.__subclasses__() if each.__module__.startswith(__name__)]
+    return {each.name: each for each in sorted(described, key=lambda each: each.title.lower())}

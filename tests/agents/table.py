@@ -1,0 +1,92 @@
+"""What ``make agents`` found, as it is kept in ``results.json``, and the tables of docs/sources.md made of it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from tests.agents.checks import SOURCES
+from tests.agents.clients import clients
+from tests.agents.scenarios import SCENARIOS
+
+FILE = Path(__file__).with_name("results.json")
+REGIONS = ("agents", "agents-wrong", "scenarios")
+_UNCHECKED = "from documentation"
+
+
+@dataclass
+class Result:
+    """What was found of one agent: per scenario and source, the sentences that say what is wrong."""
+
+    version: str = ""
+    date: str = ""
+    skipped: str = ""
+    cells: dict[str, dict[str, list[str]]] = field(default_factory=dict)
+
+
+def load() -> dict[str, Result]:
+    """The results by agent."""
+    values = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
+    return {name: Result(**value) for name, value in values.items()}
+
+
+def save(results: dict[str, Result]) -> None:
+    """Keep the results, in the order of names."""
+    values = {name: asdict(results[name]) for name in sorted(results)}
+    FILE.write_text(json.dumps(values, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def regions() -> dict[str, str]:
+    """The regions of docs/sources.md."""
+    results = load()
+    return {"agents": _agents(results), "agents-wrong": _wrong(results), "scenarios": _scenarios()}
+
+
+def verification(name: str, results: dict[str, Result]) -> str:
+    """The version that a reader was checked with."""
+    result = results.get(name)
+    return f"{result.version}, {result.date}" if result and result.cells else _UNCHECKED
+
+
+def _agents(results: dict[str, Result]) -> str:
+    heads = ["agent", "verified with", *(each.name for each in SCENARIOS)]
+    rows = [heads, ["---"] * len(heads)]
+    for name, client in clients().items():
+        result = results.get(name, Result())
+        cells = [_cell(result.cells.get(scenario.name)) for scenario in SCENARIOS]
+        seen = verification(name, results) + (f" (not run: {result.skipped})" if result.skipped else "")
+        rows.append([client.title, seen, *cells])
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def _cell(sources: dict[str, list[str]] | None) -> str:
+    if sources is None:
+        return "-"
+    return " ".join(
+        source[0].upper() if not sources[source] else f"~~{source[0].upper()}~~"
+        for source in SOURCES
+        if source in sources
+    )
+
+
+def _wrong(results: dict[str, Result]) -> str:
+    titles = {name: client.title for name, client in clients().items()}
+    rows = [
+        f"| {titles[name]} | {scenario} | {source} | {len(found)} | {_escape(found[0])} |"
+        for name, result in results.items()
+        for scenario, sources in result.cells.items()
+        for source, found in sources.items()
+        if found
+    ]
+    head = ["| agent | scenario | source | faults | the first one |", "|---|---|---|---|---|"]
+    return "\n".join([*head, *rows]) if rows else "No cell is wrong."
+
+
+def _escape(text: str) -> str:
+    return text.replace("|", "\\|").replace("<", "\\<").replace("\n", " ")[:200]
+
+
+def _scenarios() -> str:
+    rows = [f"| {each.name} | {each.sentence} |" for each in SCENARIOS]
+    return "\n".join(["| scenario | what happens |", "|---|---|", *rows])

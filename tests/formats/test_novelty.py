@@ -1,0 +1,76 @@
+"""Lines of unknown types, rows of NULs and files that agents keep beside sessions change no record and are no errors."""
+
+import json
+
+import pytest
+
+from chatsquash import convert
+from tests import golden
+
+NOVEL = [
+    {"type": "artifact-monitor", "artifactId": "x0"},
+    {"type": "frame-link", "count": 1, "frames": [{"id": "f"}]},
+    {"role": "_telemetry", "value": {"id": 1}},
+    {"timestamp": "2026-11-04T08:00:00Z", "kind": "trace"},
+]
+NULS = b"\0" * 64
+BY_LINE = (
+    *(
+        "claude_code",
+        "codex",
+        "copilot_cli",
+        "droid",
+        "gemini_cli",
+        "hermes",
+        "kimi_cli",
+        "kimi_code",
+        "openclaw",
+        "pi",
+    ),
+    "qwen_code",
+)
+"""Agents that append lines to a session's file."""
+
+
+def cases():
+    return [
+        case
+        for case in golden.cases()
+        if case.parent.name in BY_LINE
+        and case.name != "an_export_of_a_chain"
+        and all(path.suffix == ".jsonl" for path in golden.logs(case))
+    ]
+
+
+def name(case):
+    return f"{case.parent.name}/{case.name}"
+
+
+def with_lines(case, target, lines):
+    """A copy of a case's logs with lines after the first line and at the end of each file."""
+    for path in golden.logs(case):
+        copy = target / path.relative_to(case)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        first, *rest = path.read_bytes().splitlines(keepends=True)
+        copy.write_bytes(
+            b"".join([first, *lines, *rest, *([b"\n"] if rest and not rest[-1].endswith(b"\n") else []), *lines])
+        )
+    return target / "logs"
+
+
+@pytest.mark.parametrize("case", cases(), ids=name)
+@pytest.mark.parametrize("added", ["unknown types", "NULs", "NULs before a line"])
+def test_records_stay_the_same(case, added, tmp_path):
+    lines = {
+        "unknown types": [json.dumps(each).encode() + b"\n" for each in NOVEL * 5],
+        "NULs": [NULS + b"\n"],
+        "NULs before a line": [NULS],
+    }[added]
+    logs = with_lines(case, tmp_path, lines)
+    expected = (case / "expected.jsonl").read_bytes()
+    options = golden.options(case, group_by="none")
+    summary = convert([str(logs)], tmp_path / "out", options)
+    assert (tmp_path / "out" / summary.files[0]).read_bytes() == expected
+    before = convert([str(case / "logs")], tmp_path / "before", options)
+    errors = [code for severity, code in summary.findings if severity == "error"]
+    assert errors == [code for severity, code in before.findings if severity == "error"]
