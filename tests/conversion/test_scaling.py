@@ -81,12 +81,14 @@ def test_a_session_costs_the_same_among_many(tmp_path):
     assert growth(tmp_path, PROFILES["tiny"], "sessions", (10, 20, 40)) < 2.2
 
 
-@pytest.mark.parametrize("options", [DEFAULT, ALL], ids=["default", "all"])
-@pytest.mark.parametrize("shape", SHAPES)
+EVERY = [(shape, DEFAULT) for shape in SHAPES] + [(shape, ALL) for shape in ("branches", "windows", "two_chains")]
+
+
+@pytest.mark.parametrize(("shape", "options"), EVERY, ids=[f"{name} {one is ALL}" for name, one in EVERY])
 def test_work_and_memory_grow_with_what_is_read_and_written(tmp_path, shape, options):
     """A shape whose output grows faster than its log may take as much more work as there is to write."""
     counts, peaks, sizes = [], [], []
-    for number, count in enumerate((20, 40, 80, 160)):  # the first run loads modules, too
+    for number, count in enumerate((15, 30, 60, 120)):  # the first run loads modules, too
         logs = write(shape, count, tmp_path / f"logs{number}")
         out = tmp_path / f"out{number}"
         counts.append(calls(logs, out, options))
