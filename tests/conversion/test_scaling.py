@@ -18,8 +18,14 @@ SHORT = Shape(prompt=300, tools=(3, 3), result=60)
 DEFAULT = Options(anonymize=False)
 ALL = Options(
     anonymize=False,
-    **{"sessions_by": "chain", "conversations": "all", "restore": "all", "loss": "weight", "samples": "reply"},
-    **{"pairs": "logged", "duplicates": "ids", "format": "jsonl"},
+    sessions_by="chain",
+    conversations="all",
+    restore="all",
+    loss="weight",
+    samples="reply",
+    pairs="logged",
+    duplicates="ids",
+    format="jsonl",
 )
 
 
