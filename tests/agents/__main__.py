@@ -9,6 +9,7 @@ from pathlib import Path
 from tests.agents import table
 from tests.agents.checks import SOURCES, wrong
 from tests.agents.clients import Client, NotInstalledError, clients
+from tests.agents.invent import pack
 from tests.agents.record import record
 from tests.agents.scenarios import SCENARIOS, Scenario
 
@@ -25,6 +26,9 @@ def main() -> int:
     )
     parser.add_argument("--check", action="store_true", help="check the recordings that are there; run no agent")
     parser.add_argument("--no-table", action="store_true", help="leave results.json and docs/sources.md as they are")
+    parser.add_argument(
+        "--pack", action="store_true", help="keep the recordings that are right as fixtures of make test"
+    )
     chosen = parser.parse_args()
     known = clients()
     results = table.load()
@@ -32,6 +36,7 @@ def main() -> int:
         found = _agent(known[name], chosen, results.get(name, table.Result()))
         results[name] = found
         if not chosen.no_table:
+            results = table.load() | {name: found}  # another run may have saved others meanwhile
             table.save(results)
             _write_page()
     faults = [
@@ -74,6 +79,8 @@ def _cells(client: type[Client], install: Path, scenario: Scenario, chosen: argp
         print(f"  {scenario.name:12} {source:8} {'right' if not found else f'{len(found)} wrong'}", flush=True)
         for each in found[:6]:
             print(f"      {each}", flush=True)
+    if chosen.pack and not any(cells.values()):
+        print(f"      kept as {pack(folder, client, f'{client.name}-{scenario.name}').name}", flush=True)
     return cells
 
 

@@ -29,13 +29,24 @@ class Trained(NamedTuple):
     tools: list[str]
 
 
+class Recording(NamedTuple):
+    """What was recorded, as far as one source is compared with it."""
+
+    source: str
+    exchanges: list[Exchange]
+    requests: list[Json]
+    present: set[int]
+    """The numbers of the replies that the source has."""
+    systems: str
+    """The system prompts of all requests: a record has one of them, also where the client changed a part of it."""
+
+
 def wrong(folder: Path, client: type[Client], source: str) -> list[str]:
     """What is wrong in the records of one source of a recording."""
     truth = json.loads((folder / "truth.json").read_text(encoding="utf-8"))
     exchanges = [Exchange(**each) for each in truth["exchanges"]]
     if not exchanges:
         return ["the agent sent no request"]
-    requests = [each["request"] for each in _lines(folder / "log" / "gateway.jsonl")]
     files = sorted(path for pattern in client.files for path in (folder / "home").glob(pattern))
     if source != "gateway" and not files:
         return ["the agent wrote no file"]
@@ -43,19 +54,30 @@ def wrong(folder: Path, client: type[Client], source: str) -> list[str]:
     options: Json = {"join": True} if source == "join" else {}
     if source != "files":
         options["sessions_by"] = "id" if client.session_header else "chain"
-    present = _numbers(files) if source == "files" else {each.reply for each in exchanges}
+    recording = _recording(folder, client, source, exchanges, files)
     with tempfile.TemporaryDirectory() as scratch:
         loss = {"conversations": "all", "loss": "weight"}
         records, failure = _records(logs, Path(scratch) / "all", **loss, **options)
         replies = _trained(records)
-        found = [
-            text
-            for each in exchanges
-            for text in _reply(each, replies.get(each.reply, []), requests[each.reply - 1], source, present)
-        ]
+        found = [text for each in exchanges for text in _reply(each, replies.get(each.reply, []), recording)]
         found += [text for each in records for text in _pairs(each)]
         plain, second = _records(logs, Path(scratch) / "plain", **options)
         return [*failure, *second, *found, *_repeated(plain)]
+
+
+def _recording(
+    folder: Path, client: type[Client], source: str, exchanges: list[Exchange], files: list[Path]
+) -> Recording:
+    requests = [each["request"] for each in _lines(folder / "log" / "gateway.jsonl")]
+    written = {each.reply for each in exchanges if source != "files" or each.kind not in client.unwritten}
+    present = written & _numbers(files) if source == "files" else written
+    turns = [
+        turn
+        for each, request in zip(exchanges, requests, strict=True)
+        for turn in BY_NAME[each.api].turns(request)
+        if turn.role == "system"
+    ]
+    return Recording(source, exchanges, requests, present, _plain("\n".join(turn.text for turn in turns)))
 
 
 def _records(logs: list[Path], out: Path, **options: Any) -> tuple[list[Json], list[str]]:
@@ -98,9 +120,10 @@ def _turns(messages: list[Json]) -> list[Turn]:
     return [Turn(message["role"], _text(message)) for message in messages]
 
 
-def _reply(each: Exchange, places: list[Trained], request: Json, source: str, present: set[int]) -> Iterator[str]:
+def _reply(each: Exchange, places: list[Trained], recording: Recording) -> Iterator[str]:
     head = f"reply {each.reply} ({each.kind}, {each.status})"
-    optional = each.status == "refusal" or each.reply not in present or (source == "files" and each.kind == "side")
+    is_side = recording.source == "files" and each.kind == "side"
+    optional = is_side or each.status == "refusal" or each.reply not in recording.present
     if each.status not in (*ONCE, "refusal"):
         if places:
             yield f"{head} is trained on"
@@ -116,7 +139,7 @@ def _reply(each: Exchange, places: list[Trained], request: Json, source: str, pr
     if before != each.before:
         yield f"{head} follows {before!r}, not {each.before!r}"
     yield from (f"{head} {text}" for text in _contents(each, place))
-    yield from (f"{head} {text}" for text in _surroundings(place, BY_NAME[each.api], request, source))
+    yield from (f"{head} {text}" for text in _surroundings(each, place, recording))
 
 
 def _contents(each: Exchange, place: Trained) -> Iterator[str]:
@@ -138,27 +161,27 @@ def _arguments(call: Json) -> Any:
     return json.loads(arguments) if isinstance(arguments, str) else arguments
 
 
-def _surroundings(place: Trained, protocol: Any, request: Json, source: str) -> Iterator[str]:
+def _surroundings(each: Exchange, place: Trained, recording: Recording) -> Iterator[str]:
     """Whether the model was sent the texts before a reply, the system prompt, and the tools."""
-    turns = protocol.turns(request)
-    roles = (
-        ("user", "assistant") if source == "files" else ("user", "assistant", "system")
-    )  # files may have another one
+    request, protocol = recording.requests[each.reply - 1], BY_NAME[each.api]
+    turns, tools = protocol.turns(request), protocol.tools(request)
     sent = _plain("\n".join(turn.text for turn in turns))
+    texts = {"user": sent, "assistant": sent, "system": recording.systems + sent}
+    if recording.source == "files":
+        del texts["system"]  # Codex, for one, writes its instructions with a section that it did not send
     for message in place.before:
-        if message["role"] in roles:
-            lines = [line for line in map(_plain, joined(message.get("content")).splitlines()) if line]
-            strange = [line for line in lines if line not in sent and not line.startswith("data:image")]
-            if strange:
-                yield f"follows a text of the {message['role']} that the model was not sent: {strange[0][:80]!r}"
-                break
-    has_system = any(message["role"] in ("system", "developer") for message in place.before)
-    tools = protocol.tools(request)
-    if source == "files":
-        if set(place.tools) - set(tools):
-            yield f"has tools that the model was not sent: {', '.join(sorted(set(place.tools) - set(tools)))[:100]}"
+        lines = [line for line in map(_plain, joined(message.get("content")).splitlines()) if line]
+        strange = [line for line in lines if line not in texts.get(message["role"], line)]
+        if strange and not strange[0].startswith("data:image"):
+            yield f"follows a text of the {message['role']} that the model was not sent: {strange[0][:80]!r}"
+            break
+    if recording.source == "files":
+        if unknown := sorted(set(place.tools) - set(tools)):
+            yield f"has tools that the model was not sent: {', '.join(unknown)[:100]}"
         return
-    if any(turn.role == "system" for turn in turns) and not has_system:
+    if any(turn.role == "system" for turn in turns) and not any(
+        message["role"] in ("system", "developer") for message in place.before
+    ):
         yield "has no system prompt"
     if sorted(place.tools) != sorted(tools):
         yield f"has {len(place.tools)} tools, not {len(tools)}"

@@ -1,73 +1,85 @@
-"""Replace the texts of a recording by invented ones: what stays is its structure, its marks, and which texts are equal."""
+"""Make a fixture of a recording: agents' prompts become short invented lines, and the structure of the files stays.
+
+Texts are replaced line by line, and the same line always becomes the same words, so that texts that are equal in an agent's
+file and in the gateway's log stay equal. Lines with marks and short lines stay.
+"""
 
 from __future__ import annotations
 
+import io
 import json
 import re
+import sqlite3
+import tarfile
+from collections.abc import Callable
+from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from tests.agents.clients import Client
+from tests.agents.server import MARK
+
+FOLDER = Path(__file__).parent / "recordings"
 WORDS = (Path(__file__).parents[1] / "simulator" / "words.txt").read_text(encoding="utf-8").split()
-_KEPT = re.compile(r"[qus]x\w{3}x\d{3}(?:-\d)?|</?[A-Za-z][\w-]*>|[0-9a-f]{8}-[0-9a-f-]{27}|ses_\w+")
-_WORD = re.compile(r"[A-Za-z][A-Za-z'_/.-]{2,}")
-_LONG = 40
-"""Words of a paragraph beyond which it is shortened."""
-_NAMES = {
-    "type", "role", "id", "call_id", "tool_call_id", "tool_use_id", "name", "model", "object", "status", "finish_reason",
-    "stop_reason", "namespace", "signature", "encrypted_content", "timestamp", "session_id", "finishReason", "media_type", "reason",
-}  # fmt: skip
-"""Members whose values are no texts."""
+HOME = "/home/ada"
+SHORT = 6
+"""Words that a line may have to stay as it is."""
+LINES = 12
+"""Lines of a text without marks that stay."""
+
+Text = Callable[[str], str]
 
 
 def invented(text: str) -> str:
-    """A text in which each word is another one, always the same, with long paragraphs shortened."""
-    return "\n".join(_paragraph(line) for line in text.split("\n"))
+    """A text with invented words instead of long lines, and without the middle of its lines if there are many."""
+    lines = [_line(line) for line in text.split("\n")]
+    if len(lines) > LINES and not MARK.search(text):
+        lines = [*lines[: LINES // 2], *lines[-LINES // 2 :]]
+    return "\n".join(lines)
 
 
-def _paragraph(line: str) -> str:
-    parts = _KEPT.split(line)
-    kept = _KEPT.findall(line)
-    shortened = [_shorten(_WORD.sub(lambda word: _word(word[0]), part)) for part in parts]
-    return "".join(text + mark for text, mark in zip(shortened, [*kept, ""], strict=True))
+def _line(line: str) -> str:
+    if len(line.split()) <= SHORT or MARK.search(line):
+        return line
+    digest = sha256(line.strip().encode()).digest()
+    indent = line[: len(line) - len(line.lstrip())]
+    return indent + " ".join(WORDS[int.from_bytes(digest[at : at + 4]) % len(WORDS)] for at in (0, 4, 8, 12))
 
 
-def _word(word: str) -> str:
-    return WORDS[int(sha256(word.lower().encode()).hexdigest()[:8], 16) % len(WORDS)]
+def json_value(value: Any, text: Text) -> Any:
+    """A JSON value with its texts replaced; texts that are JSON themselves are read."""
+    if isinstance(value, str):
+        return _embedded(value, text)
+    if isinstance(value, list):
+        return [json_value(each, text) for each in value]
+    if isinstance(value, dict):
+        return {_moved(key, text): json_value(each, text) for key, each in value.items()}
+    return value
 
 
-def _shorten(text: str) -> str:
-    words = text.split(" ")
-    return text if len(words) <= _LONG else " ".join([*words[: _LONG // 2], *words[-_LONG // 2 :]])
+def _moved(key: str, text: Text) -> str:
+    """A key, which may be a path."""
+    return text(key) if "/" in key else key
 
 
-def exchange(line: dict[str, Any]) -> dict[str, Any]:
-    """A logged exchange with invented texts; definitions of tools keep their names."""
-    value = _value(line)
-    request = value["request"]
+def _embedded(value: str, text: Text) -> str:
+    if value[:1] in "{[":
+        try:
+            inner = json.loads(value)
+        except ValueError:
+            return text(value)
+        replaced = json_value(inner, text)
+        return value if replaced == inner else json.dumps(replaced, ensure_ascii=False)
+    return text(value)
+
+
+def exchange(line: Any) -> Any:
+    """A line of the gateway's log, in which definitions of tools keep their names only."""
+    request = line["request"]
     if "tools" in request:
         request["tools"] = [_definition(tool) for tool in request["tools"]]
-    for name in ("tool_choice", "metadata", "client_metadata", "prompt_cache_key", "instructions"):
-        if name != "instructions":
-            request.pop(name, None)
-    return value
-
-
-def _value(value: Any, name: str = "") -> Any:
-    if isinstance(value, str):
-        return value if name in _NAMES else _json(value) if name in ("arguments", "partial_json") else invented(value)
-    if isinstance(value, list):
-        return [_value(each, name) for each in value]
-    if isinstance(value, dict):
-        return {key: _value(each, key) for key, each in value.items()}
-    return value
-
-
-def _json(text: str) -> str:
-    try:
-        return json.dumps(_value(json.loads(text)))
-    except ValueError:
-        return invented(text)
+    return line
 
 
 def _definition(tool: dict[str, Any]) -> dict[str, Any]:
@@ -78,11 +90,70 @@ def _definition(tool: dict[str, Any]) -> dict[str, Any]:
         return {"functionDeclarations": [{"name": each["name"]} for each in tool["functionDeclarations"]]}
     if "input_schema" in tool:
         return {"name": tool["name"], "input_schema": empty}
+    kept = {name: tool[name] for name in ("type", "name", "format") if name in tool}
     if "tools" in tool:
-        return {
-            **{name: tool[name] for name in ("type", "name")},
-            "tools": [_definition(each) for each in tool["tools"]],
-        }
-    return {name: tool[name] for name in ("type", "name") if name in tool} | (
-        {"parameters": empty} if "parameters" in tool else {}
-    )
+        return {**kept, "tools": [_definition(each) for each in tool["tools"]]}
+    return kept | ({"parameters": empty} if "parameters" in tool else {})
+
+
+def pack(recording: Path, client: type[Client], name: str) -> Path:
+    """Write ``recordings/NAME.tar.xz`` of an agent's files, the gateway's log and the truth."""
+    home = str((recording / "home").resolve())
+    dashed = re.sub(r"[^A-Za-z0-9]", "-", home)
+
+    def text(value: str) -> str:
+        moved = value.replace(home, HOME).replace(dashed, HOME.replace("/", "-"))
+        return invented(moved)
+
+    FOLDER.mkdir(exist_ok=True)
+    target = FOLDER / f"{name}.tar.xz"
+    files = [path for pattern in client.files for each in (recording / "home").glob(pattern) for path in _below(each)]
+    with tarfile.open(target, "w:xz", preset=9) as archive:
+        for path in sorted({*files, recording / "log" / "gateway.jsonl", recording / "truth.json"}):
+            inner = str(path.relative_to(recording)).replace(dashed.strip("-"), HOME.replace("/", "-").strip("-"))
+            _add(archive, inner, _content(path, text, home))
+    return target
+
+
+def _below(path: Path) -> list[Path]:
+    if path.is_dir():
+        return [each for each in path.rglob("*") if each.is_file()]
+    return [path]
+
+
+def _add(archive: tarfile.TarFile, name: str, content: bytes) -> None:
+    entry = tarfile.TarInfo(name)
+    entry.size = len(content)
+    archive.addfile(entry, io.BytesIO(content))
+
+
+def _content(path: Path, text: Text, home: str) -> bytes:
+    if path.suffix == ".db":
+        return _database(path, text)
+    raw = path.read_text(encoding="utf-8", errors="replace")
+    if path.name == "truth.json":
+        truth = json.loads(raw.replace(home, HOME))
+        truth["exchanges"] = [{**each, "text": text(each["text"])} for each in truth["exchanges"]]
+        return json.dumps(truth).encode()
+    if path.suffix == ".jsonl":
+        read = exchange if path.name == "gateway.jsonl" else (lambda line: line)
+        lines = [json_value(read(json.loads(line)), text) if line.strip() else None for line in raw.split("\n")]
+        return "\n".join("" if line is None else json.dumps(line, ensure_ascii=False) for line in lines).encode()
+    if path.suffix == ".json":
+        return json.dumps(json_value(json.loads(raw), text), ensure_ascii=False).encode()
+    return text(raw).encode()
+
+
+def _database(path: Path, text: Text) -> bytes:
+    with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(":memory:")) as copy:
+        source.backup(copy)
+        tables = [row[0] for row in copy.execute("select name from sqlite_master where type = 'table'")]
+        for table in tables:
+            columns = [row[1] for row in copy.execute(f"pragma table_info([{table}])") if "TEXT" in row[2].upper()]
+            for column in columns:
+                rows = copy.execute(f"select rowid, [{column}] from [{table}]").fetchall()
+                values = [(_embedded(value, text), row) for row, value in rows if isinstance(value, str)]
+                copy.executemany(f"update [{table}] set [{column}] = ? where rowid = ?", values)
+        copy.commit()
+        copy.execute("vacuum")
+        return copy.serialize()

@@ -41,7 +41,7 @@ def _answer(client: Client, server: ModelServer, run: str, number: int, prompt: 
     """Run one process of the agent; how it ended."""
     words = prompt.command or f"Please continue with the work, ux{run}x{number:03}"
     server.holds.clear()
-    image = IMAGE if prompt.has_image else None
+    image = client.work / IMAGE.name if prompt.has_image else None
     process = client.start(client.command(words, prompt.how, model=prompt.model, image=image))
     end = time.monotonic() + SECONDS
     while process.poll() is None and time.monotonic() < end and not server.holds.is_set():

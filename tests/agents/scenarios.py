@@ -9,7 +9,8 @@ class Step(NamedTuple):
     """What the model does next for a prompt."""
 
     do: str
-    """``text``, ``call``, ``parallel`` (two calls), ``fail`` (a call that fails), ``agent`` (a sub-agent), ``image`` (a
+    """``text``, ``call``, ``parallel`` (two calls), ``fail`` (a call that fails), ``agent`` (a sub-agent), ``wait`` (for
+    it, where the agent has a tool for that), ``image`` (a
     call whose result is an image), ``mcp`` (a call of an MCP server's tool), ``error``, ``cut`` (a stream that ends
     midway), ``hold`` (a stream that stops midway until the client leaves), ``length``, ``refusal``, ``compact`` (a text,
     with usage that makes the client compact)."""
@@ -62,9 +63,9 @@ SCENARIOS = (
     Scenario(
         "subagent",
         "A sub-agent that starts one itself where it can",
-        (Prompt("new", (Step("agent", "s1"), TEXT)),),
+        (Prompt("new", (Step("agent", "s1"), Step("wait"), TEXT)),),
         ("agents",),
-        {"s1": (CALL, Step("agent", "s2"), TEXT), "s2": (CALL, TEXT)},
+        {"s1": (CALL, Step("agent", "s2"), Step("wait"), TEXT), "s2": (CALL, TEXT)},
     ),
     Scenario(
         "compaction",

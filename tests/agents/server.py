@@ -18,7 +18,7 @@ MARK = re.compile(r"([qrus])x(\w{3})x(\d{3})")
 """Marks: ``q`` in texts and arguments of replies, ``r`` in reasoning, ``u`` in prompts, ``s`` in prompts of sub-agents."""
 COMPACTING_USAGE = 190_000
 STATUSES = {"cut": "cut", "hold": "cut", "error": "error", "length": "length", "refusal": "refusal"}
-CALLS = ("call", "parallel", "fail", "agent", "image", "mcp")
+CALLS = ("call", "parallel", "fail", "agent", "wait", "image", "mcp")
 _NOTES = ("NOT USER INPUT", "<subagent_notification>", "You have stopped calling tools")
 
 
@@ -113,6 +113,8 @@ class ModelServer:
             return "side", Step("summary"), prompts[-1] if prompts else ""
         steps = self.script.get(prompts[-1], [])
         step = steps.pop(0) if steps else Step("text")
+        if step.do == "wait" and not self.client.call("wait", "", said[-1].text, tools):
+            step = steps.pop(0)
         return ("subagent" if prompts[-1][0] == "s" else "main"), step, prompts[-1]
 
     def _continues(self, turns: list[Turn], last: Turn) -> bool:
@@ -142,7 +144,8 @@ class ModelServer:
             step = Step("text")
         if step.do in CALLS or (step.do == "text" and self.client.ends_with_call):
             count = 2 if step.do == "parallel" else 1
-            of = f"{step.of[0]}x{self.run}x{int(step.of[1:]):03}" if step.of else ""
+            of = turns[-1].text if step.do == "wait" else ""
+            of = f"{step.of[0]}x{self.run}x{int(step.of[1:]):03}" if step.of else of
             wanted = [self.client.call(step.do, f"{mark}-{place}", of, tools) for place in range(count)]
             calls = tuple(
                 Call(each[0], each[1], f"call_{number:03}_{place}", *each[2:]) for place, each in enumerate(wanted)

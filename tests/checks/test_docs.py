@@ -52,11 +52,11 @@ SEVERITIES = {
     "warning": """
         missing-session-id missing-timestamp naive-timestamp wrong-type short-tail missing-reply extra-choices
         reply-truncated tool-conflict tool-call-id arguments-not-json unanswered-call markup-collision parts-dropped
-        number-changed mixed-formats missing-history missing-parent stream-cut not-held shape-dropped float-rounded split-leak
+        number-changed mixed-formats missing-history missing-parent incomplete-reply stream-cut not-held shape-dropped float-rounded split-leak
         empty-split split-share other-conversations changed-log template-tools-flat template-tools-empty
         tool-parameters-missing tool-description tool-result-failed tool-result-empty tool-result-missing
-        second-copy-differs equal-timestamps address-left private-found secret-found placeholder-in-reply flagged-phrase unrelated-requests replies-lost replies-repeated side-request-selected
-        arguments-invalid loss-not-read divided-session context-not-held user-behind-result template-definition-lost joined-texts""",
+        second-copy-differs equal-timestamps address-left private-found secret-found placeholder-in-reply flagged-phrase unrelated-requests replies-lost replies-repeated copies-not-compared side-request-selected
+        arguments-invalid loss-not-read divided-session context-not-held user-behind-result media-replaced template-definition-lost joined-texts""",
     "info": """
         cleaned file-not-read hosted-tools context-cleared vendor-form shape-changed filtered duplicate-record source-without-tools
         not-read client-text template-reasoning-lost no-tools tool-result-retried second-copy reasoning-lost

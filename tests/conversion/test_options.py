@@ -42,7 +42,7 @@ WRONG = [
     ({"cleanup": ("claude_code",)}, "cleanup 'claude_code': not known; did you mean claude-code? known are goose, claude-code"),
     ({"cleanup": ("cline",)}, "cleanup 'cline': not known; known are goose, claude-code"),
     ({"cleanup": "goose"}, "cleanup='goose': is one text, not a tuple of several; write cleanup=('goose',)"),
-    ({"media": "fetch"}, "media 'fetch': not known; known are refuse, drop, keep"),
+    ({"media": "fetch"}, "media 'fetch': not known; known are text, drop, refuse, keep"),
     ({"media": "drop"}, "media='drop' has no effect without preset: add it, as in preset='hf'"),
     ({"preset": "openai", "media": "keep"}, "media='keep' has no effect with preset='openai': leave one of them out"),
     ({"unpaired": "close"}, "unpaired='close' has no effect without preset: add it, as in preset='hf'"),

@@ -103,4 +103,4 @@ def test_work_and_memory_grow_with_what_is_read_and_written(tmp_path, shape, opt
         peaks.append(peak(logs, out, options))
     allowed = 1.3 * max(2, step(*sizes[1:]))
     assert step(*counts[1:]) < allowed
-    assert step(*peaks[1:]) < allowed
+    assert peaks[3] < allowed * peaks[2]

@@ -68,7 +68,7 @@ MEDIA = [
 
 @pytest.mark.parametrize("preset", ["hf", "openai", "mistral", "sharegpt", "text"])
 @pytest.mark.parametrize("sentence, part", MEDIA, ids=[row[0] for row in MEDIA])
-def test_a_session_with_media_is_left_out_by_default(preset, sentence, part):
+def test_a_session_with_media_is_left_out_on_request(preset, sentence, part):
     outcome = session(text("Look:"), part, preset=preset, media="refuse")
     assert (outcome.record, outcome.left_out) == (None, "media-dropped")
     (found,) = [finding for finding in outcome.findings if finding.code == "media-dropped"]
@@ -85,6 +85,42 @@ def test_drop_writes_the_rest_and_says_so(preset, sentence, part):
     assert outcome.records[0].images == {}
 
 
+WORDS = ["[image]", "[image]", "[image]", "[audio]", "[file]", "[video]", "[image]"]
+
+
+@pytest.mark.parametrize("preset", ["hf", "openai", "mistral", "sharegpt", "text"])
+@pytest.mark.parametrize(("row", "word"), [*zip(MEDIA, WORDS, strict=True)], ids=[row[0] for row in MEDIA])
+def test_by_default_placeholders_stand_for_media(preset, row, word):
+    line = json.dumps(log_line(user([text("Look:"), row[1], text("Well?")]))).encode()
+    (outcome,) = convert_session([line], Options(anonymize=False, preset=preset))
+    assert f"Look:\\n{word}\\nWell?" in outcome.record.decode()
+    (found,) = [finding for finding in outcome.findings if finding.code == "media-replaced"]
+    assert (found.severity, "--media keep" in found.text) == ("warning", True)
+    assert "shape-dropped" not in {finding.code for finding in outcome.findings}
+
+
+def test_a_placeholder_stands_for_a_screenshot_in_a_result_and_for_images_beside_a_text():
+    call = {"id": "c", "type": "function", "function": {"name": "see", "arguments": "{}"}}
+    asked = {"role": "assistant", "content": "", "tool_calls": [call]}
+    given = {"role": "tool", "tool_call_id": "c", "content": [image()]}
+    log = log_line({"role": "user", "content": "a", "images": ["x", "y"]}, asked, given, reply="b")
+    (outcome,) = convert_session([json.dumps(log).encode()], Options(preset="hf"))
+    said = [message["content"] for message in json.loads(outcome.record)["messages"]]
+    assert said == ["a\n[image]\n[image]", "", "[image]", "b"]
+
+
+def test_no_placeholder_stands_in_a_reply():
+    def converted(reply):
+        return convert_session([json.dumps(log_line("a", reply=reply)).encode()], Options(preset="hf"))[0]
+
+    spoken = converted({"role": "assistant", "content": "Hi.", "audio": {"id": "a", "data": "x"}})
+    assert json.loads(spoken.record)["messages"][1]["content"] == "Hi."
+    assert "shape-dropped" in {finding.code for finding in spoken.findings}
+    alone = {"role": "assistant", "content": None, "audio": {"id": "a", "data": "x"}}
+    assert converted(alone).left_out == "media-dropped"
+    assert converted({"role": "assistant", "content": [image()]}).left_out == "media-dropped"
+
+
 def test_parts_that_are_no_media_go_as_ever():
     outcome = session(text("a"), {"type": "refusal", "refusal": "no"}, media="refuse")
     assert outcome.record
@@ -94,7 +130,7 @@ def test_parts_that_are_no_media_go_as_ever():
 def test_media_in_members_of_messages_are_media():
     log = log_line("Say it.", reply={"role": "assistant", "content": "Hi.", "audio": {"id": "a", "data": "x"}})
     line = json.dumps(log).encode()
-    assert convert_session([line], Options(preset="hf"))[0].left_out == "media-dropped"
+    assert convert_session([line], Options(preset="hf", media="refuse"))[0].left_out == "media-dropped"
     assert convert_session([line], Options(preset="hf", media="keep"))[0].left_out == "media-dropped"
     assert convert_session([line], Options(preset="hf", media="drop"))[0].record
 
@@ -170,7 +206,7 @@ def test_drop_leaves_the_message_of_a_file():
 
 
 def test_the_specified_record_keeps_all():
-    outcome = session(text("a"), ELSEWHERE, preset="chat", media="refuse")
+    outcome = session(text("a"), ELSEWHERE, preset="chat", media="text")
     assert json.loads(outcome.record)["messages"][0]["content"] == [text("a"), ELSEWHERE]
 
 

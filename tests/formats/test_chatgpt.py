@@ -95,11 +95,16 @@ def test_a_file_that_is_shown_as_a_picture_is_not_counted_once_more():
     assert found.origin.unread == {}
 
 
-MEDIA = [({"preset": "hf"}, 0, ["media-dropped"]), ({"preset": "hf", "media": "drop"}, 1, []), ({}, 1, [])]
+MEDIA = [
+    ({"preset": "hf", "media": "refuse"}, 0, ["media-dropped"]),
+    ({"preset": "hf"}, 1, []),
+    ({"preset": "hf", "media": "drop"}, 1, []),
+    ({}, 1, []),
+]
 
 
 @pytest.mark.parametrize(("options", "records", "codes"), MEDIA, ids=str)
-def test_a_preset_refuses_a_conversation_about_a_picture_unless_it_is_told_to_drop_it(here, options, records, codes):
+def test_a_preset_refuses_a_conversation_about_a_picture_only_on_request(here, options, records, codes):
     nodes = [shown(SHOWN, "What is this?"), node("2", "1", "assistant", "A cat.")]
     value = {"mapping": {each["id"]: each for each in nodes}, "current_node": "2", "conversation_id": "c"}
     (here / "logs").mkdir()

@@ -72,6 +72,30 @@ AFTER = [user("u7", "u6", "more"), assistant("a8", "u7", "fine")]
 COPIES = [user("k1", "u6", "go"), assistant("k2", "k1", "gone", message={"id": "ma4"})]
 SUMMED = ["In short.", "go", "gone", "more", "fine"]
 
+RUN = [user("u1", None), assistant("a4", "u1", [call()])]
+PARALLEL = [
+    user("u1", None),
+    assistant("a2", "u1", [call("t1")], message={"id": "m"}),
+    result("u3", "a2"),
+    assistant("a5", "a2", [call("t2")], message={"id": "m"}),
+    result("u6", "a5", "t2"),
+]
+ENDED = {"message": {"stop_reason": "end_turn"}}
+
+
+def thought(key, parent):
+    return assistant(key, parent, [{"type": "thinking", "thinking": "hm", "signature": "s"}])
+
+
+def cut(key, parent):
+    return assistant(key, parent, "At fi", message={"stop_reason": None})
+
+
+def no_response(key, parent, **more):
+    flags = {"isApiErrorMessage": False, "message": {"model": "<synthetic>"}, **more}
+    return assistant(key, parent, "No response requested.", **flags)
+
+
 # What is said, and in which order: the texts of each conversation.
 
 
@@ -84,6 +108,11 @@ SUMMED = ["In short.", "go", "gone", "more", "fine"]
     ("one in the queue alone", [*TALK[:2], queue("enqueue"), absorbed(), *TALK[2:]], [["hi", "hello", "and?", "go", "gone"]]),
     ("one in the queue and attached", [*TALK, absorbed(), queued("q5", "a4"), assistant("a6", "q5", "yes")], [["hi", "hello", "go", "gone", "and?", "yes"]]),
     ("attached once, absorbed twice", [*TALK, queued("q5", "a4"), absorbed(), absorbed()], [["hi", "hello", "go", "gone", "and?", "and?"]]),
+    ("one while a call runs", [*RUN, queued("q5", "a4"), result("u6", "a4"), assistant("a7", "u6", "done")], [["hi", None, "ok", "and?", "done"]]),
+    ("two in the queue while calls run", [*PARALLEL[:2], absorbed("one"), PARALLEL[2], absorbed("two"), *PARALLEL[3:], absorbed("three"), assistant("a8", "u6", "done")], [["hi", None, "ok", "ok", "one", "two", "three", "done"]]),
+    ("one between the lines of a reply", [*TALK[:2], user("u3", "a2"), assistant("a4", "u3", "look", message={"id": "m"}), absorbed(), assistant("a5", "a4", [call()], message={"id": "m"}), result("u6", "a5"), assistant("a7", "u6", "done")], [["hi", "hello", "hi", "look", "ok", "and?", "done"]]),
+    ("one while a call runs that nothing answers", [*RUN, absorbed(), user("u5", "a4", "stop"), assistant("a6", "u5")], [["hi", None, "and?", "stop", "hello"]]),
+    ("one while a call runs that a compaction kept", [*RUN, absorbed(), result("u6", "a4"), boundary("c7", preservedMessages={"uuids": ["a4", "u6"], "anchorUuid": "u8"}), summary("u8", "c7"), assistant("a9", "u8", "done")], [["In short.", None, "ok", "and?", "done"], ["hi", None, "ok", "and?"]]),
     ("taken back from the queue", [*TALK, queue("enqueue"), queue("remove"), queue("popAll")], [["hi", "hello", "go", "gone"]]),
     ("a command of the client's", [*TALK[:2], row("s3", "a2", "system", subtype="local_command", content="<command-name>/x</command-name>"), user("u4", "s3", "go"), assistant("a5", "u4")], [["hi", "hello", "<command-name>/x</command-name>", "go", "hello"]]),
     ("a compaction", [*TALK, boundary(), summary(), *AFTER], [["In short.", "more", "fine"], ["hi", "hello", "go", "gone"]]),
@@ -99,6 +128,23 @@ SUMMED = ["In short.", "go", "gone", "more", "fine"]
     ("blocks that repeat", [user("u1", None), *(assistant(f"a{n}", f"a{n - 1}" if n > 2 else "u1", "once", message={"id": "m"}) for n in (2, 3))], [["hi", "once"]]),
     ("blocks that grow", [user("u1", None), assistant("a2", "u1", "on", message={"id": "m"}), assistant("a3", "a2", "once", message={"id": "m"})], [["hi", "once"]]),
     ("a content that is a text", [user("u1", None), assistant("a2", "u1", message={"id": "m", "content": "on"}), assistant("a3", "a2", "once", message={"id": "m"})], [["hi", "once"]]),
+    ("an id of several replies", [user("u1", None), assistant("a2", "u1", [call()], message={"id": "m"}), result("u3", "a2"), assistant("a4", "u3", "two", message={"id": "m"}), user("u5", "a4", "why"), assistant("a6", "u5", "so", message={"id": "m"})], [["hi", None, "ok", "two", "why", "so"]]),
+    ("an id of several requests", [user("u1", None), assistant("a2", "u1", [call()], message={"id": "m"}, requestId="r1"), result("u3", "a2"), assistant("a4", "u3", "so", message={"id": "m"}, requestId="r2")], [["hi", None, "ok", "so"]]),
+    ("an id of replies that ended for several reasons", [user("u1", None), assistant("a2", "u1", [call()], message={"id": "m", "stop_reason": "tool_use"}), result("u3", "a2"), assistant("a4", "u3", [call("t2")], message={"id": "m", "stop_reason": "tool_use"}), result("u5", "a4", "t2"), assistant("a6", "u5", "so", message={"id": "m", **ENDED["message"]})], [["hi", None, "ok", None, "ok", "so"]]),
+    ("an id of several replies over several lines", [user("u1", None), assistant("a2", "u1", "one", message={"id": "m"}), assistant("a3", "a2", [call()], message={"id": "m"}), result("u4", "a3"), user("u5", "u4", "why"), assistant("a6", "u5", "so", message={"id": "m"})], [["hi", "one", "ok", "why", "so"]]),
+    ("parallel calls with results between them are one reply", PARALLEL, [["hi", None, "ok", "ok"]]),
+    ("what the client said for the assistant", [*TALK[:2], user("u3", "a2", "[Request interrupted by user]"), no_response("s4", "u3"), user("u5", "s4", "go"), assistant("a6", "u5")], [["hi", "hello", "[Request interrupted by user]", "No response requested.", "go", "hello"]]),
+    ("what the client said for the assistant at the end", [*TALK[:2], user("u3", "a2", "[Request interrupted by user]"), no_response("s4", "u3")], [["hi", "hello", "[Request interrupted by user]"]]),
+    ("an id of several replies at one time", [user("u1", None), *(line for n in (1, 2) for line in (assistant("a2" * n, "u1" if n == 1 else "u3", f"no {n}", message={"id": "m"}, timestamp="2026-01-01T12:00:00Z"), user("u3" * n, "a2" * n, "why"))), assistant("a9", "u3u3", "no 3", message={"id": "m"})], [["hi", "no 1", "why", "no 2", "why", "no 3"]]),
+    ("errors that the client wrote for the assistant", [*TALK[:2], no_response("s3", "a2", isApiErrorMessage=True), user("u4", "s3", "go"), assistant("a5", "u4")], [["hi", "hello", "go", "hello"]]),
+    ("reasoning that another request followed", [user("u1", None), thought("t2", "u1"), user("u3", "t2", "go"), assistant("a4", "u3")], [["hi", "go", "hello"]]),
+    ("reasoning whose text was never written", [user("u1", None), thought("t2", "u1"), user("u3", "gone", "go"), assistant("a4", "u3")], [["hi", "", "go", "hello"]]),
+    ("reasoning at the end", [*TALK, user("u5", "a4"), thought("t6", "u5")], [["hi", "hello", "go", "gone", "hi", ""]]),
+    ("a truncated reply that was asked for again", [*TALK, user("u5", "a4"), cut("a6", "u5"), assistant("a7", "u5", "fine", **ENDED)], [["hi", "hello", "go", "gone", "hi", "fine"]]),
+    ("a truncated reply that was sent again", [*TALK, user("u5", "a4"), cut("a6", "u5"), user("u7", "a6", "on"), assistant("a8", "u7", "fine", **ENDED)], [["hi", "hello", "go", "gone", "hi", "At fi", "on", "fine"]]),
+    ("lines that were never written before a result", [*RUN, result("u5", "gone"), assistant("a6", "u5", "done")], [["hi", None, "ok", "done"]]),
+    ("lines that were never written before a prompt", [*TALK, user("u5", "gone", "so"), assistant("a6", "u5")], [["hi", "hello", "go", "gone", "so", "hello"]]),
+    ("lines that were never written before a result without its call", [*TALK, result("u5", "gone"), assistant("a6", "u5")], [["ok", "hello"], ["hi", "hello", "go", "gone"]]),
     ("ids of users mean nothing", [user("u1", None), assistant("a2", "u1"), {**user("u3", "a2", "go"), "message": {"role": "user", "content": "go", "id": "ma2"}}, assistant("a4", "u3")], [["hi", "hello", "go", "hello"]]),
     ("a file that begins with a summary", [summary(parent="gone"), *AFTER], [["In short.", "more", "fine"]]),
     ("nothing but prompts sent meanwhile", [queued("q1", None)], []),
@@ -130,6 +176,9 @@ AGAIN = [user("u9", "a6", "why"), assistant("a10", "u9", "so")]
     ("a sub-agent whose prompt is that of a call", [*TASK, *(side(each, "") for each in AGENT), result("u5", "a2"), assistant("a6", "u5")], [("a6", "main", None, None), ("a4", "subagent", "a6", "t1")]),
     ("two sub-agents of one prompt", [user("u1", None), assistant("a2", "u1", [call(name="Agent", prompt="find it"), call("t2", "Agent", prompt="find it")]), *AGENT, *(side(each, "y") for each in OTHER)], [("a2", "main", None, None), ("x", "subagent", "a2", "t1"), ("y", "subagent", "a2", "t2")]),
     ("a sub-agent of which nothing tells", [*TALK, *OTHER], [("a4", "main", None, None), ("x", "subagent", None, None)]),
+    ("an agent of a team", [{**each, "teamName": "fence", "agentName": "post"} for each in TALK], [("", "subagent", None, None)]),
+    ("the session that leads a team", [{**each, "teamName": "fence", "agentName": "team-lead"} for each in TALK], [("", "main", None, None)]),
+    ("a session with a name", [{**each, "agentName": "post"} for each in TALK], [("", "main", None, None)]),
     ("a sub-agent's own file", AGENT, [("x", "subagent", None, None)]),
     ("a sub-agent's branch", [*AGENT, side(user("u5", "u3", "no")), side(assistant("a6", "u5", "well"))], [("x", "subagent", None, None), ("a4", "branch", "x", None)]),
     ("beginnings without a link", [user("u1", None), assistant("a2", "u1"), user("u3", None), assistant("a4", "u3")], [("a4", "main", None, None), ("a2", "main", None, None)]),
@@ -178,6 +227,43 @@ def test_what_is_said_of_a_reply():
     assert found.origin.session_id == "s"
 
 
+@cases("lines, expected",
+    ("all have a stop reason", [user("u1", None), assistant("a2", "u1", **ENDED)], ["stop"]),
+    ("none has one", [user("u1", None), assistant("a2", "u1"), user("u3", "a2"), assistant("a4", "u3")], [None, None]),
+    ("others have one", [user("u1", None), cut("a2", "u1"), user("u3", "a2"), assistant("a4", "u3", **ENDED)], ["incomplete", "stop"]),
+    ("others of another version have one", [user("u1", None, version="1"), cut("a2", "u1") | {"version": "1"}, user("u3", "a2"), assistant("a4", "u3", version="2", **ENDED)], [None, "stop"]),
+    ("few have one, and calls of the others were answered", [*RUN, result("u5", "a4"), assistant("a6", "u5", [call("t2")]), result("u7", "a6", "t2"), assistant("a8", "u7", **ENDED)], [None, None, "stop"]),
+    ("the last of several lines has one", [user("u1", None), assistant("a2", "u1", "so", message={"id": "m", "stop_reason": None}), assistant("a3", "a2", "so so", message={"id": "m", "stop_reason": "end_turn"})], ["stop"]),
+    ("the client gave one to have a reply continued", [user("u1", None), assistant("a2", "u1", **ENDED), user("u3", "a2", "on", isMeta=True, turnCompanion=True), assistant("a4", "u3", message={"stop_reason": "end_turn", "stop_details": None})], ["incomplete", "stop"]),
+    ("the client's note follows a complete reply", [user("u1", None), assistant("a2", "u1", message={"stop_reason": "end_turn", "stop_details": None}), user("u3", "a2", "on", isMeta=True, turnCompanion=True), assistant("a4", "u3", **ENDED)], ["stop", "stop"]),
+    ("reasoning alone", [*TALK, user("u5", "a4"), thought("t6", "u5")], [None, None, "incomplete"]),
+)  # fmt: skip
+def test_a_reply_that_ended_early_is_incomplete(lines, expected):
+    # Recorded with Claude Code 2.1.197 (no stop reason) and 2.1.332 (no stop_details, or both).
+    (found,) = CLAUDE.conversations(lines)
+    assert [each.finish_reason for each in found.origin.replies] == expected
+
+
+def test_incomplete_replies_are_reported_with_their_first_lines():
+    lines = [user("u1", None), thought("t2", "u1"), cut("a3", "u1"), user("u4", "a3"), assistant("a5", "u4", **ENDED)]
+    (found,) = CLAUDE.conversations(lines)
+    assert found.origin.findings == (
+        (2, RepeatedViolation("incomplete-reply", ("reasoning",))),
+        (3, RepeatedViolation("incomplete-reply", ("truncated",))),
+    )
+    assert found.origin.unread == {"assistant": 1}
+
+
+@cases("lines, fits",
+    ("one message among lines of new types", [*TALK[:1], *({"type": "artifact", "n": n} for n in range(9))], True),
+    ("a known line among lines of new types", [queue("enqueue"), *({"type": "artifact", "sessionId": "s"} for _ in range(9))], True),
+    ("a known line among lines of other sources", [queue("enqueue"), *({"type": "artifact"} for _ in range(9))], False),
+    ("new types alone", [{"type": "artifact", "sessionId": "s"}], False),
+)  # fmt: skip
+def test_lines_of_new_types_hide_no_session(lines, fits):
+    assert bool(CLAUDE.fits(lines)) is fits
+
+
 def test_a_reply_belongs_to_one_conversation():
     for lines in (
         [*TALK[:2], *FORK, *AGAIN],
@@ -196,6 +282,22 @@ def test_a_reply_belongs_to_one_conversation():
         assert sorted(ids) == sorted({line["message"]["id"] for line in lines if line["type"] == "assistant"})
         for each in found:
             assert all(each.messages[reply.at]["role"] == "assistant" for reply in each.origin.replies)
+
+
+def test_a_copy_that_a_compaction_kept_is_no_reply_of_a_fork():
+    # Recorded with Claude Code 2.1.332: a fork after a compaction begins with the boundary and what was kept.
+    kept = boundary(preservedMessages={"uuids": ["u3", "a4"], "anchorUuid": "u2"})
+    lines = [
+        kept,
+        summary("u2"),
+        user("u3", "u2", "go"),
+        assistant("a4", "u3", "gone"),
+        user("u5", "a4"),
+        assistant("a6", "u5"),
+    ]
+    (found,) = CLAUDE.conversations(lines)
+    assert said(found) == ["In short.", "go", "gone", "hi", "hello"]
+    assert [each.response_id for each in found.origin.replies] == ["ma6"]
 
 
 def test_times_of_what_was_kept_are_not_those_of_the_conversation():

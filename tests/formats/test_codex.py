@@ -3,6 +3,7 @@
 import pytest
 
 from chatsquash.formats.agents import codex
+from chatsquash.trees.documents import paths
 from tests.formats.table import words
 
 
@@ -97,6 +98,12 @@ def test_without_lines_that_count_replies_none_is_truncated():
     assert replies(found) == [("b", None)]
 
 
+def test_blank_lines_between_all_lines_divide_no_reply():
+    lines = [meta(), user("a"), thought("x"), reply("b")]
+    (found,) = codex.conversations(lines, lines=[1, 3, 5, 7])
+    assert len(found.messages) == 2
+
+
 def compacted(message, *history):
     items = [each["payload"] for each in history]
     return line("compacted", message=message, replacement_history=items)
@@ -112,6 +119,13 @@ def test_the_summary_before_a_compaction_is_a_side_request():
     assert now.origin.parent == side.origin.parent == main.origin.id
     assert [replies(each) for each in (main, side)] == [[("b", None)], [("It was b.", None)]]
     assert side.origin.lacks_context
+
+
+def test_the_longest_conversation_of_a_file_is_not_the_request_for_a_summary():
+    before = [meta(), user("a"), reply("b"), user("c"), reply("d"), counted("r1"), reply("It was d."), counted("r2")]
+    after = [compacted("It was d.", user("It was d.")), user("e"), reply("f"), counted("r3")]
+    (first, *_) = paths(codex.conversations([*before, *after]))
+    assert first.session.longest.kind == "main"
 
 
 def test_a_reply_that_a_summary_only_mentions_is_none():
@@ -132,6 +146,23 @@ def test_a_rollback_takes_back_the_last_turn_and_not_only_what_codex_said_in_it(
     assert (branch.origin.kind, words([branch])[0][:4]) == ("branch", ["a", "b", "c", "d"])
 
 
+def test_what_was_rolled_back_is_a_branch_although_it_has_more_replies():
+    more = [call("c1"), result("c1", "x"), reply("more"), call("c2"), result("c2", "x"), reply("most")]
+    lines = [meta(), *turn("a", "b"), *turn("c", "d"), *more, event("thread_rolled_back", num_turns=1)]
+    now, branch = paths(codex.conversations([*lines, *turn("e", "f")]))
+    assert (now.kind, branch.kind, branch.parent) == ("main", "branch", now)
+    assert now.session.longest is now
+    only, gone = paths(codex.conversations([meta(), user("<skill>x"), *turn("c", "d"), *more, lines[-1]]))
+    assert (only.length, gone.kind) == (0, "main")
+
+
+def test_without_events_what_codex_says_as_the_user_begins_no_turn():
+    stopped = user("<turn_aborted>\nThe user stopped this.\n</turn_aborted>")
+    lines = [meta(), user("a"), reply("b"), user("c"), reply("d"), stopped, event("thread_rolled_back", num_turns=1)]
+    now, _ = codex.conversations([*lines, user("e"), reply("f")])
+    assert words([now]) == [["a", "b", "e", "f"]]
+
+
 def test_a_prompt_that_the_user_adds_to_a_turn_does_not_begin_another():
     lines = [meta(), *turn("a", "b"), *turn("c", "d"), user("and"), reply("e")]
     now, _ = codex.conversations([*lines, event("thread_rolled_back", num_turns=1), *turn("f", "g")])
@@ -141,7 +172,7 @@ def test_a_prompt_that_the_user_adds_to_a_turn_does_not_begin_another():
 def test_replies_on_both_sides_of_a_line_that_cannot_be_read_are_two():
     lines = [meta(), user("a"), thought("x"), reply("b"), reply("c")]
     assert [len(each.messages) for each in codex.conversations(lines)] == [2]
-    assert words(codex.conversations(lines, lines=[1, 2, 3, 4, 6], broken=[5])) == [["a", "b", "c"]]
+    assert words(codex.conversations(lines, lines=[1, 2, 3, 4, 6])) == [["a", "b", "c"]]
 
 
 KINDS = [
@@ -158,6 +189,34 @@ KINDS = [
 def test_the_kind_of_a_file_is_that_of_the_agent_that_it_is_of(source, kind):
     (found,) = codex.conversations([meta(source=source, parent_thread_id="p"), user("a"), reply("b")])
     assert (found.origin.kind, found.origin.parent) == (kind, None if kind == "main" else "p")
+
+
+@pytest.mark.parametrize(
+    "ended", [event("item_completed", item={"type": "ExitedReviewMode"}), event("exited_review_mode")]
+)
+def test_the_result_of_a_review_is_a_reply_in_the_file_of_the_review_alone(ended):
+    lines = [meta(), event("task_started"), user("<user_action>review"), ended, reply("fine"), event("task_complete")]
+    (found,) = codex.conversations([*lines, event("task_started"), user("a"), reply("b"), counted("r1")])
+    assert words([found]) == [["<user_action>review", "fine", "a", "b"]]
+    assert replies(found) == [("b", None)]
+
+
+def task(*content):
+    return line("response_item", type="agent_message", author="/root", recipient="/root/a", content=[*content])
+
+
+SEALED = {"type": "encrypted_content", "encrypted_content": "gAAAA"}
+
+
+def test_an_encrypted_task_is_a_placeholder_and_its_replies_lack_context():
+    head = {"type": "input_text", "text": "Task:\n"}
+    spawned = meta(source={"subagent": {"thread_spawn": {"parent_thread_id": "p"}}})
+    (found,) = codex.conversations([spawned, task(head, SEALED), reply("b")])
+    assert [message["role"] for message in found.messages] == ["user", "assistant"]
+    assert [part["text"] for part in found.messages[0]["content"]] == ["Task:\n", "[encrypted message]"]
+    assert found.origin.lacks_context
+    (found,) = codex.conversations([spawned, task(head), reply("b")])
+    assert not found.origin.lacks_context
 
 
 # The events of codex exec --json

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsquash.core.blocks import Call, Media, Reasoning, Result, Text, Turn
+from chatsquash.core.chat import TRUNCATED
 from chatsquash.core.model import Conversation
 from chatsquash.formats import bodies, documents, named, view
 from chatsquash.formats.providers import openai_chat
@@ -114,3 +115,24 @@ def test_codex_reads_usual_items_at_once_as_they_are_read_one_by_one(items):
     lines = [{"type": "response_item", "payload": item} for item in [*items, USER | {"type": "message"}]]
     (found,) = documents.named("codex").conversations([{"type": "session_meta", "payload": {}}, *lines])
     assert turns_of(found) == bodies.load(named("openai_responses"), {"input": [*items, USER]}).turns
+
+
+@pytest.mark.parametrize(
+    ("status", "details", "finish"),
+    [
+        ("completed", None, "stop"),
+        ("incomplete", {"reason": "max_output_tokens"}, "length"),
+        ("incomplete", {"reason": "content_filter"}, "content_filter"),
+        ("incomplete", {"reason": "budget"}, "incomplete"),
+        ("incomplete", None, "incomplete"),
+        ("cancelled", None, "incomplete"),
+        ("in_progress", None, None),
+        (None, None, None),
+    ],
+)
+def test_a_response_that_is_not_completed_is_truncated_for_whatever_reason(status, details, finish):
+    """By ``ResponseStatus`` and ``IncompleteDetails`` of openai 3.57.0, and a reason that it does not have."""
+    item = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "x"}]}
+    reply = named("openai_responses").reply({"status": status, "incomplete_details": details, "output": [item]})
+    assert reply.finish_reason == finish
+    assert finish in (*TRUNCATED, "stop", None)

@@ -162,7 +162,6 @@ def test_what_is_no_log_is_said_to_be_that_and_nothing_is_emitted(lines, text):
     ("binary data", b"\x01\x02\0\x03\nx"),
     ("text in UTF-16", "{\n".encode("utf-16")),
     ('a JSON object with the keys "event", "at"', b'{"event":"started","at":1}\n{"event":"ended"}\n' * 20),
-    ("a request of a batch", b'{"custom_id":"a","method":"POST","url":"/v1/x","body":{}}'),
 )  # fmt: skip
 def test_a_file_of_no_known_format_is_reported_once(what, data, tmp_path):
     (tmp_path / "a.jsonl").write_bytes(data)

@@ -82,6 +82,12 @@ def test_a_fork_of_a_fork_has_what_both_have(here):
     assert "u1 (a1) u5 a5" in run()
 
 
+def test_both_may_be_in_any_folder(here):
+    parent(here, day=".")
+    write(here, "f", *turn(3), day=".", start=3, base="p", end=3)
+    assert run() == ["u1 (a1) u3 a3", "u1 a1 u2 a2"]
+
+
 @pytest.mark.parametrize("day", ["sessions/2026/01/31", "archived_sessions"])
 def test_the_parent_may_be_of_another_day_or_archived(here, day):
     parent(here, day=day)

@@ -505,7 +505,7 @@ def test_a_conversation_that_a_preset_refuses_costs_no_other(here):
     image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
     lines[1]["request"]["messages"][-1]["content"] = [image]
     write_log(here / "one" / "a.jsonl", *lines)
-    summary = convert("one", "out", given(conversations="all", preset="hf", trace_replies=True))
+    summary = convert("one", "out", given(conversations="all", preset="hf", media="refuse", trace_replies=True))
     counts = summary.counts()
     assert counts["sessions"]["written"] == 1
     assert counts["conversations"] == {

@@ -90,6 +90,12 @@ def kept(key: str, parent: str | None, role: str, words: str) -> dict[str, Any]:
     return {"sessionId": "s1", "uuid": key, "parentUuid": parent, "type": role, "message": message}
 
 
+def thinking(key: str, parent: str) -> dict[str, Any]:
+    """A line of such a session with the reasoning of a reply."""
+    line = kept(key, parent, "assistant", "")
+    return {**line, "message": {**line["message"], "id": "m1", "content": [{"type": "thinking", "thinking": "hm"}]}}
+
+
 def openai(*items: Any, second: int = 0, after: str | None = None) -> dict[str, Any]:
     """An exchange with OpenAI's Responses, which may go on from another."""
     said = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "x"}]}
@@ -215,6 +221,8 @@ ROWS = [
     Row("missing-parent", "every line follows another", [kept("u1", None, "user", "hi"), kept("a1", "u1", "assistant", "x")]),
     Row("missing-parent", "a line follows none of the file", [kept("u1", "gone", "user", "hi"), kept("a1", "u1", "assistant", "x")], [("missing-parent", "warning", 1)], "1 line whose parent is not in the file"),
     Row("missing-parent", "a line follows one that cannot be read", [kept("u1", None, "user", "hi"), "{", kept("a1", "gone", "assistant", "x")], [("bad-line", "error", 2), ("missing-parent", "warning", 3)], "1 line behind one that cannot be read"),
+    Row("incomplete-reply", "a complete reply", [kept("u1", None, "user", "hi"), kept("a1", "u1", "assistant", "x")]),
+    Row("incomplete-reply", "only the reasoning of a reply", [kept("u1", None, "user", "hi"), thinking("a1", "u1")], [("incomplete-reply", "warning", 2)], "1 reply with reasoning but neither a text nor a call"),
     Row("client-text", "the user's words", [kept("u1", None, "user", "hi"), kept("a1", "u1", "assistant", "x")]),
     Row("client-text", "an interruption", [kept("u1", None, "user", "[Request interrupted by user]"), kept("a1", "u1", "assistant", "x")], [("client-text", "info", 1)], "interruptions, 1"),
     Row("hosted-tools", "the client's tools", [claude(A, tools=[{"name": "grep", "description": "d", "input_schema": {"type": "object", "properties": {}}}])]),
@@ -274,7 +282,9 @@ ROWS = [
     Row("user-behind-result", "the assistant speaks behind a result", [line(A, assistant("", call()), result(), tools=[tool()])], [], "", HF),
     Row("user-behind-result", "the user does", [line(A, assistant("", call()), result(), C, tools=[tool()])], [("user-behind-result", "warning", 1)], "1 message of the user", HF),
     Row("media-dropped", "no media", [line(user([{"type": "text", "text": "x"}]))], [], "", HF),
-    Row("media-dropped", "an image", [line(user([IMAGE]))], [("media-dropped", "error", 1, 0)], "image_url 1", HF),
+    Row("media-dropped", "an image", [line(user([IMAGE]))], [("media-dropped", "error", 1, 0)], "image_url 1", Options(anonymize=False, preset="hf", media="refuse")),
+    Row("media-replaced", "no media", [line(user([{"type": "text", "text": "x"}]))], [], "", HF),
+    Row("media-replaced", "an image", [line(user([IMAGE]))], [("media-replaced", "warning", 1)], "image_url 1", HF),
     Row("shape-changed", "a modifier that finds nothing to do", [line(A)], [], "", Options(anonymize=False, system="drop")),
     Row("shape-changed", "a modifier of the specified record", [line(A, C)], [("shape-changed", "info", 1)], "joined to the one before 1", Options(anonymize=False, merge_consecutive=True)),
     Row("shape-changed", "at the line of the entry that becomes the record", [line(A), line(A, C, second=1), line(A, second=2)], [("short-tail", "warning", 2), ("shape-changed", "info", 2)], "joined to the one before 1", Options(anonymize=False, merge_consecutive=True)),

@@ -101,6 +101,22 @@ def test_a_subagent_may_be_logged_before_its_caller(here, ids, wrap):
     assert log.sessions(False) == [{"child", "main"}]
 
 
+@pytest.mark.parametrize("ids", [True, False])
+def test_the_prompt_may_follow_a_text_of_the_client_and_its_answer(here, ids):
+    """Qwen Code 0.15.10 begins each history with what it knows of the machine, and an answer of its own."""
+    gateway = Gateway(ids)
+    context = (user("This is the context of the chat: the system is Linux."), assistant("I have read the context."))
+    call = calling("task", json.dumps({"description": "calls of add", "prompt": PROMPT}), "call of a")
+    asked = (AGENT, *context, user("Look for the calls of add()."))
+    before = (*asked, gateway.add("a", *asked, says=call))
+    scout = (SCOUT, *context, user(PROMPT))
+    look = gateway.add("b", *scout, says=calling("read_file", json.dumps({"path": "src"})))
+    gateway.add("b", *scout, look, result("def main(): ..."), says=REPORT.format(7))
+    gateway.end("a", before, REPORT.format(7))
+    assert gateway.sessions(False) == [{"a", "b"}]
+    assert gateway.kinds == ["main", "subagent"]
+
+
 def test_a_result_may_come_with_a_later_call(here):
     log = Gateway()
     told = log.caller("main", "Who calls add()?")

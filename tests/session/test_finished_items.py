@@ -53,7 +53,7 @@ def log(*kept: dict[str, Any]) -> list[str]:
 @pytest.mark.parametrize(
     "kept, expected",
     [
-        ([THOUGHT], [("", "I look first.", 1), ("There is a.py.", "", 1)]),
+        ([THOUGHT], [("", "I look first.", 0), ("", "", 1), ("There is a.py.", "", 1)]),
         ([said("I look.")], [("I look.", "", 0), ("", "", 1), ("There is a.py.", "", 1)]),
         ([THOUGHT, said("I look.")], [("I look.", "I look first.", 0), ("", "", 1), ("There is a.py.", "", 1)]),
     ],

@@ -43,6 +43,8 @@ class Client:
     """Results of parallel calls are in another order in every other request."""
     stores: bool = False
     """The server keeps the conversation, and requests contain only what is new."""
+    streams: bool = False
+    """Responses are streamed, and logged as the text of their events."""
     lists_prompts: bool = False
     """Summaries list the prompts of the user word by word."""
     notes: dict[Node, str] = field(default_factory=dict)

@@ -52,6 +52,7 @@ def exchanges(played: Played) -> list[Exchange]:
         _exchange(file, orjson.loads(line), replies[file, number])
         for file, data in played.files.items()
         for number, line in enumerate(data.splitlines(), 1)
+        if (file, number) in replies  # others are errors
     ]
     return sorted(found, key=lambda each: each.at)
 

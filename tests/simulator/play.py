@@ -77,8 +77,10 @@ def _when(chosen: list[Behaviour], when: str) -> list[Behaviour]:
 
 def _count(rng: Random, layout: Layout) -> int:
     """How many sessions are logged together."""
+    if layout.alike:
+        return rng.choice((2, 3))
     if layout.shared:
-        return rng.choice((2, 3) if layout.alike else (1, 2, 3))
+        return rng.choice((1, 2, 3))
     return 1 if layout.ids else rng.choice((1, 2))
 
 

@@ -14,6 +14,7 @@ from tests.simulator.client import Client
 from tests.simulator.nodes import Call, Node, OriginReply, Place, Request, Tree
 from tests.simulator.styles import STYLES
 from tests.simulator.styles.common import TOOLS, WORKING
+from tests.simulator.styles.streamed import streamed
 from tests.simulator.words import Words
 
 LIMIT = 8192
@@ -29,14 +30,23 @@ class Log:
         self.files: dict[str, list[bytes]] = {}
         self.now = datetime(2026, 1, 13, 9, tzinfo=UTC)
 
-    def write(self, file: str, session_id: str | None, request: Any, response: Any, step: float | None = None) -> Place:
+    def write(
+        self,
+        file: str,
+        session_id: str | None,
+        request: Any,
+        response: Any,
+        step: float | None = None,
+        status: int | None = None,
+    ) -> Place:
         """Log an exchange."""
         self.now += timedelta(milliseconds=round(1000 * (step or self.rng.uniform(1, 40))))
         line = {"timestamp": self.now.isoformat(timespec="milliseconds").replace("+00:00", "Z")}
         if session_id is not None:
             line["session_id"] = session_id
         lines = self.files.setdefault(file, [])
-        lines.append(orjson.dumps({**line, "request": request, "response": response}))
+        coded = {} if status is None else {"status": status}
+        lines.append(orjson.dumps({**line, "request": request, "response": response, **coded}))
         return Place(file, len(lines))
 
 
@@ -138,6 +148,11 @@ class Session:
             return "proxy/requests.jsonl"
         return f"2026-01-{13 + self.day:02}/{self.name}{f'-{self.part}' if self.part else ''}.jsonl"
 
+    def begin_part(self) -> None:
+        """Continue in another file under another id."""
+        self.part += 1
+        self.session_id = f"{self.name}-{self.part}"
+
     def say(self, thread: Thread, text: str | None = None) -> Node:
         """The user says something that was not said at this place before."""
         taken = {node.text for node in thread.tip.children} if thread.tip else set()
@@ -189,9 +204,19 @@ class Session:
         model = style.MODEL if self.client.plain_side or not node.sampled.side else f"{style.MODEL}-small"
         asked = style.request(node.sampled.request, self.client, model)
         named = (session_id or self.session_id) if self.layout.ids else None
-        place = self.log.write(file or self.file, named, asked, style.response(node, name, model), step)
+        answer = style.response(node, name, model)
+        answer = streamed(self.client.style, answer) if self.client.streams else answer
+        place = self.log.write(file or self.file, named, asked, answer, step)
         self.count += 1
         node.sampled.places.append(place)
+
+    def fail(self, thread: Thread, response: Any, status: int) -> None:
+        """A request that has no reply, which is logged with an error."""
+        style = STYLES[self.client.style]
+        asked = style.request(self._request(thread, LIMIT), self.client, style.MODEL)
+        named = (thread.session_id or self.session_id) if self.layout.ids else None
+        self.log.write(self._file(thread) or self.file, named, asked, response, status=status)
+        self.count += 1
 
     @property
     def log_count(self) -> int:

@@ -12,6 +12,7 @@ from tests.simulator.behaviours import behaviours
 from tests.simulator.canonical import squeezed
 from tests.simulator.exchanges import alone, arguments, exchanges, last_text, of_kind, told
 from tests.simulator.nodes import CLEARED
+from tests.simulator.test_more_behaviours import MORE
 
 SEEDS = range(4)
 
@@ -419,7 +420,7 @@ def test_an_event_shows_in_the_log(name, check):
         assert check(exchanges(played), played.truth), seed
 
 
-@pytest.mark.parametrize("name", [each.name for each in behaviours().values() if each.name not in EVENTS])
+@pytest.mark.parametrize("name", [each.name for each in behaviours().values() if each.name not in EVENTS.keys() | MORE])
 def test_the_rest_are_habits(name):
     assert behaviours()[name].when == "client"
 

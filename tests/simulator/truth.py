@@ -125,7 +125,9 @@ class _Session:
     def _parent(self, tree: Tree, leaf: Node) -> str | None:
         trunk = self.ranked[tree][0]
         if tree.about:
-            return self.names[self.ranked[tree.about][0]]
+            copies = (node.copy_of for node in reversed(leaf.path) if node.copy_of)
+            owners = (self.owners[node] for node in copies if node in self.owners)
+            return self.names[next(owners, self.ranked[tree.about][0])]
         if leaf is trunk:
             return self.names[self.owners[tree.anchor]] if tree.anchor else None
         shared = (self.owners[node] for node in reversed(leaf.path) if self.owners[node] is not leaf)

@@ -80,6 +80,17 @@ def replies_repeated(count: int) -> Fact:
 
 
 @rule("warning", kind="replies")
+def copies_not_compared(count: int, most: int) -> Fact:
+    """Reported when more logs begin with the same message than are compared.
+
+    Replies that they have in common count in each of them.
+    """
+    return Fact(
+        f"begins as {pluralize(count, 'other log')}, of which at most {most:,} are compared: replies may repeat"
+    )
+
+
+@rule("warning", kind="replies")
 def replies_lost(logged: int, in_records: int, lost: Mapping[str, int], ways: Mapping[str, int]) -> Fact:
     """Reported when replies of a session are in none of its records.
 

@@ -27,12 +27,27 @@ def not_read(kinds: Mapping[str, int]) -> Fact:
 def missing_parent(how: str, count: int) -> Fact:
     """Reported when lines of Claude Code name a line before them that their file does not have.
 
-    Where chatsquash could not read a line, the one behind it goes on from the line before it. Else a conversation
-    begins there, without what stood before.
+    If chatsquash could not read a line, or lines were never written and the order is certain, the conversation
+    continues. Otherwise a conversation begins there, without what precedes it.
     """
     if how == "unreadable":
         return Fact(f"{pluralize(count, 'line')} behind one that cannot be read: the record lacks what that said")
+    if how == "unwritten":
+        return Fact(
+            f"{pluralize(count, 'line')} behind lines that were never written: the record lacks what these said"
+        )
     return Fact(f"{pluralize(count, 'line')} whose parent is not in the file begin anew: see whether the file is whole")
+
+
+@rule("warning")
+def incomplete_reply(how: str, count: int) -> Fact:
+    """Reported when a file of Claude Code contains replies that ended early, or only the reasoning of a reply.
+
+    `--loss` never trains on them. A reply with nothing but reasoning is not in the context of later replies, unless the
+    lines behind it were never written.
+    """
+    what = "with reasoning but neither a text nor a call" if how == "reasoning" else "that ended early"
+    return Fact(f"{pluralize(count, 'reply', 'replies')} {what}, which no flag marks for training")
 
 
 @rule("info")

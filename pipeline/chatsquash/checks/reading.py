@@ -299,8 +299,7 @@ def role_sequence(earlier_line: int, line: int, position: int, expected: str, se
 
     The conversation was rewritten, compacted or branched, and the record holds only the selected snapshot of it. An
     assistant message counts by whether it has text and calls; text and calls that stood in two messages may meet in
-    one. With `--conversations main` or `all`, reported only where a conversation begins anew and neither a call nor a
-    summary nor the client began it.
+    one. Reported only if a conversation begins anew and neither a call nor a summary nor the client began it.
     """
     there = f"message {position} is {quoted(seen)}" if seen else f"there is no message {position}"
     where = f"line {earlier_line} has {quoted(expected)}"

@@ -54,13 +54,24 @@ def unpaired_call(what: str, at: int, hint: str = "") -> Fact:
 
 @rule("error")
 def media_dropped(what: str, at: int) -> Fact:
-    """Reported when a preset has no place for an image, a sound, a film or a file.
+    """Reported when a preset has no place for an image, a sound, a film or a file, and the record is left out.
 
-    It leaves the record out, since the answer would come from nowhere without what the assistant saw. `--media` says
-    otherwise.
+    That is what `--media refuse` requests. It also happens with `--media keep` for what is no image with its data, and
+    for a reply that consists of such media alone.
     """
-    hint = "--media drop leaves it out of the record, --media keep with --preset hf keeps images that the log holds"
+    hint = "--media text puts a placeholder in its place, --media drop leaves it out of the record"
     return Fact(f"{escape(what)}: {hint}, --preset chat keeps all", at)
+
+
+@rule("warning")
+def media_replaced(kinds: Mapping[str, int]) -> Fact:
+    """Reported when a record has placeholders such as `[image]` for images, sounds, films or files.
+
+    The model saw these, so a reply that describes one comes from what the record does not show. `--media` says
+    otherwise: `keep` keeps images that the log contains, `refuse` leaves the record out.
+    """
+    hint = "--media keep with --preset hf keeps images that the log contains, --media refuse leaves the record out"
+    return Fact(f"placeholders stand for media: {_list_kinds(kinds)} ({hint})")
 
 
 @rule("warning")

@@ -53,18 +53,25 @@ def refuse_unasked(codes: Sequence[str], flags: Collection[str]) -> None:
 
 
 def code(done: RunResult, codes: Sequence[str], *, is_complete: bool, is_shard: bool) -> int:
-    """0, or 3 where a session or a line was left out, or there is no record; ``codes`` decide where there are any.
+    """0, or 3 if a session or a line was left out, or there is no record; ``codes`` decide if there are any.
 
-    A shard may be without records.
+    A shard may be without records, and so may logs that have nothing but calls of other endpoints.
     """
     if not codes and not is_complete:
         return LEFT_OUT
     counts = done.as_json()
-    if not is_shard and counts.get("conversations", {"written": 1})["written"] == 0:
-        return LEFT_OUT
     severities = counts.get("findings", {})
+    is_empty = counts.get("conversations", {"written": 1})["written"] == 0
+    if is_empty and not is_shard and not _has_asides_alone(counts):
+        return LEFT_OUT
     findings = [(severity, code) for severity, counted in severities.items() for code in counted]
     return LEFT_OUT if _names_any(codes, findings) else 0
+
+
+def _has_asides_alone(counts: dict[str, Any]) -> bool:
+    """Whether logs have lines, and none that could be an exchange."""
+    is_blank = counts["lines"]["blank"] == counts["lines"]["seen"] > 0
+    return is_blank and "no-exchange" in counts.get("findings", {}).get("info", {})
 
 
 def code_of_check(findings: Iterable[tuple[str, str]], codes: Sequence[str], gates: Iterable[str]) -> int:

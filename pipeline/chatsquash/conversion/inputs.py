@@ -19,6 +19,7 @@ from chatsquash.core.outcome import LinePlace, Outcome
 from chatsquash.dataset.store import Output
 from chatsquash.reading.sessions import cleared
 from chatsquash.redact.privacy import Privacy
+from chatsquash.session.lineages import Lineages
 from chatsquash.session.private_texts import rejected_lines
 from chatsquash.sources.find import Discovery, discover
 from chatsquash.sources.logs import Logs
@@ -76,6 +77,7 @@ class Sessions:
     ) -> None:
         self.logs, self.size = logs, logs.size
         self._options, self._expanded, self._scratch, self._journals = options, expanded, scratch, journals
+        self._lineages = Lineages(logs, options)
         self._found = None
         if options.sessions_by == "chain":
             from chatsquash.session.chains import chained  # which few runs need
@@ -104,7 +106,15 @@ class Sessions:
 
     def _convert(self) -> Iterator[tuple[Log, Outcome]]:
         logs = self._found.sessions() if self._found else None
-        return outcomes(self.logs, self._options, self._journals, self._expanded, logs, joins=self._joins())
+        return outcomes(
+            self.logs,
+            self._options,
+            self._journals,
+            self._expanded,
+            logs,
+            joins=self._joins(),
+            lineages=self._lineages,
+        )
 
     def _joins(self) -> Joins | None:
         """What is joined, where that is asked for."""
@@ -112,7 +122,8 @@ class Sessions:
             return None
         from chatsquash.session.join.sessions import joins  # which few runs need
 
-        return joins(self._found.sessions() if self._found else self.logs, self._options, self._expanded)
+        sessions = self._found.sessions() if self._found else self.logs
+        return joins(sessions, self._options, self._expanded, self._lineages)
 
     def _cleared(self, pairs: Iterator[tuple[Log, Outcome]]) -> Iterator[tuple[Log, Outcome]]:
         """Sessions, of whose logs the expanded copies go once they are done; a session of several may need any."""

@@ -17,6 +17,7 @@ from chatsquash.core.log import Log
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
 from chatsquash.session.converter import Converter
+from chatsquash.session.lineages import Lineages
 from chatsquash.session.log_findings import nothing, unreadable
 from chatsquash.sources.logs import Logs
 from chatsquash.storage.folder import Folder
@@ -47,16 +48,16 @@ def outcomes(  # noqa: PLR0913
     *,
     processes: int | None = None,
     joins: Joins | None = None,
-    run: Sequence[Log] | None = None,
+    lineages: Lineages | None = None,
 ) -> Iterator[tuple[Log, Outcome]]:
     """The outcome of every session, in the order of the logs, at most a few batches ahead of the one asked for.
 
     Outcomes in the journals are reused, others are added to them.  ``expanded`` is the folder for compressed logs that
     are split, as ``split`` has it; ``grouped`` are the sessions in the logs, if they are known; ``processes`` is the
     number of worker processes, by default as many of ``workers`` as pay off; ``joins`` selects the sessions to join;
-    ``run`` are all logs of the run, by default these.
+    ``lineages`` are those of the run, by default those among the logs.
     """
-    run = logs if run is None else run
+    lineages = lineages or Lineages(logs, options)
     workers = _useful_workers(logs, options)
     by_id = options.sessions_by == "id"
     if options.sessions_by == "chain" and grouped is None:
@@ -69,11 +70,11 @@ def outcomes(  # noqa: PLR0913
     sessions = joins.all(sessions) if joins else sessions
     writer = journals.writer if journals else None
     if workers <= 1 and processes is None:
-        convert = partial(_here, Converter(options, run), writer)
+        convert = partial(_here, Converter(options, lineages), writer)
     else:
-        convert = partial(_spread, options, processes or workers, journals, run)
+        convert = partial(_spread, options, processes or workers, journals, lineages)
     if journals and not journals.is_empty():
-        done = _known_or(convert, sessions, journals, Converter(options, run))
+        done = _known_or(convert, sessions, journals, Converter(options, lineages))
     else:
         done = convert(sessions)
     for log, outcome in done:
@@ -84,7 +85,9 @@ def outcomes(  # noqa: PLR0913
         if isinstance(divided, Outcome):
             yield log, divided
         else:
-            yield from outcomes(divided, options, journals, expanded, processes=processes, joins=joins, run=run)
+            yield from outcomes(
+                divided, options, journals, expanded, processes=processes, joins=joins, lineages=lineages
+            )
 
 
 def _useful_workers(logs: Sequence[Log], options: Options) -> int:
@@ -190,7 +193,7 @@ def batches(logs: Iterable[Log]) -> Iterator[tuple[Log, ...]]:
 
 
 def _spread(
-    options: Options, workers: int, journals: Journals | None, run: Sequence[Log], logs: Iterable[Log]
+    options: Options, workers: int, journals: Journals | None, lineages: Lineages, logs: Iterable[Log]
 ) -> Iterator[Done]:
     """Outcomes from worker processes, each of which has one batch at a time.
 
@@ -199,8 +202,11 @@ def _spread(
     writer = journals.writer if journals else None
     looks = options.max_chars is not None if options.foresees else options.looks
     first = _largest(logs, workers) if journals and isinstance(logs, Logs) else []
+    lineages.look_ahead()
     queue: Queue[Log, Sent] = Queue(batches(logs), 2 * workers + 2, _lose, first)
-    pool = Pool(_prepare, options, run, writer and replace(writer, descriptor=None, size=0))  # each has its own journal
+    pool = Pool(
+        _prepare, options, lineages, writer and replace(writer, descriptor=None, size=0)
+    )  # each has its own journal
     for results in pool.run(queue, workers):
         for log, sent in results:
             if isinstance(sent, PackedOutcome) and writer:
@@ -209,13 +215,13 @@ def _spread(
             yield log, journals.fill(outcome) if journals and looks and outcome else outcome
 
 
-def _prepare(options: Options, run: Sequence[Log], writer: JournalWriter | None) -> Callable[[Log], Sent]:
+def _prepare(options: Options, lineages: Lineages, writer: JournalWriter | None) -> Callable[[Log], Sent]:
     """What converts a log in a worker process."""
     if writer and "kingfisher" in options.redacts:
         from chatsquash.conversion import scanner_rules  # which few runs need
 
         scanner_rules.take(options, writer.folder.path.parents[1])
-    converter = Converter(options, run)
+    converter = Converter(options, lineages)
 
     def convert(log: Log) -> Sent:
         outcome, packed = attempt(converter, writer, log)

@@ -268,6 +268,8 @@ class Origin(Struct, frozen=True):
     """Findings of the reader, with the line of the file; ``None``: about the conversation as a whole."""
     lines: tuple[int | None, ...] = ()
     """Of each message the 1-based line in the file at which it begins; empty where that is not known of any."""
+    is_undone: bool = False
+    """Whether the user took back what it does not share with its parent."""
     lacks_context: bool = False
     """Whether its replies saw messages that are in no file."""
     reward: float | None = None

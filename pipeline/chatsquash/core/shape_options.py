@@ -17,7 +17,7 @@ BridgeResults = Literal["keep", "join"]
 Enums = Literal["keep", "text"]
 Tools = Literal["first", "last", "used"]
 Unpaired = Literal["refuse", "cut", "close"]
-Media = Literal["refuse", "drop", "keep"]
+Media = Literal["text", "drop", "refuse", "keep"]
 _shape = partial(option, group="shape")
 _supplied = partial(option, group="supplied", metavar="FILE", content=True)
 
@@ -141,9 +141,9 @@ class ShapeOptions:
         ),
     )
     media: Media = _shape(
-        "refuse",
-        "Images, sounds and files: refuse leaves the record out, drop writes it without them, keep writes "
-        "images beside it (with --preset hf).",
+        "text",
+        "Images, sounds and files: text puts a placeholder such as [image] in the text, drop writes the record without "
+        "them, refuse leaves it out, keep writes images beside it (with --preset hf).",
         needs=(Need("preset", one_of("chat"), "hf", "`--media` without a `--preset`; `chat` keeps media as they are"),),
         conflicts=(
             Conflict(

@@ -223,8 +223,6 @@ _LOOK_ALIKES: tuple[tuple[str, Callable[[Object], bool]], ...] = (
     ("an instruction dataset", _has("instruction", "output")),
     ("a dataset of messages", _is_dataset),
     ("a response with embeddings", lambda obj: any("embedding" in item for item in objects(obj.get("data")))),
-    ("a request of a batch, whose results are in another file", _has("custom_id", "url", "body")),
-    ("a result of a batch, whose requests are in another file", _has("custom_id", "response", "error")),
     ("metrics or traces of OpenTelemetry without messages", lambda obj: bool(obj.keys() & _TELEMETRY)),
     ("a notebook of Jupyter", _has("cells", "nbformat")),
     (

@@ -12,23 +12,13 @@ from chatsquash.core.model import Json
 from chatsquash.formats.evidence import moment
 from chatsquash.formats.values import Object, at, string
 
-_BODIES: tuple[tuple[str, ...], ...] = (("message",), ("payload",), ("data",), ())
-"""Where the objects of files have a message with a role; otherwise the object is one."""
+_BODIES = ("message", "payload", "data")
+"""Members of objects that have a message with a role; otherwise the object itself is one."""
 _LISTS = ("messages", "history")
 """Members with the messages of a file that is a single object."""
-_TIMES: tuple[tuple[str, ...], ...] = (("timestamp",), ("ts",), ("message", "timestamp"), ("time", "created"))
-_IDS = ("uuid", "id")
-_USERS = frozenset(("user", "user.message"))
+_USERS = ("user", "user.message")
 """Roles of messages, and types of objects, that are the user's."""
-_SESSIONS: tuple[tuple[str, ...], ...] = (("sessionId",), ("session_id",), ("payload", "id"))
-_HEADERS = ("session", "session_meta")
-"""Types of objects whose id is that of the session."""
-_PARENTS: tuple[tuple[str, ...], ...] = (
-    ("forkedFrom", "sessionId"),
-    ("payload", "forked_from_id"),
-    ("parentSession",),
-)
-"""Where files of Claude Code, Qwen Code, Codex and Pi name the session that they repeat; the last is a path."""
+_IDS = ("uuid", "id")
 
 
 class Ancestry(NamedTuple):
@@ -41,23 +31,38 @@ class Ancestry(NamedTuple):
     """The ids of the sessions whose messages it may repeat, as it names them."""
     begun: int | None = None
     """The first time in it, in nanoseconds since the epoch, which in a copy may be later than its first message."""
+    summary: str = ""
+    """The id of its first message, if that is the summary of a compaction, which the parent has in its middle."""
 
 
 def of_objects(objects: Iterable[Json]) -> Ancestry:
-    """Return the ancestry by the first objects of a file, up to the first message of the user."""
-    session, begun = "", None
+    """Return the ancestry by the first objects of a file, up to the first message of the user.
+
+    Of a file that begins with a summary, the replies that follow may name the parent.
+    """
+    session, begun, summary = "", None, ""
     parents: dict[str, None] = {}
+    keys: tuple[int, ...] = ()
     for value in _first_level(objects):
-        if begun is None and (time := _time(value)):
-            begun = time
-        name = _session(value)
-        if name and value.get("type") in _HEADERS and session and name != session:
+        if begun is None:
+            begun = _time(value)
+        name, is_header = _session(value)
+        if is_header and session and name and name != session:
             parents[name] = None  # the lines of that session follow
         session = session or name
-        parents.update(dict.fromkeys(_parents(value)))
-        if keys := _keys(value):
-            return Ancestry(keys, session, tuple(each for each in parents if each != session), begun)
-    return Ancestry()
+        if parent := _parent(value):
+            parents[parent] = None
+        if summary and value.get("type") == "assistant":
+            break
+        if not keys and (keys := _keys(value)):
+            if value.get("isCompactSummary") is not True:
+                break
+            summary = string(value, "uuid")
+    return (
+        Ancestry(keys, session, tuple(each for each in parents if each != session), begun, summary)
+        if keys
+        else Ancestry()
+    )
 
 
 def _first_level(objects: Iterable[Json]) -> Iterator[Object]:
@@ -72,36 +77,47 @@ def _first_level(objects: Iterable[Json]) -> Iterator[Object]:
 
 
 def _time(value: Object) -> int | None:
-    times = (moment(at(value, *place)) for place in _TIMES)
-    return next((time.at for time in times if time), None)
+    body = value.get("message")
+    inner = body.get("timestamp") if isinstance(body, dict) else None
+    for each in (value.get("timestamp"), value.get("ts"), inner, at(value, "time", "created")):
+        if each is not None and (time := moment(each)):
+            return time.at
+    return None
 
 
-def _session(value: Object) -> str:
-    names = (at(value, *place) for place in _SESSIONS)
-    name = next((each for each in names if isinstance(each, str) and each), "")
-    return name or (string(value, "id") if value.get("type") in _HEADERS else "")
+def _session(value: Object) -> tuple[str, bool]:
+    """Return the id of the session, and whether the object is its header."""
+    match value.get("type"):
+        case "session_meta":
+            return string(value.get("payload"), "id"), True
+        case "session":
+            return string(value, "id"), True
+    return string(value, "sessionId") or string(value, "session_id"), False
 
 
-def _parents(value: Object) -> Iterator[str]:
-    if at(value, "payload", "history_base"):
-        return  # a fork of Codex without copies
-    for place in _PARENTS:
-        name = at(value, *place)
-        if isinstance(name, str) and name:
-            file = name.replace("\\", "/").rpartition("/")[2]
-            yield name if file == name else file.removesuffix(".jsonl").rpartition("_")[2]
+def _parent(value: Object) -> str:
+    """Return the session that Claude Code, Qwen Code, Codex or Pi repeats; Pi names its file."""
+    if "requestSessionId" in value:
+        return string(value, "requestSessionId")
+    if "forkedFrom" in value:
+        return string(value["forkedFrom"], "sessionId")
+    if "parentSession" in value:
+        file = string(value, "parentSession").replace("\\", "/").rpartition("/")[2]
+        return file.removesuffix(".jsonl").rpartition("_")[2]
+    payload = value.get("payload")
+    if isinstance(payload, dict) and "forked_from_id" in payload and not payload.get("history_base"):
+        return string(payload, "forked_from_id")
+    return ""
 
 
 def _keys(value: Object) -> tuple[int, ...]:
     """Return the numbers of a message of the user; none for any other object, and without a time and an id."""
-    for place in _BODIES:
-        body = at(value, *place)
-        if isinstance(body, dict) and not _USERS.isdisjoint(map(str, (body.get("role"), value.get("type")))):
-            content = body.get("content", body.get("parts", body.get("text")))
-            said = jsonio.dumps(content)
-            known = [_time(value), *(value.get(name) for name in _IDS)]
-            return tuple(_number(said, index, each) for index, each in enumerate(known) if each)
-    return ()
+    body: Json = next((inner for name in _BODIES if isinstance(inner := value.get(name), dict)), value)
+    if body.get("role") not in _USERS and value.get("type") not in _USERS:
+        return ()
+    said = jsonio.dumps(body.get("content", body.get("parts", body.get("text"))))
+    known = [_time(value), *(value.get(name) for name in _IDS)]
+    return tuple(_number(said, index, each) for index, each in enumerate(known) if each)
 
 
 def _number(said: bytes, index: int, known: object) -> int:

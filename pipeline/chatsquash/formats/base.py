@@ -247,12 +247,14 @@ class DocumentFormat(AnyFormat):
     A function with the argument ``lines``, the second, gets the 1-based numbers of the lines of the objects; ``None``
     means 1, 2, 3 and so on.  One with ``meta``, the third, gets the content of the file that ``beside`` names, or a
     list of the contents of several.  One with ``earlier`` gets the lines of the files that ``continued`` leads to, the
-    oldest file first, or ``None``; one with ``broken`` the numbers of the lines that are not JSON.
+    oldest file first, or ``None``.
     """
     continued: Callable[[str, list[Json]], Continued | None] = complete
     """Return where a session begins, given the path and the lines of its file; ``None``: it begins in this file."""
     beside: Callable[[str], str | None] = nowhere
     """Return a glob for what is next to a file and tells more of it; ``sources.EACH`` joins it to a glob in folders."""
+    BESIDE_MARK: bytes = b""
+    """What files next to it have in their first bytes; others of the names are not read."""
     owner: Callable[[str], str | None] = nowhere
     """Return the file, or folder, that a file with this path may be a part of."""
     home: Callable[[str, Origin], str | None] = unknown

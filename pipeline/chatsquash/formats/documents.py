@@ -19,7 +19,7 @@ _FIRST = 100
 """Values of a file, one of which at least is an object or a list in every document."""
 _VERSIONS: dict[str, list[tuple[str, ...]]] = {
     "atif": [("agent", "version")],
-    "claude_code": [("version",)],
+    "claude_code": [("version",), ("claude_code_version",)],
     "codex": [("payload", "cli_version")],
     "opencode": [("info", "version"), ("version",)],
 }
@@ -49,7 +49,7 @@ def load(name: str, objects: list[Json], lines: list[int] | None = None, **known
 @cache
 def _wanted_arguments(read: Callable[..., list[Conversation]]) -> tuple[str, ...]:
     """What of that which lies around its objects a reader wants to know."""
-    return tuple(key for key in ("lines", "meta", "earlier", "broken") if key in signature(read).parameters)
+    return tuple(key for key in ("lines", "meta", "earlier") if key in signature(read).parameters)
 
 
 def owners(path: str) -> list[str]:

@@ -41,9 +41,7 @@ class Content(NamedTuple):
     def conversations(self) -> list[Conversation]:
         """Its conversations; raises ``TurnError`` for a document that is broken."""
         if self.format in documents.names():
-            broken = [each.line for each in self.broken]
-            around = {"meta": self.meta, "earlier": self.earlier, "broken": broken}
-            return documents.load(self.format, self.objects, self.lines, **around)
+            return documents.load(self.format, self.objects, self.lines, meta=self.meta, earlier=self.earlier)
         return [bodies.load(formats.named(self.format), body) for body in self.objects]
 
     def aside(self) -> bodies.Aside:

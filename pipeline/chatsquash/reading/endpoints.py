@@ -22,6 +22,17 @@ _CALLS = {
     "token_counter": "token counts",
 }
 """Endpoints by LiteLLM's call types, whose asynchronous ones begin with an ``a``."""
+_ADDRESSES = ("url", "path", "uri", "request_url", "endpoint")
+_PATHS = {
+    "embeddings": ("/embeddings", "/embed", ":embedContent", ":batchEmbedContents"),
+    "moderations": ("/moderations",),
+    "token counts": ("/count_tokens", "/input_tokens", ":countTokens", "/tokenize"),
+    "images": ("/images/generations", "/images/edits", "/images/variations", ":predict"),
+    "audio": ("/audio/speech", "/audio/transcriptions", "/audio/translations"),
+    "rerank": ("/rerank",),
+    "lists of models": ("/v1/models", "/api/tags"),
+}
+"""What the addresses of endpoints end with, in the references of OpenAI, Anthropic, Gemini, Cohere and Ollama."""
 _REPLIES = frozenset(("choices", "output", "candidates", "content", "message", "error", "steps", "outputs"))
 _COUNTS = frozenset(("input_tokens", "totalTokens", "total_tokens"))
 _BESIDE_COUNTS = frozenset(
@@ -37,7 +48,10 @@ def other_endpoint(line: bytes, envelope: Envelope) -> str | None:
     logged = members(line) or {}
     if what := _of_call_type(logged.get("call_type")):
         return what
-    body = within(unquoted((members(envelopes.unwrap(line, envelope)) or {}).get("response")))
+    exchange = members(envelopes.unwrap(line, envelope)) or {}
+    body = within(unquoted(exchange.get("response")))
+    if what := _of_address(logged) or _of_address(within(logged.get("request"))):
+        return None if not _REPLIES.isdisjoint(body) else what
     if not body or not _REPLIES.isdisjoint(body):
         return None
     return next((what for what, fits in _RESPONSES.items() if fits(body)), None)
@@ -48,6 +62,16 @@ def _of_call_type(raw: bytes | None) -> str | None:
     if not isinstance(name, str):
         return None
     return _CALLS.get(name) or _CALLS.get(name.removeprefix("a"))
+
+
+def _of_address(holder: Members) -> str | None:
+    """The endpoint by the address of a request, as proxies log it."""
+    for name in _ADDRESSES:
+        address = jsonio.value(holder[name]) if name in holder else None
+        if isinstance(address, str):
+            path = address.partition("?")[0].rstrip("/")
+            return next((what for what, ends in _PATHS.items() if path.endswith(ends)), None)
+    return None
 
 
 def _first(body: Members, name: str) -> Members:
@@ -64,6 +88,8 @@ def _counts_tokens(body: Members) -> bool:
 
 def _embeds(body: Members) -> bool:
     if "values" in within(body.get("embedding")) or "values" in _first(body, "embeddings"):
+        return True
+    if body.get("embedding", b"")[:1] == b"[" or body.get("embeddings", b"")[:2] == b"[[":
         return True
     return "embedding" in _first(body, "data") or body.keys() >= {"embeddings", "model"}
 

@@ -118,13 +118,14 @@ class EntryReader:
         if problem.code != "bad-entry":
             return None
         data = bytes(line.buffer[line.start : line.stop])
-        if what := other_endpoint(data, self._shape.envelope):
+        envelope = envelopes.recognise(data) or self._shape.envelope
+        if what := other_endpoint(data, envelope):
             return f"calls of another endpoint ({what})"
-        if not self._shape.envelope.unwrap:
+        if not envelope.unwrap:
             return None
-        if what := envelopes.aside(data, self._shape.envelope):
+        if what := envelopes.aside(data, envelope):
             return what
-        if why := envelopes.problem(data, self._shape.envelope):
+        if why := envelopes.problem(data, envelope):
             problem.args = (why,)
         return None
 

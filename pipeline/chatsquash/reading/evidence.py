@@ -162,9 +162,11 @@ def _head(shape: Shape, why: str) -> LogHead:
 def _of_most(lines: list[bytes]) -> tuple[Shape, LogHead]:
     """What most of many lines tell, or what was seen instead."""
     count, first = len(lines), lines[:_LINES]
-    lines = [line for line in lines if not other_endpoint(line, envelopes.recognise(line) or envelopes.PLAIN)]
-    if count and not lines:
-        return Shape(), LogHead(None, envelopes.PLAIN.NAME, "")
+    asides = list(map(_is_aside, lines))
+    if count and all(asides):
+        envelope = envelopes.recognise(first[0]) or envelopes.PLAIN
+        return Shape(envelope=envelope), LogHead(None, envelope.NAME, "")
+    lines = [line for line, is_aside in zip(lines, asides, strict=True) if not is_aside]
     seen = [each for each in map(_evidence, lines) if each]
     exchanges = [each.exchange for each in seen]
     envelope = seen[0].shape.envelope if seen else envelopes.PLAIN
@@ -177,6 +179,12 @@ def _of_most(lines: list[bytes]) -> tuple[Shape, LogHead]:
     # Requests and responses all of which are of nothing known, such as counts of tokens, are no chat either.
     unknown = 0 < len(seen) == len(lines)
     return Shape(envelope=envelope), LogHead(None, envelope.NAME, why, conflict=whole.mixed or unknown)
+
+
+def _is_aside(line: bytes) -> bool:
+    """Whether a line is a call of another endpoint, or no exchange as its envelope tells."""
+    envelope = envelopes.recognise(line) or envelopes.PLAIN
+    return bool(other_endpoint(line, envelope) or envelopes.aside(line, envelope))
 
 
 def _usual(shapes: list[Shape]) -> Shape:

@@ -160,7 +160,14 @@ def _answer(body: Json, form: Format) -> Response:
 
 def _beside(events: list[Json]) -> dict[str, Any]:
     """What events say beside the turn."""
-    return {"model": model(events), "tokens": usage.of_bodies(events)}
+    return {"model": model(events), "tokens": usage.of_bodies(events), "id": _id(events)}
+
+
+def _id(events: list[Json]) -> str | None:
+    """The id of a response that was streamed in events, each of which may have it."""
+    holders = (holder for event in events for holder in usage.holders(event))
+    named = (holder[name] for holder in holders for name in usage.IDS if isinstance(holder.get(name), str))
+    return next(named, None)
 
 
 def model(bodies: list[Json]) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 from errno import EFBIG
 from pathlib import Path
 from typing import NamedTuple
@@ -13,12 +14,16 @@ from chatsquash.core.model import Json
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import EACH
 from chatsquash.formats import documents
+from chatsquash.reading import contents
 from chatsquash.sources import beginnings, relatives
 from chatsquash.sources.compression import uncompressed
 from chatsquash.sources.open import open_file
 
+_NUMBER = re.compile(r"(\d{1,18})")
 _LONGEST = 256 << 20
 """Bytes of all files together."""
+_HEAD = 1 << 16
+"""Bytes in which a mark of files is looked for."""
 
 
 class Sidecar(NamedTuple):
@@ -40,7 +45,8 @@ def read(form: str, path: object, options: Options) -> Sidecar | None:
         return None
     if not glob.has_magic(pattern.rpartition("/")[2]):
         return Sidecar(_value(_bytes(relatives.path_of(pattern), _LONGEST, options), options), pattern)
-    return Sidecar(_values(pattern, relatives.absolute(str(path)), options), pattern)
+    mark = documents.named(form).BESIDE_MARK
+    return Sidecar(_values(pattern, relatives.absolute(str(path)), options, mark), pattern)
 
 
 def _pattern(form: str, path: object) -> str | None:
@@ -62,18 +68,26 @@ def _below(folder: str, other: str) -> str | None:
     return f"{glob.escape(folder)}/{other}"
 
 
-def _values(pattern: str, document: str, options: Options) -> list[Json]:
+def _values(pattern: str, document: str, options: Options, mark: bytes) -> list[Json]:
+    """The contents of files; of those that have a mark, if a format has one, the values of their lines."""
     values: list[Json] = []
     left, weight = _LONGEST, 0
-    for path in relatives.paths_of(pattern):
+    for path in sorted(relatives.paths_of(pattern), key=_numbers_in_order):
         if not options.follow_links and is_linked(path, document):
+            continue
+        if mark and (path == document or mark not in _bytes(path, _HEAD, options)):
             continue
         data = _bytes(path, left, options)
         left, weight = left - len(data), weight + footprint.weigh(data)
         if left < 0 or weight > options.max_memory:
             raise OSError(EFBIG, footprint.refusal(options.max_memory))
-        values.append(_value(data, options))
+        values.append(_values_of_lines(data, options) if mark or path.endswith(".jsonl") else _value(data, options))
     return values
+
+
+def _numbers_in_order(path: str) -> list[tuple[int, str]]:
+    """What sorts ``a_2`` before ``a_10``."""
+    return [(int(part), "") if part.isdecimal() else (0, part) for part in _NUMBER.split(path)]
 
 
 def is_linked(path: str, beside: str) -> bool:
@@ -91,6 +105,16 @@ def _bytes(path: str | None, most: int, options: Options) -> bytes:
             return beginnings.read(file, most + 1)
     except OSError:
         return b""
+
+
+def _values_of_lines(data: bytes, options: Options) -> Json:
+    """The values in the lines of a file; ``None`` if too many of these are no JSON."""
+    if footprint.exceeds(data, options.max_memory):
+        return None
+    try:
+        return contents.parse(data).objects
+    except contents.NoDocumentError:
+        return None
 
 
 def _value(data: bytes, options: Options) -> Json:

@@ -39,7 +39,7 @@ def limit(raw: bytes) -> int | None:
 
 
 def response_id(reply: Response) -> str:
-    """The id of a whole response; empty where it has none, or was streamed."""
+    """The id of a response; empty if it has none."""
     raw = reply.raw
     if reply.id is not None or raw[:1] != b"{":
         return reply.id or ""

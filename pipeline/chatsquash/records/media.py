@@ -16,6 +16,9 @@ FOLDER = "images"
 """Where the images of a dataset folder are, whose records are lines."""
 NO_IMAGES: Mapping[str, bytes] = MappingProxyType({})
 _IMAGES = ("image_url", "input_image", "image")
+_SOUNDS = ("audio", "audio_url", "input_audio")
+_FILMS = ("video", "video_url")
+_SCREENSHOTS = ("computer_call_output", "images")
 MEMBERS = ("audio", "images")
 """Members of a message that hold media."""
 TYPES = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/webp": "webp"}
@@ -59,6 +62,31 @@ def of(message: Message) -> Iterator[str]:
         if kind := chat.medium(part):
             yield kind
     yield from (name for name in MEMBERS if not is_empty(message.get(name)))
+
+
+def placeholders(message: Message) -> Iterator[str]:
+    """What stands for the media that a message has in members of its own, such as ``[image]``."""
+    if not is_empty(message.get("audio")):
+        yield "[audio]"
+    images: Json = message.get("images")
+    if not is_empty(images):
+        yield from ["[image]"] * (len(images) if isinstance(images, list) else 1)
+
+
+def placeholder(part: Json) -> str:
+    """What stands for a part that is a medium, such as ``[image]``."""
+    kind = chat.medium(part) or ""
+    mime = next((str(each.get("mimeType", each.get("mime_type"))) for each in _inline(part)), "")
+    for word, kinds in (("image", (*_IMAGES, *_SCREENSHOTS)), ("audio", _SOUNDS), ("video", _FILMS)):
+        if kind in kinds or mime.startswith(f"{word}/"):
+            return f"[{word}]"
+    return "[file]"
+
+
+def _inline(part: Json) -> Iterator[dict[str, Any]]:
+    """The data of a part of Gemini's, whose type is a MIME type."""
+    members = ("inlineData", "inline_data", "fileData", "file_data")
+    yield from (part[name] for name in members if isinstance(part, dict) and isinstance(part.get(name), dict))
 
 
 def picture(part: Json) -> Picture:

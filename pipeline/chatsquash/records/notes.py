@@ -32,6 +32,8 @@ class Notes:
 
     dropped: Counter[str] = field(default_factory=Counter)
     changed: Counter[str] = field(default_factory=Counter)
+    replaced: Counter[str] = field(default_factory=Counter)
+    """Media that placeholders stand for."""
     floats: list[float] = field(default_factory=list)
     behind: int = 0
     """How often the user speaks right behind a result, in the shape of trainers that do not take that."""
@@ -40,12 +42,14 @@ class Notes:
         """What was noted elsewhere."""
         self.dropped.update(other.dropped)
         self.changed.update(other.changed)
+        self.replaced.update(other.replaced)
         self.floats += other.floats
 
     def findings(self, *, as_text: bool = False) -> list[Violation]:
         """At most one finding for each sort; ``as_text`` says that no float is a number of the record's JSON."""
         findings = [shapes.shape_dropped(self.dropped)] if self.dropped else []
         findings += [shapes.shape_changed(self.changed)] if self.changed else []
+        findings += [shapes.media_replaced(self.replaced)] if self.replaced else []
         findings += [shapes.user_behind_result(self.behind)] if self.behind else []
         if lost := [each.spelled for each in self.floats if isinstance(each, Rounded)]:
             findings.append(reading.number_changed(lost, len(lost)))

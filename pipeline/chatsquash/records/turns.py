@@ -297,7 +297,10 @@ def content_text(message: Message, role: str, notes: Notes, wanted: Media = "ref
     """The content as a string: text parts are joined, other parts go; members that no preset has are noted.
 
     Where media are to be kept, a content with images is a list of texts and images; raises ``RefusedMediaError``.
+    Where they are to be texts, placeholders stand for them, but never in what the assistant says.
     """
+    if wanted == "text":
+        message, wanted = _with_placeholders(message, role, notes), "drop"
     if rest := message.keys() - _MEMBERS[role]:
         holder: dict[str, Any] = message  # type: ignore[assignment]
         if wanted != "drop":
@@ -315,6 +318,24 @@ def content_text(message: Message, role: str, notes: Notes, wanted: Media = "ref
             _refuse(message)
     notes.dropped.update(f"parts of type {kind}" for kind in _kinds(content, role))
     return chat.joined_text(message) or ""
+
+
+def _with_placeholders(message: Message, role: str, notes: Notes) -> Message:
+    """A message with texts for its media; of the assistant without these, if it says anything else."""
+    kinds = Counter(media.of(message))
+    if not kinds:
+        return message
+    if role == "assistant":
+        rest: Turn = {key: value for key, value in message.items() if key not in media.MEMBERS}
+        if not contents.says_something({**rest, "content": chat.joined_text(message)}):
+            _refuse(message)
+        return message
+    notes.replaced.update(kinds)
+    content: Json = message.get("content")
+    said = content if isinstance(content, list) else [parts.text(content)] if content else []
+    said = [parts.text(media.placeholder(part)) if chat.medium(part) else part for part in said]
+    made = {**message, "content": [*said, *map(parts.text, media.placeholders(message))]}
+    return {key: made[key] for key in made if key not in media.MEMBERS}  # type: ignore[return-value]
 
 
 class RefusedMediaError(Exception):

@@ -108,7 +108,8 @@ def of_last(
             noted.append((line, checks.side_request_selected(path.kind)))
         noted += lost_of(covered, line, ways=ways(covered, len(session.asides), options))
         made = count_flags(made, options)
-    return made, SessionCoverage(covered, rows if options.trace_replies else [], noted)
+    alone = unexplained(trees, paths, session.followed.unanswered)
+    return made, SessionCoverage(covered, rows if options.trace_replies else [], noted, alone, reports_tail=True)
 
 
 def _marks_of_last(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from errno import ESTALE
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, BinaryIO
 
-from chatsquash.checks import reading
+from chatsquash.checks import coverage, reading
 from chatsquash.core.log import Log
 from chatsquash.core.model import Entry, Mark, Tokens, Violation
 from chatsquash.core.options import Options
@@ -28,6 +28,7 @@ from chatsquash.formats import PLAIN
 from chatsquash.reading.documents import line_of
 from chatsquash.reading.reader import Reader, Reading
 from chatsquash.redact.pseudonyms import anonymizer
+from chatsquash.session.lineages import MOST, Lineages
 from chatsquash.session.log_findings import (
     SessionCoverage,
     accounts,
@@ -52,7 +53,6 @@ from chatsquash.sources.joined_files import opened_log
 from chatsquash.sources.names import path_day
 
 if TYPE_CHECKING:
-    from chatsquash.session.lineages import Lineages
     from chatsquash.session.samples import Make, Reread
 
 _Result = tuple[list[Record], Violation | None, list[Noted], SessionCoverage]
@@ -66,11 +66,11 @@ Also = Callable[[Log, BinaryIO, Hashed], None]
 class Converter:
     """Converts sessions by one plan; the memory of pseudonyms lasts from one to the next.
 
-    ``run`` are the logs of the run, of which some may repeat others.
+    ``lineages`` are those among the logs of the run; without them no reply counts in another log.
     """
 
-    def __init__(self, options: Options, run: Sequence[Log] = ()) -> None:
-        self._options, self._run = options, run
+    def __init__(self, options: Options, lineages: Lineages | None = None) -> None:
+        self._options, self._lineages = options, lineages
         self._anonymizer = anonymizer(options)
         # Where more is replaced than addresses, these come last, since they may be parts of it.
         self._first = None if options.replaces else self._anonymizer
@@ -83,15 +83,6 @@ class Converter:
         self._privacy = OutcomePrivacy(options, self._maker.lengths)
         self.hashed = Hashed()
         """What was read last."""
-
-    @cached_property
-    def _lineages(self) -> Lineages | None:
-        """Which logs of the run repeat others, once a file of an agent was read."""
-        if not self._run:
-            return None
-        from chatsquash.session.lineages import Lineages  # which logs do not need
-
-        return Lineages(self._run, self._options)
 
     def is_current(self, log: Log, outcome: Outcome) -> bool:
         """Whether an earlier outcome of a log is still right, given the logs that it repeats or that repeat it."""
@@ -164,6 +155,10 @@ class Converter:
         is_document = read.document is not None and bool(read.document.conversations)
         if read.document and is_document and self._lineages:
             self._lineages.mark(read.document, log)
+        if read.document and is_document and log.join and log.join.elsewhere:
+            from chatsquash.session.join.matching import mark_elsewhere  # which few runs need
+
+            mark_elsewhere(read.document, log.join.elsewhere)
         session = self._session(read, observer)
         if self._is_apart(session, log) or self._is_out_of_order(session, log):
             return None
@@ -217,7 +212,7 @@ class Converter:
         """A gateway's session joined with the agents' files that belong to it."""
         from chatsquash.session.join.views import join_agents  # which few runs need
 
-        return join_agents(session, log, self._options, partial(self._again, file, log, session))
+        return join_agents(session, log, self._options, partial(self._again, file, log, session), self._lineages)
 
     def _joined_outcome(self, read: Reading, session: Session, log: Log) -> Outcome:
         """The outcome of an agent's conversation that stands in the session of a gateway."""
@@ -342,6 +337,8 @@ class Converter:
         """What is found of a log as a whole, and why nothing can be made of it."""
         noted = [*cleaning_notes(session, self._options.cleanups), *taken_apart(log)]
         noted += logger_cuts(session)
+        if read.document and self._lineages and (count := self._lineages.excess(log)):
+            noted.append((None, coverage.copies_not_compared(count, MOST)))
         why = unfit(read.seen, session) or check_growth(session, read.document, self._options)
         if why:
             noted.append((None, why))

@@ -1,38 +1,31 @@
 """Which logs of a run repeat one another, and which of their replies count in another log.
 
 A fork or a resumed session may begin with the messages of its parent.  Logs with the same first message, and those that
-name a parent, are a lineage.  The index is built when the first file of an agent is converted, so that a run on other
-logs does not open any of them twice.
+name a parent, are a lineage.  They are looked for when the first file of an agent is converted, so that a run on other
+logs opens none of them twice.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from xxhash import xxh3_128
 
-from chatsquash.core import jsonio
 from chatsquash.core.index import Index, Sets
 from chatsquash.core.log import Log
-from chatsquash.core.model import Json
 from chatsquash.core.options import Options
-from chatsquash.formats.ancestry import Ancestry, of_objects
-from chatsquash.formats.base import TurnError
-from chatsquash.reading import envelopes
-from chatsquash.reading.documents import LogDocument
-from chatsquash.reading.identify import read_document
-from chatsquash.sources.beginnings import complete, read
-from chatsquash.sources.open import open_file
-from chatsquash.trees.copies import Member, SampledReply, copies, sampled_replies
-from chatsquash.trees.documents import paths_of
 
-_GLANCES = (1 << 16, 1 << 20)
-"""Bytes of a log in which its first message is looked for."""
-_OBJECTS = 200
-"""Lines in which it is looked for."""
+if TYPE_CHECKING:
+    from chatsquash.formats.ancestry import Ancestry
+    from chatsquash.reading.documents import LogDocument
+    from chatsquash.trees.copies import Member, SampledReply
+
 MOST = 1_000
 """Logs of a lineage that are compared."""
+_SAMPLE = 16
+"""Logs by which is decided whether a run is on files of agents."""
 _RECENT = 4
 """Lineages whose copies are remembered: forks are usually next to their parents."""
 
@@ -44,111 +37,148 @@ class Lineages:
         self._logs, self._options = logs, options
         self._members: dict[str, list[int]] | None = None
         """The numbers of the logs of a lineage, by the shown paths of all of them; others are missing."""
-        self._copies: OrderedDict[int, dict[str, frozenset[int]]] = OrderedDict()
+        self._copies: OrderedDict[str, dict[str, frozenset[int]]] = OrderedDict()
 
-    def members(self, log: Log) -> list[Log]:
-        """The logs of the lineage of a log; empty if it is alone."""
-        if self._members is None:
-            self._members = self._find()
-        return [self._logs[number] for number in self._members.get(log.shown, ())]
+    def look_ahead(self) -> None:
+        """Look for lineages now, if some logs are files of agents, so that worker processes need not do it each."""
+        from chatsquash.reading.ancestry import ancestry  # which single processes may not need
+
+        step = max(1, len(self._logs) // _SAMPLE)
+        if any(ancestry(self._logs[at], self._options).keys for at in range(0, len(self._logs), step)):
+            self.groups()
+
+    def known_groups(self) -> list[list[int]]:
+        """The same as ``groups``, if they were looked for."""
+        return self.groups() if self._members is not None else []
 
     def groups(self) -> list[list[int]]:
         """The numbers of the logs of each lineage."""
-        if self._members is None:
-            self._members = self._find()
-        return list({id(each): each for each in self._members.values()}.values())
+        return list({id(each): each for each in self._by_path().values()}.values())
 
     def state(self, log: Log) -> bytes:
         """A fingerprint of the other logs of a lineage; empty if there are none."""
-        others = [each for each in self.members(log) if each.shown != log.shown]
+        others = [each for each in self._lineage(log) if each.shown != log.shown]
         digest = xxh3_128()
         for each in others:
             digest.update(f"{each.shown}\n{each.size} {each.modified}\n".encode("utf-8", "surrogatepass"))
         return digest.digest() if others else b""
 
+    def excess(self, log: Log) -> int:
+        """How many logs begin as this one, if they are too many to compare."""
+        count = len(self._by_path().get(log.shown, ())) - 1
+        return count if count >= MOST else 0
+
     def mark(self, document: LogDocument, log: Log) -> None:
         """Mark the replies of a document that count in another log."""
-        members = self.members(log)
+        members = self._lineage(log)
         if not members or len(members) > MOST or log.unit is not None:
-            return
+            return  # the sessions of a database are related by its format
+        from chatsquash.trees.documents import paths_of  # as above
+
         paths = paths_of(document)
-        first = members[0].number
-        if first not in self._copies:
-            known = {log.shown: sampled_replies(paths)}
-            read_members = [self._read(each, known) for each in members]
-            names = [each.shown for each in members]
-            self._copies[first] = dict(zip(names, copies(read_members), strict=True))
-            if len(self._copies) > _RECENT:
-                self._copies.popitem(last=False)
-        copied = self._copies[first][log.shown]
+        copied = self._copied(members, document, log)
         for reply in (reply for path in paths for reply in path.replies):
             reply.is_copy = reply.number in copied
 
+    def _copied(self, members: list[Log], document: LogDocument, log: Log) -> frozenset[int]:
+        """The replies of a document that count in another log, by their numbers."""
+        from chatsquash.trees.copies import copies, sampled_replies  # as above
+        from chatsquash.trees.documents import paths_of
+
+        first = members[0].shown
+        if first not in self._copies:
+            known = {log.shown: sampled_replies(paths_of(document))}
+            paths = [each.shown for each in members]
+            self._copies[first] = dict(zip(paths, copies([self._read(each, known) for each in members]), strict=True))
+            if len(self._copies) > _RECENT:
+                self._copies.popitem(last=False)
+        return self._copies[first][log.shown]
+
     def _read(self, log: Log, known: dict[str, list[SampledReply]]) -> Member:
-        """A log of a lineage; ``known`` are the replies of logs that are open."""
+        """A log of a lineage; ``known`` are the replies of logs that were read."""
+        from chatsquash.reading.ancestry import ancestry  # as above
+        from chatsquash.trees.copies import Member
+
         origin = ancestry(log, self._options)
         replies = known.get(log.shown)
         if replies is None:
             replies = _replies(log, self._options)
         return Member(f"{log.name}\n{log.shown}", origin.session, origin.parents, origin.begun, replies)
 
+    def _lineage(self, log: Log) -> list[Log]:
+        """The logs of the lineage of a log; empty if it is alone."""
+        return [self._logs[number] for number in self._by_path().get(log.shown, ())]
+
+    def _by_path(self) -> dict[str, list[int]]:
+        if self._members is None:
+            self._members = self._find()
+        return self._members
+
     def _find(self) -> dict[str, list[int]]:
-        """Join the logs that have a first message in common, and those of which one names the other."""
+        """Join the logs that have a first message in common, and those of which one names or contains the other's."""
+        known = [*self._ancestries()]
         sets, keys = Sets(), Index()
         sessions: dict[str, list[int]] = {}
-        named: list[tuple[int, str]] = []
-        places: list[int] = []
-        for log in self._logs:
-            origin = ancestry(log, self._options)
-            if not origin.keys:
-                continue
-            place = sets.add()
-            places.append(log.number)
-            for key in origin.keys:
-                before = keys.get(key)
-                if before is None:
-                    keys.put(key, place)
-                else:
-                    sets.join(before, place)
+        for place, (_, origin) in enumerate(known):
+            sets.add()
             sessions.setdefault(origin.session, []).append(place)
-            named += [(place, parent) for parent in origin.parents]
-        for place, parent in named:
-            for other in sessions.get(parent, ()):
+            for key in origin.keys:
+                if (before := keys.put(key, place)) is not None:
+                    sets.join(before, place)
+        for place, (_, origin) in enumerate(known):
+            for other in (each for parent in origin.parents for each in sessions.get(parent, ())):
                 sets.join(place, other)
+        numbers = [number for number, _ in known]
+        later = {
+            origin.summary: place for place, (_, origin) in enumerate(known) if origin.summary and not origin.parents
+        }
+        for place, other in self._with_summaries(later, numbers):
+            sets.join(place, other)
         groups: dict[int, list[int]] = {}
-        for place, number in enumerate(places):
+        for place, number in enumerate(numbers):
             groups.setdefault(sets.find(place), []).append(number)
         return {self._logs[each].shown: group for group in groups.values() if len(group) > 1 for each in group}
 
+    def _ancestries(self) -> Iterator[tuple[int, Ancestry]]:
+        """The numbers of the files of agents, each once, and what they say of their sessions."""
+        from chatsquash.reading.ancestry import ancestry  # as above
 
-def ancestry(log: Log, options: Options) -> Ancestry:
-    """What a log says of its own session and of the one that it repeats; nothing for a log of exchanges."""
-    for most in _GLANCES:
-        try:
-            with open_file(log.path, options) as file:
-                data = read(file, most)
-        except OSError:
-            return Ancestry()
-        found = of_objects(_objects(data, is_all=len(data) < most))
-        if found.keys or len(data) < most or envelopes.recognise(data.partition(b"\n")[0]) is not None:
-            return found
-    return Ancestry()
+        seen: set[str] = set()
+        for number, log in enumerate(self._logs) if len(self._logs) > 1 else ():
+            if log.shown in seen:
+                continue  # another conversation of the same file
+            if (origin := ancestry(log, self._options)).keys:
+                seen.add(log.shown)
+                yield number, origin
+
+    def _with_summaries(self, summaries: dict[str, int], numbers: list[int]) -> Iterator[tuple[int, int]]:
+        """Find the files in whose middle the summaries are with which others begin, in the same folders.
+
+        ``summaries`` are ids and the places of these files among ``numbers``.
+        """
+        if not summaries:
+            return
+        from chatsquash.reading.ancestry import ids_in  # as above
+
+        folders = {_folder(self._logs[numbers[place]]) for place in summaries.values()}
+        for other, number in enumerate(numbers):
+            log = self._logs[number]
+            for name in ids_in(log, summaries, self._options) if _folder(log) in folders else ():
+                yield summaries[name], other
 
 
-def _objects(data: bytes, *, is_all: bool) -> Iterator[Json]:
-    """The first values of a file, which may be cut."""
-    first, feed, _ = data.partition(b"\n")
-    if not feed or jsonio.value(first) is None:
-        value = jsonio.value(data if is_all else complete(data))
-        yield from value if isinstance(value, list) else [value]
-        return
-    lines = data.split(b"\n", _OBJECTS)
-    for line in lines if is_all and len(lines) <= _OBJECTS else lines[:-1]:
-        if (value := jsonio.value(line)) is not None:
-            yield value
+def _folder(log: Log) -> str:
+    return log.shown.rpartition("/")[0]
 
 
 def _replies(log: Log, options: Options) -> list[SampledReply]:
+    """What identifies the replies of a log; nothing for one that cannot be read."""
+    from chatsquash.formats.base import TurnError  # as above
+    from chatsquash.reading.identify import read_document
+    from chatsquash.sources.open import open_file
+    from chatsquash.trees.copies import sampled_replies
+    from chatsquash.trees.documents import paths_of
+
     try:
         with open_file(log.path, options) as file:
             document = read_document(file, options)

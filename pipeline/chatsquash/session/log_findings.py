@@ -160,6 +160,8 @@ class SessionCoverage(NamedTuple):
     """The lines whose history no tree explains; ``None``: there are no trees, and any line may be reported."""
     family: Family | None = None
     relatives: list[Relative] = []  # noqa: RUF012 - never changed
+    reports_tail: bool = False
+    """Whether the record is that of one snapshot, so that it lacks what came after that."""
 
     def of_records(self, records: list[Record]) -> Coverage:
         """The same of a session with these records: a record without any logged reply is of a conversation, too."""
@@ -174,10 +176,9 @@ class SessionCoverage(NamedTuple):
         lines = self.unexplained
         if lines is None:
             return session
-        kept = [
-            (at, each) for at, each in session.notes if each.code != _TAIL and (each.code != _SEQUENCE or at in lines)
-        ]
-        return replace(session, notes=kept)
+        hidden = () if self.reports_tail else (_TAIL,)
+        notes = ((at, each) for at, each in session.notes if each.code not in hidden)
+        return replace(session, notes=[(at, each) for at, each in notes if each.code != _SEQUENCE or at in lines])
 
 
 def lost_of(

@@ -37,6 +37,7 @@ _RULES: dict[str, Callable[..., Violation]] = {
     "wrong-type": reading.wrong_type,
     "missing-parent": files.missing_parent,
     "client-text": files.client_text,
+    "incomplete-reply": files.incomplete_reply,
     "cut-by-logger": reading.cut_by_logger,
     "no-exchange": reading.no_exchange,
 }

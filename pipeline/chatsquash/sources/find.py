@@ -34,6 +34,7 @@ from chatsquash.sources.names import (
     is_archive,
     is_between,
     may_be_document,
+    may_be_part,
     path_day,
     suffix_of,
     url_suffix,
@@ -284,6 +285,9 @@ class _Search(Struct):
         plain = uncompressed(name) if suffix in KINDS else name
         is_log = suffix_of(plain) in (*LOGS, *asked) or suffix in asked
         answer = is_log or (may_be_document(plain) and self.is_readable(path, self.options))
+        if is_log and not asked and may_be_part(plain):
+            part = self.is_readable(path, self.options)
+            answer = part if isinstance(part, str) else True
         if isinstance(answer, str):
             self.discovered.others[answer] += 1
         elif not answer:

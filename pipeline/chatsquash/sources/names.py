@@ -19,6 +19,7 @@ DOCUMENTS = (
 """Of files that are read where they are recognised, and only there."""
 NAMES = (".aider.chat.history.md",)
 """Names of files that are read where they are recognised, whatever else has their suffix."""
+_PARTS = re.compile(r"wire\.jsonl|context_\d+\.jsonl")
 ARCHIVES = (".zip", ".tar", ".tgz")
 """Of files whose members are read; a ``.tar`` may be compressed."""
 
@@ -33,6 +34,11 @@ def may_be_document(name: str) -> bool:
     """Whether a file, named without the suffix of its compression, is read where it is recognised."""
     last = name.rpartition("/")[2].lower()
     return last.endswith(DOCUMENTS) or last in NAMES
+
+
+def may_be_part(name: str) -> bool:
+    """Whether a log, named without the suffix of its compression, may be a part of another file beside it."""
+    return _PARTS.fullmatch(name.rpartition("/")[2]) is not None
 
 
 _COMPRESSED = tuple(f".tar{suffix}" for suffix in KINDS)

@@ -37,9 +37,11 @@ def path_of(pattern: str) -> str | None:
 
 
 def paths_of(pattern: str) -> list[str]:
-    """All files that fit a glob, in order, then those that it leads to (``EACH``)."""
+    """All files that fit a glob, in order, then those that it leads to (``EACH``), or that fit another glob."""
     first, *more = pattern.split(EACH, 1)
     paths = _paths_of(first)
+    if more and EACH not in more[0]:
+        return [*paths, *_paths_of(more[0])]
     names = dict.fromkeys(path.rpartition("/")[2].rpartition(".")[0] for path in paths) if more else ()
     return [*paths, *(path for name in names for path in _paths_of(more[0].replace(EACH, glob.escape(name))))]
 

@@ -20,7 +20,7 @@ from chatsquash.trees.delegation import Delegations
 from chatsquash.trees.links import Link
 from chatsquash.trees.replies import Reply, Requests, logged_reply
 from chatsquash.trees.rewrites import words
-from chatsquash.trees.sides import has_much_less_room, is_less
+from chatsquash.trees.sides import contains_prompt, has_much_less_room, is_less
 from chatsquash.trees.trees import Trees
 
 _CANDIDATES = 8
@@ -143,16 +143,17 @@ class _Recent(Struct):
     def _contained(self, first: Reply) -> Iterator[Reply]:
         """The replies to prompts that a first request with much less room, and no session id, contains.
 
-        Clients may add a note to the prompt in the conversation.
+        It may contain only the beginning, and clients may add a note to the prompt in the conversation.
         """
         if first.tree in self._named or not self._by_run:
             return
         text = "\n".join(chat.text(message) or "" for _, message in first.users())
-        prompted = {other: prompt for run in runs(text) for prompt, other in self._by_run.get(run, ())}
-        is_prompt = is_long(text)
+        words = runs(text)
+        prompted = {other: prompt for run in words for prompt, other in self._by_run.get(run, ())}
         for other, prompt in prompted.items():
-            is_same = prompt in text or (is_prompt and prompt.startswith(text.strip()))
-            if is_same and is_less(first, other) and has_much_less_room(first, other):
+            if not (is_less(first, other) and has_much_less_room(first, other)):
+                continue
+            if prompt.startswith(text.strip()) or contains_prompt(text, words, prompt, runs(prompt)):
                 yield other
 
     def _compare(self, reply: Reply) -> None:

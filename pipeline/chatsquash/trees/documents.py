@@ -45,8 +45,10 @@ class FilePath(Path[FileReply], eq=False, kw_only=True):
 
     @property
     def is_copy(self) -> bool:
-        """Whether all its replies count in the files of other sessions."""
-        return bool(self.own) and all(reply.is_copy for reply in self.own)
+        """Whether it repeats another session: all its replies count there, and nothing follows the last one."""
+        if self.own or self.kind == "branch":
+            return bool(self.own) and all(reply.is_copy for reply in self.own)
+        return bool(self.replies) and self.origin.replies[-1].at == len(self.conversation.messages) - 1
 
     @property
     def ends(self) -> tuple[int, int, int]:
@@ -81,7 +83,7 @@ class FileSession(Struct, frozen=True):
     chain: list[FilePath]
     """The person's: the last conversation, and what summaries stand for; of several the one with the most replies."""
     longest: FilePath
-    """The conversation with the longest history before a reply, the last of several."""
+    """The conversation with the longest history before a reply, the last of several; no side request among others."""
 
 
 def paths_of(document: LogDocument) -> list[FilePath]:
@@ -103,6 +105,8 @@ def paths(conversations: list[Conversation]) -> list[FilePath]:
     trees = _trees(members, names)
     for root, tree in trees:
         sort_members(tree)
+        if any(path.length and not path.origin.is_undone for path in tree):
+            tree.sort(key=lambda path: path.origin.is_undone)
         set_kinds(tree, "main" if root.origin.kind == "branch" else root.origin.kind)
         for path in tree:
             path.begun = root.origin
@@ -239,10 +243,15 @@ def _set_sessions(paths: list[FilePath]) -> None:
             place.session = session
 
 
-def _by_length(path: FilePath) -> tuple[int, tuple[int, int, int]]:
-    """Return what orders conversations by their histories before the last reply, as the longest request of a log."""
+def _by_length(path: FilePath) -> tuple[bool, bool, int, tuple[int, int, int]]:
+    """Return what orders conversations by their histories before the last reply, as the longest request of a log.
+
+    Side requests of the client, which contain the history of another conversation, come first, then turns that the user
+    took back.
+    """
     last = path.origin.replies[-1].at if path.origin.replies else None
-    return len(path.conversation.messages) if last is None else last, path.ends
+    length = len(path.conversation.messages) if last is None else last
+    return path.kind != "side", not path.origin.is_undone, length, path.ends
 
 
 def _first(members: list[FilePath]) -> FilePath:

@@ -139,8 +139,9 @@ class _Shapes:
         if trunk.kind == "subagent" and link.caller:
             return owners.get(link.caller.reply.number)
         if trunk.kind == "side":
-            called = link.caller.reply if link.caller else None
-            about = link.quoted or (link.copied[-1] if link.copied else called)
+            if link.copied and (owner := owners.get(link.copied[-1].number)) and owner is not trunk:
+                return owner
+            about = link.quoted or (link.caller.reply if link.caller else None)
             if about and about.tree != tree:
                 return trunks.get(about.tree)
             like = self._sides.like(self._firsts[tree])

@@ -18,8 +18,8 @@ _QUOTED = 2
 """Runs of a reply that tell that a text quotes it."""
 _COMPLETE = 0.8
 """The share of a reply from which on it counts as quoted completely."""
-_LEAST_OF_TEXT, _LEAST_OF_TEXT_COMPLETE = 0.3, 0.24
-"""The share of a text that a summary has to make up, and a summary that is quoted completely."""
+_LEAST_OF_TEXT, _LEAST_OF_TEXT_COMPLETE, _LEAST_OF_CONTINUATION = 0.3, 0.24, 0.1
+"""The share of a text that a summary has to make up, if it is complete, and if its conversation continues so."""
 _HELD = 8
 """Replies that are remembered by one run of words."""
 _MOST_PARTS = 16
@@ -73,12 +73,13 @@ class Links(Struct):
         texts: list[set[int]] = []
         for message, text in users:
             texts.append(runs(text))
-            summaries |= self._read(message, texts[-1], before, link)
+            summaries |= self._read(first, message, texts[-1], before, link)
         self._claim(summaries or {each: 1.0 for each in copied if self._is_first_in(first, each)}, first, link)
         if link.summary:
             self._begun.update(hash(chat.text(message)) for message, _ in users)
         elif users:
-            self._find_call(first, [*zip(prompts(first), texts, strict=False)], link)
+            words = dict(zip((text for _, text in users), texts, strict=True))
+            self._find_call(first, [(text, words[text]) for text in prompts(first) if text in words], link)
         return link
 
     def sums_up(self, text: str, other: str, before: list[Reply]) -> bool:
@@ -114,7 +115,9 @@ class Links(Struct):
             self.calls.learn(reply)
         self._seen = len(replies)
 
-    def _read(self, message: Message, words: set[int], before: list[Reply], link: Link) -> dict[Reply, float]:
+    def _read(
+        self, first: Reply, message: Message, words: set[int], before: list[Reply], link: Link
+    ) -> dict[Reply, float]:
         """Look for replies that a message of a beginning quotes; returns the summaries as ``_summaries`` does."""
         hits: dict[int, Reply] = {}
         count: Counter[int] = Counter()
@@ -129,10 +132,10 @@ class Links(Struct):
             link.quoted = own[-1]
         most = sorted(quoted, key=lambda number: (count[number], number))[-_HELD:]
         candidates = [hits[number] for number in most if _may_sum_up(hits[number])]
-        return self._summaries(message, words, candidates, before) if candidates else {}
+        return self._summaries(first, message, words, candidates, before) if candidates else {}
 
     def _summaries(
-        self, message: Message, words: set[int], candidates: list[Reply], before: list[Reply]
+        self, first: Reply, message: Message, words: set[int], candidates: list[Reply], before: list[Reply]
     ) -> dict[Reply, float]:
         """Those of some replies that a message quotes as summaries, and how much of each.
 
@@ -147,7 +150,10 @@ class Links(Struct):
             summaries += [each for each in candidates if each not in claimed]
         parts = [words, *map(runs, _parts(message))]
         shares = {
-            each: max(_quoted_share(said[each], part, set() if each in claimed else older) for part in parts)
+            each: max(
+                _quoted_share(said[each], part, set() if each in claimed else older, least=self._least(first, each))
+                for part in parts
+            )
             for each in summaries
         }
         return {
@@ -155,6 +161,13 @@ class Links(Struct):
             for each, share in shares.items()
             if share and not _has_transcript(each, words - said[each]) and _has_own_words(each, words)
         }
+
+    def _least(self, first: Reply, summary: Reply) -> float:
+        """The share of a text that a complete summary has to make up: less under the settings of its conversation."""
+        link = self._links.get(summary.number)
+        before = summary.parent or (link.copied[-1] if link and link.copied else summary)
+        is_same = bool(first.tools) and first.tools == before.tools and is_similar_prompt(before.system, first.system)
+        return _LEAST_OF_CONTINUATION if is_same else _LEAST_OF_TEXT_COMPLETE
 
     def _is_first_in(self, first: Reply, reply: Reply) -> bool:
         """Whether a reply is a summary that the first request of a tree contains as the first message of an assistant.
@@ -207,22 +220,29 @@ class Links(Struct):
 
 
 def prompts(first: Reply) -> list[str]:
-    """What the user says in a first request before an assistant says anything, but for reminders."""
-    before = takewhile(lambda message: message["role"] != "assistant", first.behind)
-    texts = (prompt_text(message) for message in before if message["role"] == "user")
-    return [text for text in texts if text]
+    """Return the texts of users in a first request, without reminders: those before any assistant, and the last one.
+
+    Clients may begin with a text of their own and an answer to it, before the prompt.
+    """
+    before = sum(1 for _ in takewhile(lambda message: message["role"] != "assistant", first.behind))
+    users = [
+        (at, text) for at, each in enumerate(first.behind) if each["role"] == "user" and (text := prompt_text(each))
+    ]
+    return [text for number, (at, text) in enumerate(users, 1) if at < before or number == len(users)]
 
 
-def _quoted_share(said: set[int], words: set[int], older: AbstractSet[int] = frozenset()) -> float:
+def _quoted_share(
+    said: set[int], words: set[int], older: AbstractSet[int] = frozenset(), *, least: float = _LEAST_OF_TEXT_COMPLETE
+) -> float:
     """The share of a reply that a text quotes, by their runs of words; 0 unless the text may replace what it sums up.
 
-    ``older``: those of earlier summaries that the text quotes, too.
+    ``older``: those of earlier summaries that the text quotes, too.  ``least``: the share of the text that a reply has
+    to make up that is quoted completely.
     """
     shared = said & words
     if older and len(shared - older) < LEAST_RUNS:
         return 0.0
-    is_complete = len(shared) >= _COMPLETE * len(said)
-    least = _LEAST_OF_TEXT_COMPLETE if is_complete else _LEAST_OF_TEXT
+    least = least if len(shared) >= _COMPLETE * len(said) else _LEAST_OF_TEXT
     is_enough = len(shared) >= max(LEAST_RUNS, 0.25 * len(said), least * len((words - older) | shared))
     return len(shared) / len(said) if is_enough else 0.0
 

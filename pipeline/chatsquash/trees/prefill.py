@@ -70,7 +70,7 @@ class Prefill(NamedTuple):
         reply.other_said, reply.other_chain = reply.said, reply.chain
         reply.message, reply.said, reply.chain, reply.asked = whole, number, chain, self.asked
         reply.spoken = hash((self.spoken, number))
-        if self.is_item and (chat.text(self.message) or "").strip():
+        if self.is_item and ((chat.text(self.message) or "").strip() or reasoning.text(self.message).strip()):
             reply.finished = self.message
         del reply.added[-1], reply.behind[-1]
 
@@ -128,13 +128,24 @@ def _divide(message: Message, finished: Message) -> list[Message]:
     from chatsquash.formats.providers.openai_chat.read import turns_of_messages
 
     turn, begun = turns_of_messages([message])[0], turns_of_messages([finished])[0]
-    left = sum(type(block) is not Reasoning for block in begun.blocks)
-    for at, block in enumerate(turn.blocks):
-        if not left and at < len(turn.blocks):
-            both = (turn.blocks[:at], turn.blocks[at:])
-            return [view.message(Turn("assistant", blocks, native=turn.native)) for blocks in both]
+    at = _end_of(begun.blocks, turn.blocks)
+    if not 0 < at < len(turn.blocks):
+        return [message]
+    both = (turn.blocks[:at], turn.blocks[at:])
+    return [view.message(Turn("assistant", blocks, native=turn.native)) for blocks in both]
+
+
+def _end_of(begun: tuple[Block, ...], blocks: tuple[Block, ...]) -> int:
+    """Where the blocks of finished items end among those of a message; 0 if it does not begin with them."""
+    left = sum(type(block) is not Reasoning for block in begun)
+    if not left:
+        texts, begins = ([each.text for each in some if type(each) is Reasoning] for some in (begun, blocks))
+        return len(begun) if texts == begins[: len(texts)] else 0
+    for at, block in enumerate(blocks):
+        if not left:
+            return at
         left -= type(block) is not Reasoning
-    return [message]
+    return 0
 
 
 def _of_turns(prefill: Message, reply: Message) -> Message:

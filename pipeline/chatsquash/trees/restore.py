@@ -128,6 +128,9 @@ def _restored(
             return {**message, "content": original.get("content")}
         return message
     if logged.reply and is_same and wanted.reasoning and not reasoning.thought(message):
+        if logged.reply.finished:  # whose reasoning is another message
+            own = reasoning.text(original).removeprefix(reasoning.text(logged.reply.finished))
+            return _with_text(message, own.strip(), result)
         members = {name: value for name in reasoning.MEMBERS if (value := original.get(name))}
         if members and reasoning.text(original):
             result.reasoning += 1

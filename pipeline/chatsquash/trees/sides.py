@@ -211,7 +211,7 @@ class Sides:
         text = (chat.text(said[1]) or "").strip()
         words = runs(text) if is_long(text) else set()
         for other in self._near(first) if words else ():
-            if any(_contains(text, words, prompt, self._runs(other, prompt)) for prompt in _prompts(other)):
+            if any(contains_prompt(text, words, prompt, self._runs(other, prompt)) for prompt in _prompts(other)):
                 yield other
 
     @cached_property
@@ -265,7 +265,7 @@ def _prompts(reply: Reply) -> Iterable[str]:
     return [text for text in texts if is_long(text)]
 
 
-def _contains(text: str, words: set[int], prompt: str, prompted: set[int]) -> bool:
+def contains_prompt(text: str, words: set[int], prompt: str, prompted: set[int]) -> bool:
     """Whether a text contains a prompt word by word, or most of it, or is most of a cut one."""
     if prompt in text:
         return True

@@ -18,6 +18,7 @@ from typing import Any
 Json = dict[str, Any]
 NODE, PYTHON = "npm", "PyPI"
 IMAGE = Path(__file__).with_name("pixel.png")
+DRIVERS = Path(__file__).parents[1] / "drivers"
 MCP_SERVER = Path(__file__).parents[1] / "mcp_server.py"
 TASK = "Please look at the files and report, {of} for {mark}."
 
@@ -33,6 +34,8 @@ class Client:
     title: str = ""
     package: str = ""
     registry: str = NODE
+    extras: tuple[str, ...] = ()
+    """Packages that it needs in addition."""
     pythons: tuple[str, ...] = ()
     """Commands of Python versions that the package needs, the best one first."""
     binary: str = ""
@@ -41,6 +44,8 @@ class Client:
     abilities: frozenset[str] = frozenset()
     has_tools = True
     """Whether requests of the agent itself have tool definitions."""
+    unwritten: frozenset[str] = frozenset()
+    """Kinds of replies that its files have in quotations only."""
     ends_with_call = False
     """Whether the agent ends by a call of its own, not by a reply without one."""
     files: tuple[str, ...] = ()
@@ -64,7 +69,11 @@ class Client:
         raise NotImplementedError
 
     def call(self, do: str, mark: str, of: str, tools: list[str]) -> tuple[Any, ...]:
-        """A call of this agent's tools: name, arguments, and the namespace if there is one."""
+        """A call of this agent's tools: name, arguments, and the namespace if there is one.
+
+        ``of`` is the mark of a sub-agent's prompt, or, for ``wait``, the result that has its id. An agent without a tool
+        for ``wait`` returns nothing.
+        """
         raise NotImplementedError
 
     def is_side(self, last: str) -> bool:
@@ -86,6 +95,8 @@ class Client:
                 raise NotInstalledError(_reason(error)) from error
             if not cls.path(home).exists():
                 raise NotInstalledError(f"{cls.package} has no {cls.binary}")
+            if cls.registry == NODE:
+                _version_line(cls.path(home))
             (home / "installed").touch()
         return home
 
@@ -95,11 +106,11 @@ class Client:
         if cls.registry == NODE:
             _run(["npm", "install", "--silent", "--no-fund", "--no-audit", "--prefix", str(home), cls.package])
             return
-        python = next(filter(None, map(shutil.which, cls.pythons)), None) if cls.pythons else sys.executable
+        python = next(filter(_runs, cls.pythons), None) if cls.pythons else sys.executable
         if python is None:
             raise NotInstalledError(f"none of {', '.join(cls.pythons)} is installed")
         _run([python, "-m", "venv", str(home / "venv")])
-        _run([str(home / "venv" / "bin" / "python"), "-m", "pip", "install", "--quiet", cls.package])
+        _run([str(home / "venv" / "bin" / "python"), "-m", "pip", "install", "--quiet", cls.package, *cls.extras])
 
     @classmethod
     def path(cls, home: Path) -> Path:
@@ -167,6 +178,23 @@ def find_tool(tools: list[str], *parts: str) -> str:
     return next((tool for part in parts for tool in tools if part in tool), "")
 
 
+def _version_line(program: Path) -> None:
+    """Run an agent once: some npm packages are launchers whose binary was not fetched."""
+    try:
+        _run([str(program), "--version"])
+    except subprocess.SubprocessError as error:
+        raise NotInstalledError(_reason(error)) from error
+
+
+def _runs(python: str) -> bool:
+    """Whether this version of Python is installed; a launcher may be there without one."""
+    try:
+        _run([python, "-c", ""])
+    except (OSError, subprocess.SubprocessError):
+        return False
+    return True
+
+
 def _run(command: list[str], **options: Any) -> str:
     ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=900, **options)
     if ran.returncode:
@@ -180,9 +208,13 @@ def _reason(error: Exception) -> str:
     return (wrong or lines or [type(error).__name__])[-1][:200]
 
 
+def _subclasses(kind: type[Client]) -> list[type[Client]]:
+    return [each for child in kind.__subclasses__() for each in (child, *_subclasses(child))]
+
+
 def clients() -> dict[str, type[Client]]:
     """All agents by name."""
     for module in pkgutil.iter_modules(__path__):
         import_module(f"{__name__}.{module.name}")
-    described = [each for each in Client.__subclasses__() if each.__module__.startswith(__name__)]
+    described = [each for each in _subclasses(Client) if each.__module__.startswith(__name__)]
     return {each.name: each for each in sorted(described, key=lambda each: each.title.lower())}

@@ -36,6 +36,8 @@ class ClaudeCode(Client):
         ]  # fmt: skip
 
     def call(self, do: str, mark: str, of: str, tools: list[str]) -> tuple[Any, ...]:
+        if do == "wait":
+            return ()
         agent = find_tool(tools, "Agent", "Task")
         if do == "agent" and agent in ("Agent", "Task"):
             task = TASK.format(of=of, mark=mark)

@@ -28,6 +28,8 @@ class Cline(Client):
         return [self.program, "--json", "--auto-approve", "true", "-P", "openai-compatible", "-m", "m", prompt]
 
     def call(self, do: str, mark: str, of: str, tools: list[str]) -> tuple[Any, ...]:
+        if do == "wait":
+            return ()
         if do == "agent" and "spawn_agent" in tools:
             return "spawn_agent", {"systemPrompt": "You look at files.", "task": TASK.format(of=of, mark=mark)}
         if do == "image":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,9 @@ class Codex(Client):
     def call(self, do: str, mark: str, of: str, tools: list[str]) -> tuple[Any, ...]:
         if do == "agent":
             return "spawn_agent", {"message": TASK.format(of=of, mark=mark)}, "multi_agent_v1"
+        if do == "wait":
+            found = re.search(r'"agent_id":\s*"([^"]+)"', of)
+            return ("wait_agent", {"targets": [found[1]]}, "multi_agent_v1") if found else ()
         if do == "image":
             return "view_image", {"path": str(self.work / "pixel.png")}
         if do == "mcp":

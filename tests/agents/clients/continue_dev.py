@@ -42,6 +42,8 @@ class ContinueDev(Client):
         return str(index[-1]["sessionId"])
 
     def call(self, do: str, mark: str, of: str, tools: list[str]) -> tuple[Any, ...]:
+        if do == "wait":
+            return ()
         if do == "mcp":
             return find_tool(tools, "echo_words") or "echo_words", {"words": mark}
         return "Bash", {"command": shell(mark, do)}

@@ -34,6 +34,8 @@ class CopilotCli(Client):
         ]  # fmt: skip
 
     def call(self, do: str, mark: str, of: str, tools: list[str]) -> tuple[Any, ...]:
+        if do == "wait":
+            return ()
         if do == "agent" and "task" in tools:
             task = TASK.format(of=of, mark=mark)
             return "task", {

@@ -33,6 +33,8 @@ class GeminiCli(Client):
         return [self.program, "-p", prompt, "--yolo", "--skip-trust", "-o", "stream-json", "-m", model_name, *more]
 
     def call(self, do: str, mark: str, of: str, tools: list[str]) -> tuple[Any, ...]:
+        if do == "wait":
+            return ()
         if do == "agent" and "invoke_agent" in tools:
             return "invoke_agent", {"agent_name": "generalist", "prompt": TASK.format(of=of, mark=mark)}
         if do == "image":

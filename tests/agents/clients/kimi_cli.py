@@ -42,6 +42,8 @@ class KimiCli(Client):
         return [*head, "-w", str(self.work), *more, "-p", prompt]
 
     def call(self, do: str, mark: str, of: str, tools: list[str]) -> tuple[Any, ...]:
+        if do == "wait":
+            return ()
         if do == "agent" and "Agent" in tools:
             return "Agent", {
                 "description": "Look around",

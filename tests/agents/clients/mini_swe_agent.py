@@ -28,6 +28,8 @@ class MiniSweAgent(Client):
         return [self.program, "-m", "openai/m", "-y", "-l", "0", "--exit-immediately", "-o", output, "-t", prompt]
 
     def call(self, do: str, mark: str, of: str, tools: list[str]) -> tuple[Any, ...]:
+        if do == "wait":
+            return ()
         if do == "text":
             return "bash", {"command": f"echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT; echo {mark}"}
         return "bash", {"command": shell(mark, do)}

@@ -17,6 +17,9 @@ class OpenCode(Client):
     abilities = frozenset({"resume", "fork", "agents", "models", "image", "screenshot", "mcp"})
     files = (".local/share/opencode/opencode.db",)
 
+    settings = ".config/opencode/opencode.json"
+    prefix = "OPENCODE"
+
     def configure(self) -> None:
         model = {"name": "m", "limit": {"context": 200000, "output": 8000}, "tool_call": True, "reasoning": True,
                  "attachment": True, "modalities": {"input": ["text", "image"], "output": ["text"]}}  # fmt: skip
@@ -24,16 +27,16 @@ class OpenCode(Client):
         models = {"m": model, "n": model, "small": model}
         provider = {"npm": "@ai-sdk/openai-compatible", "name": "x", "options": options, "models": models}
         server = mcp_server()
-        settings = {
+        values = {
             "provider": {"x": provider}, "model": "x/m", "small_model": "x/small", "permission": {"*": "allow"},
             "autoupdate": False, "share": "disabled",
             "mcp": {"words": {"type": "local", "command": [server["command"], *server["args"]]}},
         }  # fmt: skip
-        self.write_json(".config/opencode/opencode.json", settings)
+        self.write_json(self.settings, values)
 
     def env(self) -> dict[str, str]:
         names = ("AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD", "SHARE", "DEFAULT_PLUGINS")
-        return {f"OPENCODE_DISABLE_{name}": "1" for name in names}
+        return {f"{self.prefix}_DISABLE_{name}": "1" for name in names}
 
     def command(self, prompt: str, how: str, *, model: int, image: Path | None) -> list[str]:
         more = {"new": [], "resume": ["-c"], "fork": ["-c", "--fork"]}[how]
@@ -41,6 +44,8 @@ class OpenCode(Client):
         return [*head, "-f", str(image), "--", prompt] if image else [*head, prompt]
 
     def call(self, do: str, mark: str, of: str, tools: list[str]) -> tuple[Any, ...]:
+        if do == "wait":
+            return ()
         if do == "agent" and "task" in tools:
             task = TASK.format(of=of, mark=mark)
             return "task", {"description": "Look around", "prompt": task, "subagent_type": "general"}

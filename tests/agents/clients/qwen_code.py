@@ -14,6 +14,7 @@ class QwenCode(Client):
     name, title = "qwen_code", "Qwen Code"
     package, binary = "@qwen-code/qwen-code", "qwen"
     abilities = frozenset({"resume", "agents", "models", "screenshot", "mcp"})
+    unwritten = frozenset({"subagent"})
     files = (".qwen/projects",)
 
     def configure(self) -> None:
@@ -37,6 +38,8 @@ class QwenCode(Client):
         return "memory" in last[:2000].lower() and "extract" in last[:2000].lower()
 
     def call(self, do: str, mark: str, of: str, tools: list[str]) -> tuple[Any, ...]:
+        if do == "wait":
+            return ()
         agent = find_tool(tools, "agent", "task")
         if do == "agent" and agent in ("agent", "task"):
             task = TASK.format(of=of, mark=mark)

@@ -92,3 +92,35 @@ def command(session: Session) -> bool:
     session.answer(main)
     session.sample(main)
     return True
+
+
+@behaviour("command-output")
+def command_output(session: Session) -> bool:
+    """After a command ran, the files that it names are requested, given the command and its output."""
+    main = session.main
+    if not main.tip:
+        return False
+    session.say(main)
+    line = f"cat {session.words.word()}.py | grep {session.words.word()} | head"
+    (call,) = session.calls()
+    session.sample(main, (Call(call.id, "run", {"command": line, "note": session.words.text(20, 60)}),))
+    session.answer(main)
+    output = main.tip.text
+    if _once(session, f"output {line}"):
+        tip = main.tip
+        system = f"List the paths of files that the output contains. {session.words.sentence()}"
+        _ask(session, system, f"Command: {line}\nOutput: {output}", 512)
+        main.tip = tip
+    session.sample(main)
+    return True
+
+
+@behaviour("title-wrapped")
+def title_wrapped(session: Session) -> bool:
+    """A title for the first prompt, of which the first 500 characters are sent within a tag."""
+    path = session.main.path
+    began = session.main.tree.kind == "main" and path[1].sampled
+    if not began or len(path[0].text) < 30 or not _once(session, f"title {path[0].text}"):
+        return False
+    system = "Write a short title in lower case for the session. Return JSON."
+    return _ask(session, system, f"<session>\n{path[0].text[:500]}\n</session>", 64)

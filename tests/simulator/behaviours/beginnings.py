@@ -49,6 +49,8 @@ def regenerate_first(session: Session) -> None:
     """The first reply is requested again after a title, and the conversation continues from the second one."""
     if not session.layout.ids or session.main.tip or session.opening:
         return
+    if session.client.reminds == "moves" and not session.client.tagged:  # as if the user had changed the prompt
+        return
     prompt = session.say(session.main, session.words.text(40, 900))
     session.sample(session.main)
     title(session, prompt.text)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tests.simulator.behaviours import behaviour
-from tests.simulator.behaviours.compaction import copied, is_emptied
-from tests.simulator.nodes import Node
+from tests.simulator.behaviours.compaction import GIVEN, copied, is_emptied
+from tests.simulator.nodes import Call, Node
 from tests.simulator.session import Session, Thread
 from tests.simulator.styles.common import WORKING
 
@@ -53,7 +53,7 @@ def _played(session: Session, asked: Node, *, deeper: bool, own: bool = False) -
         session.answer(thread)
     if deeper:
         below = session.sample(threads[0], session.delegations())
-        session.answer(threads[0], _played(session, below, deeper=False))
+        session.answer(threads[0], _played(session, below, deeper=False, own=own))
     session.rng.shuffle(order := list(threads))
     for thread in order:
         session.sample(thread, text=session.words.text(60, 1200))
@@ -78,6 +78,78 @@ def _result(session: Session, last: Node) -> str:
 def own_id(session: Session) -> bool:
     """One or two sub-agents with a session id and a file of their own, as in OpenCode."""
     return _delegate(session, session.rng.choice((1, 1, 2)), own=True)
+
+
+@behaviour("delegate-own-id-nested")
+def own_id_nested(session: Session) -> bool:
+    """A sub-agent with an id of its own begins another one with an id of its own."""
+    return _delegate(session, 1, deeper=True, own=True)
+
+
+@behaviour("delegate-equal-prompts")
+def equal_prompts(session: Session) -> bool:
+    """Two or three sub-agents get the same prompt at once."""
+    session.say(session.main)
+    (first,) = session.delegations()
+    count = session.rng.choice((2, 3))
+    calls = tuple(Call(session.delegations()[0].id, first.name, first.arguments) for _ in range(count))
+    asked = session.sample(session.main, calls)
+    session.answer(session.main, _played(session, asked, deeper=False))
+    session.sample(session.main)
+    return True
+
+
+@behaviour("delegate-failed")
+def failed(session: Session) -> bool:
+    """A sub-agent works for a while and is stopped; its call has an error as result."""
+    session.say(session.main)
+    asked = session.sample(session.main, session.delegations())
+    thread = _begun(session, asked, 0)
+    session.sample(thread, session.calls())
+    session.answer(thread)
+    session.sample(thread)
+    session.answer(session.main, ["The user stopped the agent."])
+    session.sample(session.main)
+    return True
+
+
+@behaviour("delegate-continued")
+def continued(session: Session) -> bool:
+    """The agent sends a second message to a sub-agent that has answered."""
+    session.say(session.main)
+    asked = session.sample(session.main, session.delegations())
+    thread = _begun(session, asked, 0)
+    session.work(thread, 1)
+    session.sample(thread, text=session.words.text(60, 900))
+    session.answer(session.main, [_result(session, thread.tip)])
+    again = session.sample(session.main, session.delegations())
+    thread.tip = Node("user", again.calls[0].arguments["prompt"], thread.tip)
+    session.work(thread, 1)
+    session.sample(thread, text=session.words.text(60, 900))
+    session.answer(session.main, [_result(session, thread.tip)])
+    session.sample(session.main)
+    return True
+
+
+@behaviour("delegate-compacted")
+def compacted(session: Session) -> bool:
+    """A sub-agent summarises its history and continues from the summary."""
+    session.say(session.main)
+    asked = session.sample(session.main, session.delegations())
+    thread = _begun(session, asked, 0)
+    for _ in range(2):
+        session.sample(thread, session.calls())
+        session.answer(thread)
+    tip = session.sample(thread, text=session.words.text(60, 400))
+    thread.tip = Node("user", f"Summarise your work so that it can continue. {session.words.sentence()}", tip)
+    summary = session.sample(thread, text=session.words.text(300, 1500), side=True)
+    after = session.thread("compacted", thread.system, thread.tools, anchor=tip)
+    after.tip = Node("user", GIVEN.format(summary.text))
+    session.work(after, 1)
+    session.sample(after, text=session.words.text(60, 900))
+    session.answer(session.main, [_result(session, after.tip)])
+    session.sample(session.main)
+    return True
 
 
 @behaviour("delegate-forked")

@@ -67,6 +67,20 @@ def topic(session: Session) -> bool:
     return True
 
 
+@behaviour("each-turn-prompts")
+def prompts(session: Session) -> bool:
+    """After each turn, all prompts so far are sent as a list, for a title that is kept up to date."""
+    system = f"Keep the title of the session up to date. {session.words.sentence()}"
+
+    def ask(session: Session) -> None:
+        said = [node.text for node in session.main.path if node.role == "user" and node not in session.summaries]
+        thread = session.thread("side", system, about=session.main.tree)
+        thread.tip = Node("user", "Prompts so far:\n" + "\n".join(f"- {text}" for text in said))
+        session.sample(thread, text=session.words.text(12, 60), side=True, limit=512)
+
+    return not session.main.window and _from_now_on(session, ask)
+
+
 def _from_now_on(session: Session, ask) -> bool:
     """Send a request after each turn, of which there are at least three more."""
     if not session.main.tip or not session.main.tip.sampled:

@@ -99,3 +99,9 @@ def stored_conversation(client: Client) -> None:
 def summary_lists_prompts(client: Client) -> None:
     """Summaries list all prompts word by word, as Claude Code requests them."""
     client.lists_prompts = True
+
+
+@behaviour("streamed", "client", beside=("broken", "truncated", "regenerate", "subagent", "choices"))
+def streamed(client: Client) -> None:
+    """Responses are logged as the text of their server-sent events."""
+    client.streams = True

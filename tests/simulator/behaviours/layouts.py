@@ -30,6 +30,24 @@ def equal_beginnings(layout: Layout) -> None:
     layout.shared, layout.ids, layout.alike = True, False, True
 
 
+@behaviour("shared-file-with-ids", "layout")
+def shared_file_with_ids(layout: Layout) -> None:
+    """Sessions with ids share a file, line by line, as with two terminals of one user behind a gateway."""
+    layout.shared = True
+
+
+@behaviour("files-without-ids", "layout")
+def files_without_ids(layout: Layout) -> None:
+    """Each session has its files, and no line says its session."""
+    layout.ids = False
+
+
+@behaviour("equal-beginnings-with-ids", "layout")
+def equal_beginnings_with_ids(layout: Layout) -> None:
+    """Sessions with ids have one system prompt and one first prompt, as scheduled jobs do."""
+    layout.alike = True
+
+
 @behaviour("rotation")
 def rotation(session: Session) -> bool:
     """At midnight a new file begins."""
@@ -58,8 +76,22 @@ def resume_new_id(session: Session) -> bool:
     if not session.layout.ids:
         return False
     session.log.now += timedelta(hours=2)
-    session.part += 1
-    session.session_id = f"{session.name}-{session.part}"
+    session.begin_part()
+    session.turn()
+    return True
+
+
+@behaviour("fork-new-id")
+def fork_new_id(session: Session) -> bool:
+    """The history is copied to another id and file; the old id has one more turn and ends."""
+    tip = session.main.tip
+    if not session.layout.ids or not tip or not tip.sampled or not tip.sampled.whole or tip.calls:
+        return False
+    session.turn()
+    session.log.now += timedelta(minutes=5)
+    session.main.tip = tip
+    session.begin_part()
+    session.turn()
     session.turn()
     return True
 

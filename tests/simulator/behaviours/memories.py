@@ -103,10 +103,38 @@ def hand_off(session: Session) -> bool:
     ask = session.rng.choice((ask_within, ask_over_a_copy))
     summary = ask(session)
     session.log.now += timedelta(minutes=20)
-    session.part += 1
-    session.session_id = f"{session.name}-{session.part}"
+    session.begin_part()
     session.main = session.thread("compacted", old.system, old.tools, anchor=old.tip)
     return _continue(session, GIVEN.format(summary.text))
+
+
+@behaviour("summary-retried")
+def summary_retried(session: Session) -> bool:
+    """The request for a summary is interrupted and sent again."""
+    old = session.main
+    if not is_compactable(session):
+        return False
+    tip = old.tip
+    old.tip = Node("user", f"Write the summary now. {session.words.sentence()}", tip)
+    asked = old.tip
+    session.sample(old, text=session.words.text(40, 300), ended=None, side=True).sampled.retried = True
+    old.tip = asked
+    summary = session.sample(old, text=session.words.text(300, 2000), side=True)
+    old.tip = tip
+    session.main = session.thread("compacted", old.system, old.tools, anchor=old.tip)
+    return _continue(session, GIVEN.format(summary.text))
+
+
+@behaviour("summary-with-files")
+def with_files(session: Session) -> bool:
+    """The client adds files to the summary, which are about as long."""
+    old = session.main
+    if not is_compactable(session):
+        return False
+    summary = ask_within(session)
+    files = "\n\n".join(f"File {session.words.word()}.py:\n{session.words.text(200, 700)}" for _ in range(2))
+    session.main = session.thread("compacted", old.system, old.tools, anchor=old.tip)
+    return _continue(session, f"{GIVEN.format(summary.text)}\n\n{files}")
 
 
 def _first_summary(session: Session) -> Node | None:

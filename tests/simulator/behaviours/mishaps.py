@@ -90,3 +90,51 @@ def item_kept(session: Session) -> bool:
     session.answer(thread)
     session.sample(thread)
     return True
+
+
+@behaviour("failed-retried")
+def failed_retried(session: Session) -> bool:
+    """A request is refused with 429, 500 or 529, once or several times, and sent again."""
+    thread = session.main
+    if not thread.tip or not thread.tip.sampled:
+        return False
+    session.say(thread)
+    for _ in range(session.rng.choice((1, 1, 3))):
+        status = session.rng.choice((429, 500, 529))
+        body = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
+        session.fail(thread, session.rng.choice((body, {"error": body["error"]}, None)), status)
+    session.work(thread, 1)
+    session.sample(thread)
+    return True
+
+
+@behaviour("late-answer")
+def late_answer(session: Session) -> bool:
+    """The client gives a request up and sends it again; the first one is answered and logged later, too."""
+    thread = session.main
+    if thread.window or not any(node.sampled for node in thread.path):
+        return False
+    prompt = session.say(thread)
+    used = session.sample(thread)
+    if session.rng.random() < 0.5:
+        session.say(thread)
+        used = session.sample(thread)
+    thread.tip = prompt
+    session.sample(thread)
+    thread.tip = used
+    session.turn()
+    session.turn()
+    return True
+
+
+@behaviour("queued-prompt")
+def queued_prompt(session: Session) -> bool:
+    """The user types while tools run, and the prompt is sent after their results."""
+    thread = session.main
+    session.say(thread)
+    session.sample(thread, session.calls(session.rng.choice((1, 2))))
+    session.answer(thread)
+    session.say(thread, session.words.text(20, 200))
+    session.work(thread, 1)
+    session.sample(thread)
+    return True

@@ -30,6 +30,7 @@ from chatsquash.dataset.store import place_of
 from chatsquash.redact.privacy import Privacy
 from chatsquash.redact.pseudonyms import fingerprint
 from chatsquash.session.chains import chained
+from chatsquash.session.lineages import Lineages
 from chatsquash.sources.find import Discovery
 
 _SHARD_SIZES = 500_000_000, 2_000_000_000
@@ -130,7 +131,9 @@ def _write(
 ) -> DivisionReport:
     """Write all files of a listing, itself last; what was converted by another one goes."""
     jobs, inputs = _jobs(discovery, options)
-    shards = _balanced(discovery.logs, jobs, count)
+    lineages = Lineages(discovery.logs, options)
+    lineages.look_ahead()
+    shards = _balanced(discovery.logs, jobs, count, lineages.known_groups())
     files: dict[str, str] = {}
     if inputs is not None:
         files[INPUTS] = listings.write_lines(place, INPUTS, inputs)
@@ -177,15 +180,15 @@ def _jobs(discovery: Discovery, options: Options) -> tuple[Sequence[Log], Iterat
     return jobs, ((log.shown, log.size, digest) for log, digest in read)
 
 
-def _balanced(logs: Sequence[Log], jobs: Sequence[Log], count: int) -> array[int]:
+def _balanced(logs: Sequence[Log], jobs: Sequence[Log], count: int, lineages: list[list[int]]) -> array[int]:
     """The number of the shard that has each job: the largest go first, each to the one that has least.
 
-    Jobs that share a log are in one shard, which then reads it alone.
+    Jobs that share a log are in one shard, which then reads it alone; so are logs that repeat one another.
     """
-    if jobs is logs:
+    if jobs is logs and not lineages:
         sizes = array("Q", (log.size for log in logs))
         return _spread(sizes, count)
-    unit = _together(logs, jobs)
+    unit = _together(logs, jobs, lineages)
     sizes = array("Q", bytes(8 * len(logs)))
     for log in logs:
         sizes[unit[log.number]] += log.size
@@ -194,8 +197,8 @@ def _balanced(logs: Sequence[Log], jobs: Sequence[Log], count: int) -> array[int
     return array("I", (shard[unit[numbers[job.shown]]] for job in jobs))
 
 
-def _together(logs: Sequence[Log], jobs: Sequence[Log]) -> list[int]:
-    """Of each log the first one that it shares a session with, through others, too."""
+def _together(logs: Sequence[Log], jobs: Sequence[Log], lineages: list[list[int]]) -> list[int]:
+    """Of each log the first one that it shares a session or a lineage with, through others, too."""
     numbers = {log.shown: log.number for log in logs}
     sets = Sets()
     for _ in logs:
@@ -203,6 +206,9 @@ def _together(logs: Sequence[Log], jobs: Sequence[Log]) -> list[int]:
     for job in jobs:
         for piece in job.pieces:
             sets.join(numbers[job.shown], numbers[piece.shown])
+    for first, *others in lineages:
+        for number in others:
+            sets.join(first, number)
     return [sets.find(number) for number in range(len(logs))]
 
 

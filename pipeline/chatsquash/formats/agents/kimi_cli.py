@@ -1,16 +1,31 @@
-"""Kimi CLI's contexts: messages of OpenAI chat with parts for thoughts, the system prompt before them."""
+"""Kimi CLI's contexts: messages of OpenAI chat with parts for thoughts, the system prompt before them.
+
+A compaction, a revert and a clearing move ``context.jsonl`` to ``context_N.jsonl`` and begin a new one, with copies of
+what was kept.
+"""
 
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from chatsquash.core.chat import PRIVATE, Private
-from chatsquash.core.model import Conversation, Json, Origin
+from chatsquash.core.model import Conversation, ConversationKind, Json, Origin
+from chatsquash.core.outcome import EACH
 from chatsquash.formats.agents.kimi_code import split_thoughts
-from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, entries, load_conversation, session_folder
+from chatsquash.formats.evidence import (
+    Evidence,
+    LoggedTurn,
+    Unread,
+    entries,
+    load_conversation,
+    numbers,
+    session_folder,
+)
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.threads import text, with_unread
-from chatsquash.formats.values import Object, objects, string, texts
+from chatsquash.formats.truncation import as_truncated
+from chatsquash.formats.values import Object, as_list, at, objects, string, texts
 
 NAME = "kimi_cli"
 HOLDS_TOOLS = False
@@ -23,6 +38,8 @@ KEPT = (
 _ROLES = ("system", "user", "assistant", "tool")
 _OWN = ("_system_prompt", "_checkpoint", "_usage")
 _ROW = ("role", "content", "tool_calls", "tool_call_id", "name", "partial")
+_NAME = "context.jsonl"
+_PARTS = re.compile(r"context_\d+\.jsonl|wire\.jsonl|state\.json")
 _CONTEXT = re.compile(r"(?:^|/)context(?:_sub)?(?:_\d+)?\.jsonl$")
 _ERROR = "<system>ERROR"
 
@@ -43,15 +60,15 @@ def _thinks(row: Object) -> bool:
 
 
 def beside(name: str) -> str | None:
-    """Return the file that describes a sub-agent."""
-    return "meta.json" if name == "context.jsonl" else None
+    """Return globs for the file that describes a sub-agent and for the earlier contexts, in order."""
+    return f"meta.json{EACH}context_[0-9]*.jsonl" if name == _NAME else None
 
 
 def owner(path: str) -> str | None:
-    """Return what the events of a session, or a list of prompts, belongs to."""
-    folder, _, name = path.rpartition("/")
-    if name == "wire.jsonl":
-        return f"{folder}/context.jsonl"
+    """Return the context that an earlier one, the events or the state of a session, or a list of prompts, belong to."""
+    folder, slash, name = path.rpartition("/")
+    if _PARTS.fullmatch(name):
+        return f"{folder}{slash}{_NAME}"
     above, _, last = folder.rpartition("/")
     return f"{above}/sessions" if last == "user-history" else None
 
@@ -63,26 +80,98 @@ def session(path: str, origin: Origin) -> str | None:
 
 
 def conversations(values: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
-    """Return what the model saw; ``meta`` describes a sub-agent.
+    """Return what the model saw at the end, then the earlier contexts, the last one first.
 
+    ``meta`` are the earlier contexts and what describes a sub-agent.  Their lines are counted after those of the file.
     Neither the model nor times nor the definitions of tools are kept in it.
     """
-    unread, turns = Unread(), list[LoggedTurn]()
-    for place, line, row in entries(values, lines):
-        role = string(row, "role")
-        if role == "_system_prompt":
-            turn: Object = {"role": "system", "content": row.get("content")}
-            turns.append(LoggedTurn(f"entry {place}", turn, Evidence(line)))
-        elif role not in _ROLES:
-            unread.one(f"row {role}")
-        else:
+    unread = Unread()
+    contexts, count = list[_Context](), max(numbers(values, lines), default=0)
+    for rows in (each for each in as_list(meta) if isinstance(each, list) and fits(each)):
+        contexts.append(_Context([*entries(rows, [*range(count + 1, count + len(rows) + 1)])]))
+        count += len(rows)
+    contexts.append(_Context([*entries(values, lines)]))
+    for before, after in pairwise(contexts):
+        after.follow(before)
+    has_usage = any(map(_Context.has_usage, contexts))
+    is_inner = any(text(at(each, "agent_id")) for each in as_list(meta))
+    converted = list[Conversation]()
+    for number, context in reversed([*enumerate(contexts, 1)]):
+        kind = "subagent" if is_inner and context.kind == "main" else context.kind
+        known: Object = {"kind": kind}
+        if len(contexts) > 1:
+            parent = contexts.index(context.parent) + 1 if context.parent else None
+            known |= {"id": str(number), "parent": str(parent) if parent else None}
+        turns = context.turns(unread, has_usage=has_usage)
+        if turns and (context is contexts[-1] or any(each.evidence.is_sampled for each in turns)):
+            converted.append(load_conversation(openai_chat, turns, **known))
+    return with_unread(converted, unread)
+
+
+class _Context:
+    """The rows of one context."""
+
+    def __init__(self, rows: list[tuple[int, int, Object]]) -> None:
+        self.rows = rows
+        self.kind: ConversationKind = "main"
+        self.parent: _Context | None = None
+        roles = [row.get("role") for _, _, row in rows]
+        first = next((at for at, (_, _, row) in enumerate(rows) if _is_later_checkpoint(row)), None)
+        end = roles.index("_usage") if first is None and "_usage" in roles else first
+        self.head = [row for _, _, row in rows[:end] if row.get("role") in _ROLES]
+        """The messages before the first request."""
+        self.copied = 0 if first is None else len(self.head)
+        """The number of messages that the context begins with and another one has, too."""
+
+    @property
+    def messages(self) -> list[Object]:
+        """The messages, without the system prompt."""
+        return [row for _, _, row in self.rows if row.get("role") in _ROLES]
+
+    def follow(self, before: _Context) -> None:
+        """Find out what became of the context before: it was compacted, reverted to some message, or cleared."""
+        earlier, own = before.messages, self.messages
+        shared = next((at for at, pair in enumerate(zip(earlier, own, strict=False)) if pair[0] != pair[1]), None)
+        shared = min(len(earlier), len(own)) if shared is None else shared
+        kept = range(len(self.head) - 1, 0, -1)
+        if shared:
+            self.kind, self.parent, self.copied = before.kind, before.parent, before.copied
+            before.kind, before.parent, before.copied = "branch", self, shared
+        elif any(earlier[-count:] == self.head[1 : count + 1] for count in kept):
+            self.kind, self.parent = "compacted", before
+
+    def has_usage(self) -> bool:
+        """Whether a count of tokens follows any reply."""
+        return any(self._is_counted(at) for at in range(len(self.rows)))
+
+    def _is_counted(self, place: int) -> bool:
+        """Whether the row at a place is a reply that a count of tokens follows."""
+        roles = [row.get("role") for _, _, row in self.rows[place : place + 2]]
+        return roles == ["assistant", "_usage"]
+
+    def turns(self, unread: Unread, *, has_usage: bool) -> list[LoggedTurn]:
+        """Return the turns; of replies those without a count of tokens are truncated if others have one."""
+        turns, number = list[LoggedTurn](), 0
+        for index, (place, line, row) in enumerate(self.rows):
+            role = string(row, "role")
+            if role == "_system_prompt":
+                turn: Object = {"role": "system", "content": row.get("content")}
+                turns.append(LoggedTurn(f"entry {place}", turn, Evidence(line)))
+                continue
+            if role not in _ROLES:
+                unread.one(f"row {role}")
+                continue
             unread.rest("row", row, *_ROW)
-            turn = _turn(row)
-            turns.append(LoggedTurn(f"entry {place}", turn, Evidence(line, is_sampled=role == "assistant")))
-    if not turns:
-        return []
-    inner: Object = {"kind": "subagent"} if isinstance(meta, dict) and text(meta.get("agent_id")) else {}
-    return with_unread([load_conversation(openai_chat, turns, **inner)], unread)
+            number += 1
+            is_sampled = role == "assistant" and number > self.copied
+            logged = LoggedTurn(f"entry {place}", _turn(row), Evidence(line, is_sampled=is_sampled))
+            turns.append(as_truncated(logged) if is_sampled and has_usage and not self._is_counted(index) else logged)
+        return turns
+
+
+def _is_later_checkpoint(row: Object) -> bool:
+    """Whether a request follows a row: the first checkpoint precedes the prompt."""
+    return row.get("role") == "_checkpoint" and row.get("id") != 0
 
 
 def _turn(row: Object) -> Object:

@@ -18,7 +18,9 @@ from chatsquash.core.options import Options
 from chatsquash.core.outcome import Relative
 from chatsquash.core.reasoning import is_part
 from chatsquash.formats.base import TurnError
+from chatsquash.reading.documents import LogDocument
 from chatsquash.reading.identify import document_in
+from chatsquash.session.lineages import Lineages
 from chatsquash.sources import relatives
 from chatsquash.sources.open import open_file
 from chatsquash.trees.canonical import is_long, spelled
@@ -42,8 +44,8 @@ class AgentView(Struct, eq=False):
 
     @property
     def own(self) -> list[int]:
-        """Which of its replies belong to it."""
-        own = set(self.place.own)
+        """Which of its replies belong to it, without those that another file counts."""
+        own = {reply for reply in self.place.own if not reply.is_copy}
         return [number for number, reply in enumerate(self.place.replies) if reply in own]
 
     def key(self, number: int) -> tuple[int, Key]:
@@ -71,17 +73,27 @@ class AgentView(Struct, eq=False):
                 yield call_id, message
 
 
-def views(agents: Iterable[Log], options: Options) -> list[AgentView]:
+def views(agents: Iterable[Log], options: Options, lineages: Lineages | None = None) -> list[AgentView]:
     """The conversations that are joined; of a file that cannot be read any more there are none."""
     joined: list[AgentView] = []
     numbered = enumerate(agents)
     for _, group in groupby(numbered, key=lambda each: (each[1].path, each[1].unit)):
         logs = [*group]
         number, log = logs[0]
-        places = _places(log, options)
+        places = _places(log, options, lineages)
         parts = ((at, each.part or 0) for at, each in logs)
         joined += [AgentView(at, number, places[part]) for at, part in parts if part < len(places)]
     return joined
+
+
+def mark_elsewhere(document: LogDocument, elsewhere: Iterable[int]) -> None:
+    """Mark the replies of a document that no session is joined with, but that a gateway logged by these keys."""
+    known = frozenset(elsewhere)
+    for path in paths_of(document):
+        view = AgentView(0, 0, path)
+        for number, reply in enumerate(path.replies):
+            names = view.keys(number)
+            reply.is_copy |= names is not None and not known.isdisjoint((*names.ids, names.said))
 
 
 def looked_at(agents: Iterable[Log]) -> list[Relative]:
@@ -90,13 +102,17 @@ def looked_at(agents: Iterable[Log]) -> list[Relative]:
     return [relatives.look(glob.escape(path)) for path in paths]
 
 
-def _places(log: Log, options: Options) -> list[FilePath]:
+def _places(log: Log, options: Options, lineages: Lineages | None) -> list[FilePath]:
     try:
         with open_file(log.path, options) as file:
             document = document_in(file, options, log.unit)
     except (OSError, TurnError):
         return []
-    return paths_of(document) if document else []
+    if document is None:
+        return []
+    if lineages:
+        lineages.mark(document, log)
+    return paths_of(document)
 
 
 _LONG_ID = 16

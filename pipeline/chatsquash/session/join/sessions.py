@@ -16,6 +16,7 @@ from chatsquash.reading.reader import Reader
 from chatsquash.reading.sessions import SPAN
 from chatsquash.reading.usage import response_id
 from chatsquash.session.join.matching import AgentView, Keys, keys
+from chatsquash.session.lineages import Lineages
 from chatsquash.session.parts import parts
 from chatsquash.sources.joined_files import opened_log
 from chatsquash.storage.folder import Folder
@@ -36,6 +37,8 @@ class Joins(Struct):
     elsewhere: dict[_Name, set[int]] = field(default_factory=dict)
     gateways: dict[_Name, str] = field(default_factory=dict)
     """Of each of these conversations the log of that session."""
+    logged: dict[_Name, tuple[int, ...]] = field(default_factory=dict)
+    """Of conversations of agents that no session is joined with, the keys of the replies that one has all the same."""
 
     def of(self, log: Log) -> Log:
         """A session with what it is joined with."""
@@ -45,6 +48,8 @@ class Joins(Struct):
         if log.join is None and (agents := self.agents.get(name)):
             others = tuple(sorted(self.elsewhere.get(name, ())))
             return structs.replace(log, join=Join(tuple(agents), others))
+        if log.join is None and (logged := self.logged.get(name)):
+            return structs.replace(log, join=Join(elsewhere=logged))
         return log
 
     def all(self, logs: Iterable[Log]) -> Iterator[Log]:
@@ -52,9 +57,11 @@ class Joins(Struct):
         return map(self.of, logs)
 
 
-def joins(logs: Iterable[Log], options: Options, expanded: Folder | None = None) -> Joins:
+def joins(
+    logs: Iterable[Log], options: Options, expanded: Folder | None = None, lineages: Lineages | None = None
+) -> Joins:
     """Read all sessions, and find which belong together."""
-    looked = _Looked(options, expanded)
+    looked = _Looked(options, expanded, lineages)
     for log in logs:
         looked.look(log)
     return looked.joins()
@@ -77,8 +84,8 @@ class _AgentConversation(Struct, frozen=True):
 class _Looked:
     """What is known of the sessions that were looked at."""
 
-    def __init__(self, options: Options, expanded: Folder | None) -> None:
-        self._options, self._expanded = options, expanded
+    def __init__(self, options: Options, expanded: Folder | None, lineages: Lineages | None) -> None:
+        self._options, self._expanded, self._lineages = options, expanded, lineages
         self._reader = Reader(options)
         self._sessions: list[tuple[_Name, str]] = []
         """The gateways' sessions, and their logs."""
@@ -112,6 +119,8 @@ class _Looked:
             if read.is_mixed:
                 return False
             if read.document and read.document.conversations:
+                if self._lineages:
+                    self._lineages.mark(read.document, log)
                 self._take_agent(log, read.document.format, paths_of(read.document))
                 return True
             known = [each for item in read.items if (each := _keys(item))]
@@ -163,6 +172,9 @@ class _Looked:
         for agents in groups.values():
             number = self._session(agents)
             if number is None:
+                for agent in agents:
+                    if logged := tuple(sorted(self._elsewhere([agent], -1))):
+                        result.logged[_name(agent.log)] = logged
                 continue
             name, shown = self._sessions[number]
             there = result.agents.setdefault(name, [])

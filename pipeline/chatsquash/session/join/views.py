@@ -37,6 +37,7 @@ from chatsquash.session.ending import last_exit
 from chatsquash.session.join.matching import (
     AgentView,
     Matching,
+    ReplyKey,
     answered_call_id,
     call_ids,
     looked_at,
@@ -44,6 +45,7 @@ from chatsquash.session.join.matching import (
     said,
     views,
 )
+from chatsquash.session.lineages import Lineages
 from chatsquash.session.session import Session, Snapshot
 from chatsquash.trees import replies as tree
 from chatsquash.trees.paths import end_loops
@@ -53,9 +55,11 @@ Again = Callable[[set[int]], Iterator[Entry]]
 """Reads the entries of some lines of the gateway's log once more."""
 
 
-def join_agents(session: Session, log: Log, options: Options, again: Again) -> Session:
+def join_agents(
+    session: Session, log: Log, options: Options, again: Again, lineages: Lineages | None = None
+) -> Session:
     """A gateway's session with what the agents' files tell of it."""
-    joined_views = views(log.agents, options)
+    joined_views = views(log.agents, options, lineages)
     trees = session.followed.branch()
     matching = match_replies(trees.replies, joined_views, log.join.elsewhere if log.join else ())
     both = len({reply.number for reply in matching.replies.values()})
@@ -125,8 +129,8 @@ class AgentFiles(Struct, eq=False, dict=True):
         """The numbers of these replies, where they stand in a request, and where what goes on from that begins."""
         places = ReplyFinder(base.messages) if base else None
         for number in range(view.place.length):
-            at = view.reply(number).at
-            if at is None or not self.matching.is_open(view.key(number)):
+            at, key = view.reply(number).at, view.key(number)
+            if at is None or key not in self._own or not self.matching.is_open(key):
                 continue
             if places and end is not None and number > end:
                 yield number, None, (view.reply(end).at or 0) + 1
@@ -184,6 +188,11 @@ class AgentFiles(Struct, eq=False, dict=True):
         keys = ((view.file, reply.key) for reply in reversed(parent.own)) if parent else ()
         replies = (self.matching.replies[key] for key in keys if key in self.matching.replies)
         return next((owners[reply.number] for reply in replies if reply.number in owners), None)
+
+    @cached_property
+    def _own(self) -> set[ReplyKey]:
+        """The replies of these conversations; others that they contain are copies from another session."""
+        return {view.key(number) for view in self.views for number in view.own}
 
     @cached_property
     def _began(self) -> dict[str, str]:

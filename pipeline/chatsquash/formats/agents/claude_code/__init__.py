@@ -7,10 +7,12 @@ from collections.abc import Iterable
 from glob import escape
 
 from chatsquash.core.model import Conversation, Json, Origin
+from chatsquash.formats.agents.claude_code import stream
 from chatsquash.formats.agents.claude_code.conversation import FileReplies, conversation, in_force
 from chatsquash.formats.agents.claude_code.paths import is_aside, originals, paths, places
 from chatsquash.formats.agents.claude_code.rows import FileContents, LogLine, is_boundary, rows
 from chatsquash.formats.agents.claude_code.tree import LineTree
+from chatsquash.formats.agents.claude_code.truncation import incomplete, reasoning_only, truncated, unsent
 from chatsquash.formats.agents.qwen_code import has_parts
 from chatsquash.formats.evidence import of, with_origin
 from chatsquash.formats.values import Object, at, is_plain_name, string
@@ -18,7 +20,7 @@ from chatsquash.formats.values import Object, at, is_plain_name, string
 NAME = "claude_code"
 HOLDS_TOOLS = False
 """Only newer versions keep definitions, and not in every file."""
-MEMBERS = ("sessionId", "leafUuid", "messageId")
+MEMBERS = ("sessionId", "leafUuid", "messageId", stream.MEMBER)
 KEPT = (
     "${CLAUDE_CONFIG_DIR:-~/.claude}/projects/**/*.jsonl",
     "<config>/Claude/local-agent-mode-sessions/**/projects/**/*.jsonl",
@@ -28,22 +30,32 @@ _TREE = ("user", "assistant", "system", "attachment", "progress")
 _BESIDE = (
     *("queue-operation", "last-prompt", "custom-title", "ai-title", "agent-name", "agent-setting", "tag"),
     *("mode", "permission-mode", "pr-link", "worktree-state", "atis-latch", "cost-state", "file-history-delta"),
+    *("api-request", "api-request-blob", "api-request-shape", "tools-used", "frame-link", "continued-in"),
 )
 """Types of lines that name their session and have no id."""
 
 
 def fits(values: list[Json]) -> str | None:
-    """Check for a message with its own id and the session's; without one, most lines must be of known types."""
+    """Check for a message with its own id and the session's; without one, for lines of known types.
+
+    Most lines must be of these, or all lines must have a type and the id of a session.
+    """
     if any(map(has_parts, values)):
         return None
     count = sum(map(_is_line, values))
-    fitting = count * 2 > len(values) or any(map(_is_message, values))
+    fitting = count * 2 > len(values) or any(map(_is_message, values)) or (count and all(map(_is_of_session, values)))
+    if not count:
+        return stream.find_evidence(values)
     return f"sessionId and uuid in {count} of {len(values)} lines" if fitting else None
 
 
 def _is_message(line: Json) -> bool:
     has_ids = isinstance(line, dict) and line.keys() >= {"sessionId", "uuid", "parentUuid", "message"}
     return has_ids and _is_line(line) and isinstance(at(line, "message", "role"), str)
+
+
+def _is_of_session(line: Json) -> bool:
+    return isinstance(at(line, "type"), str) and isinstance(at(line, "sessionId"), str) and "projectHash" not in line
 
 
 def _is_line(line: Json) -> bool:
@@ -96,10 +108,19 @@ def conversations(values: list[Json], lines: list[int] | None = None, meta: Json
     the 1-based numbers of the file's lines that these are; what is left out of them could not be read.  ``meta`` is
     what the file ``beside`` holds.
     """
+    if stream.is_stream(values):
+        read = _conversations(stream.as_lines(values), lines, meta)
+        return [stream.without_context(each, values) for each in read]
+    return _conversations(values, lines, meta)
+
+
+def _conversations(values: list[Json], lines: list[int] | None, meta: Json) -> list[Conversation]:
     contents = rows(values, lines)
     tree = LineTree(contents)
-    taken = paths(tree)
-    known = FileReplies(originals(taken))
+    thoughts = reasoning_only(tree)
+    early = thoughts | truncated(tree)
+    taken = paths(tree, early, unsent(tree, thoughts))
+    known = FileReplies(originals(taken), early)
     taken = [path for path in taken if not is_aside(path) or any(map(known.begins, path.rows))] or taken
     read = [
         conversation(path, place, in_force(tree, path.leaf), known)
@@ -108,7 +129,8 @@ def conversations(values: list[Json], lines: list[int] | None = None, meta: Json
     order = sorted(range(1, len(read)), key=lambda each: (taken[each].leaf.chain[0], taken[each].leaf.place))
     left = count_unread(contents, {row.place for path in taken for row in path.rows})
     if read:  # the first one has what is said of the whole file
-        read[0] = with_origin(read[0], findings=(*tree.findings, *of(read[0]).findings), unread=left)
+        found = (*tree.findings, *incomplete(tree, early, thoughts), *of(read[0]).findings)
+        read[0] = with_origin(read[0], findings=found, unread=left)
     # A file beside names the call that began a sub-agent; prompts may be alike.
     call_id = string(meta, "toolUseId")
     for place, each in enumerate(read if call_id else ()):

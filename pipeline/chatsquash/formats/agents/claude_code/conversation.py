@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from itertools import chain
 from typing import NamedTuple
 
@@ -21,6 +21,7 @@ from chatsquash.formats.calls import State, named_calls
 from chatsquash.formats.evidence import moment
 from chatsquash.formats.providers import anthropic
 from chatsquash.formats.providers.anthropic.response import FINISHED
+from chatsquash.formats.truncation import TRUNCATED
 from chatsquash.formats.values import Object, as_list, at, count, members, objects, string, total
 
 _PROMPT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
@@ -110,8 +111,9 @@ def _findings(
 class FileReplies:
     """Replies and times of a file's lines, which several conversations may share."""
 
-    def __init__(self, replies: Iterable[str]) -> None:
-        """``replies``: the keys of the lines that begin replies."""
+    def __init__(self, replies: Iterable[str], truncated: Container[object]) -> None:
+        """``replies``: the keys of the lines that begin replies; ``truncated``: the replies that ended early."""
+        self._truncated = truncated
         self.turns = MessageTurns()
         self._replies: dict[str, OriginReply | None] = dict.fromkeys(replies)
         self._times: dict[int, Moment | None] = {}
@@ -143,6 +145,7 @@ class FileReplies:
         usage = max(usages, key=lambda each: count(each.get("output_tokens")) or 0)
         stopped = next((reason for body in reversed(bodies) if (reason := string(body, "stop_reason"))), None)
         time = self.time(turn.rows[0])
+        finished = FINISHED.get(stopped, stopped) if stopped else None
         return OriginReply(
             at=index,
             line=turn.rows[0].line,
@@ -150,7 +153,7 @@ class FileReplies:
             model=next((model for body in bodies if (model := string(body, "model"))), None),
             prompt_tokens=total(usage, *_PROMPT),
             completion_tokens=count(usage.get("output_tokens")),
-            finish_reason=FINISHED.get(stopped, stopped) if stopped else None,
+            finish_reason=TRUNCATED if turn.rows[0].message in self._truncated else finished,
             response_id=next((ident for body in bodies if (ident := string(body, "id"))), None),
             logged_id=string(turn.rows[0].value, "uuid") or None,
         )

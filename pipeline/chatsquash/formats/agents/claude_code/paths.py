@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -32,33 +32,40 @@ class ConversationPath(Struct, frozen=True):
     """The compaction that it begins with."""
 
 
-def paths(tree: LineTree) -> list[ConversationPath]:
-    """Return the path to the last line first, then those with replies that no later path contains."""
+def paths(tree: LineTree, early: Container[object] = (), unsent: Container[object] = ()) -> list[ConversationPath]:
+    """Return the path to the last line first, then those with complete replies that no later path contains.
+
+    ``early``: replies that ended early; ``unsent``: those of them that later requests did not contain.
+    """
     taken: list[ConversationPath] = []
     passed: set[str] = set()
     begun: set[str] = set()
     leaves = sorted(tree.leaves, key=lambda row: (row.chain[0], -row.place))
     for leaf in leaves:
-        if _says_more(tree, leaf, passed):
-            path = _path(tree, leaf, begun)
+        if _says_more(tree, leaf, passed, early):
+            path = _path(tree, leaf, begun, unsent)
             taken.append(path)
             begun.add(path.begun.key)
             passed.update(row.key for row in path.rows if row.key not in path.kept)
-    return taken or [_path(tree, leaf, begun) for leaf in leaves[:1]]
+    return taken or [_path(tree, leaf, begun, unsent) for leaf in leaves[:1]]
 
 
-def _says_more(tree: LineTree, leaf: LogLine, passed: set[str]) -> bool:
-    """Whether the assistant says anything between a leaf and the lines already passed."""
-    is_more = False
+def _says_more(tree: LineTree, leaf: LogLine, passed: set[str], early: Container[object]) -> bool:
+    """Whether the assistant says anything between a leaf and the lines already passed.
+
+    A reply that ended early and was then replaced by another one does not count.
+    """
+    is_more = is_whole = False
     for row in tree.upward(leaf):
         if row.key in passed:
-            break
+            return is_whole
         passed.add(row.key)
         is_more = is_more or row.message is not None
+        is_whole = is_whole or (row.message is not None and row.message not in early)
     return is_more
 
 
-def _path(tree: LineTree, leaf: LogLine, others: set[str]) -> ConversationPath:
+def _path(tree: LineTree, leaf: LogLine, others: set[str], unsent: Container[object]) -> ConversationPath:
     walk = list(tree.upward(leaf))[::-1]
     begun = walk[0]
     compaction_here = tree.compactions.get((begun.chain, begun.era))
@@ -70,7 +77,8 @@ def _path(tree: LineTree, leaf: LogLine, others: set[str]) -> ConversationPath:
         whole.add(row, compaction.anchor if compaction else None)
     kept_keys = set(whole.places_by_key)
     for row in walk:
-        whole.add(row, None)
+        if row.message is None or row.message not in unsent:
+            whole.add(row, None)
     return ConversationPath(leaf, begun, whole.in_order(), kept_keys, begun.key in others, compaction)
 
 
@@ -107,11 +115,41 @@ class _PathLines:
         return [answer for answer in open_calls if answer]
 
     def in_order(self) -> list[LogLine]:
-        return [row for _, row in sorted(self.places_by_key.values(), key=lambda each: each[0])]
+        rows = [row for _, row in sorted(self.places_by_key.values(), key=lambda each: each[0])]
+        while rows and rows[-1].is_synthetic:
+            rows.pop()
+        return _after_results(rows) if [row for row in rows if row.is_queued] else rows
+
+
+def _after_results(rows: list[LogLine]) -> list[LogLine]:
+    """Move prompts that were queued while calls ran behind their results, as the model received them."""
+    answers = {call_id: index for index, row in reversed([*enumerate(rows)]) for call_id in row.results}
+    ends: dict[object, int] = {}
+    for index, row in enumerate(rows):
+        if row.message is not None:
+            results = (answers.get(call_id, index) for call_id in row.calls)
+            ends[row.message] = max(index, ends.get(row.message, index), *results)
+    ordered: list[LogLine] = []
+    waiting: list[LogLine] = []
+    end = 0
+    for index, row in enumerate(rows):
+        end = max(end, ends.get(row.message, 0))
+        if row.is_queued and index < end:
+            waiting.append(row)
+            continue
+        ordered.append(row)
+        if index >= end:
+            ordered += waiting
+            waiting.clear()
+    return ordered + waiting
 
 
 _SIDE = ("acompact-", "aprompt_suggestion-", "aside_question-")
 """What the ids of agents begin with that Claude Code sends for itself; they are given the conversation once more."""
+
+
+_LEAD = "team-lead"
+"""The name that Claude Code reserves for the session that began a team."""
 
 
 class Origins(NamedTuple):
@@ -148,6 +186,10 @@ def originals(taken: list[ConversationPath]) -> set[str]:
     firsts: dict[object, LogLine] = {}
     aside: dict[object, LogLine] = {}
     said = {row.place: row for path in taken for row in path.rows if row.message}
+    for compaction in (path.compaction for path in taken if path.compaction):
+        for row in compaction.kept.values():  # of a fork, the file may have the copies alone
+            if row.place > compaction.row.place:
+                said.pop(row.place, None)
     for _, row in sorted(said.items()):
         first = firsts.setdefault((row.chain, row.message[2] if row.message else ""), row)
         if row.chain[0] and row.chain[1].startswith(_SIDE):
@@ -181,9 +223,14 @@ def _place(name: str, path: ConversationPath, links: _OriginLinks) -> Origins:
         return Origins(name, "branch", next((each for each in shared if each != name), links.begun[path.begun.key]))
     if path.compaction:
         return Origins(name, "compacted", links.summarised(path.compaction.row))
-    if path.begun.chain[0]:
+    if path.begun.chain[0] or is_teammate(path.leaf):
         return Origins(name, "subagent", *links.call_of(path))
     return Origins(name, "main")
+
+
+def is_teammate(row: LogLine) -> bool:
+    """Whether an agent of a team wrote a line: another session began it, which leads the team."""
+    return bool(string(row.value, "teamName")) and string(row.value, "agentName") not in ("", _LEAD)
 
 
 class _OriginLinks:

@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from chatsquash.core.model import Json
 from chatsquash.formats.base import TurnError
@@ -16,12 +17,17 @@ from chatsquash.formats.evidence import entries
 from chatsquash.formats.values import Object, at, objects, string
 
 BOUNDARY = "compact_boundary"
+SYNTHETIC = "<synthetic>"
+"""The model of what the client wrote in the assistant's name."""
+_THOUGHTS = ("thinking", "redacted_thinking")
 ABSORBED = "absorbed_mid_turn"
 """Why a prompt left the queue that the model was given while it worked."""
 
 Chain = tuple[bool, str]
 """Whether lines are a sidechain's, and which agent's."""
 MAIN: Chain = (False, "")
+ReplyKey = tuple[Chain, int, str]
+"""What the lines of a reply have in common: their chain, its compactions so far, and a name."""
 
 
 class LogLine(Struct, frozen=True, eq=False, gc=False):
@@ -42,8 +48,8 @@ class LogLine(Struct, frozen=True, eq=False, gc=False):
     """The turn that it is, as Anthropic has it; ``None`` for what is no part of a conversation."""
     is_queued: bool = False
     """Whether it is a prompt that was sent while the agent worked."""
-    message: tuple[Chain, int, str] | None = None
-    """What the lines of one message of the assistant have in common; its own key where it has no id.
+    message: ReplyKey | None = None
+    """What the lines of one reply have in common: the id of its message, or the key of a line without one.
 
     ``None`` for what anybody else says.
     """
@@ -51,6 +57,13 @@ class LogLine(Struct, frozen=True, eq=False, gc=False):
     """The ids of the calls in it."""
     results: list[str] = []
     """The ids of the calls that it answers."""
+    is_thought: bool = False
+    """Whether it contains only reasoning."""
+
+    @property
+    def is_synthetic(self) -> bool:
+        """Whether the client wrote it in the assistant's name."""
+        return self.message is None and self.value.get("type") == "assistant"
 
     @property
     def is_summary(self) -> bool:
@@ -87,7 +100,7 @@ def rows(values: list[Json], lines: list[int] | None) -> FileContents:
     queued = cache(partial(_attached_prompts, values))
     tree: dict[str, LogLine] = {}
     others: list[tuple[int, Object]] = []
-    eras = _EraCounts()
+    eras, ids = _EraCounts(), MessageIds()
     before = ""
     for place, line, value in entries(values, lines or None):
         is_queued, turn = _turn(value, place, queued)
@@ -100,28 +113,38 @@ def rows(values: list[Json], lines: list[int] | None) -> FileContents:
         chain = (True, string(value, "agentId")) if value.get("isSidechain") is True else MAIN
         era, begins = eras.of(chain, value, is_said=turn is not None)
         is_reply = turn is not None and value["type"] == "assistant"
+        if is_reply and value.get("isApiErrorMessage") is False:
+            is_reply = not _is_synthetic(value)
         said = (chain, era, string(value.get("message"), "id") or key) if is_reply else None
         head = place, line, key, "" if begins else parent, chain, era, value, turn, is_queued, said
-        tree[key] = LogLine(*head, *_ids(turn)) if turn is not None else LogLine(*head)
+        row = tree[key] = LogLine(*head, *_blocks(turn)) if turn is not None else LogLine(*head)
+        if is_reply:
+            ids.add_reply(row)
+        elif turn is not None and not row.results:
+            ids.add_prompt(row)
         before = before if is_queued else key
     neighbours = pairwise([0, *(lines or [])])
     gaps = [Gap(before + 1, line - before - 1) for before, line in neighbours if line > before + 1]
-    return FileContents(tree, others, gaps)
+    return FileContents(ids.distinguish(tree), others, gaps)
 
 
-def _ids(turn: Object) -> tuple[list[str], list[str]]:
-    """Return the ids of the calls and of the results in a turn."""
+def _blocks(turn: Object) -> tuple[list[str], list[str], bool]:
+    """Return the ids of the calls and of the results in a turn, and whether it contains only reasoning."""
     calls, results = list[str](), list[str]()
     content = turn.get("content")
-    for block in content if isinstance(content, list) else ():
-        if not isinstance(block, dict):
+    if not isinstance(content, list):
+        return calls, results, False
+    is_thought = bool(content)
+    for block in content:
+        of = block.get("type") if isinstance(block, dict) else None
+        if of in _THOUGHTS:
             continue
-        of = block.get("type")
+        is_thought = False
         if of == "tool_use" and (call_id := string(block, "id")):
             calls.append(call_id)
         elif of == "tool_result" and (call_id := string(block, "tool_use_id")):
             results.append(call_id)
-    return calls, results
+    return calls, results, is_thought
 
 
 class _EraCounts:
@@ -142,6 +165,70 @@ class _EraCounts:
         elif is_said and not is_summary and self._begun:
             self._begun.discard(chain)
         return self._counts[chain] if self._counts else 0, begins
+
+
+class MessageIds:
+    """Finds ids of messages that several replies have, as some proxies write them."""
+
+    def __init__(self) -> None:
+        self._prompts: Counter[Chain] = Counter()
+        self._known: dict[ReplyKey | None, tuple[int, LogLine]] = {}
+        """How many prompts precede each message, and its last line."""
+        self._ambiguous: set[ReplyKey | None] = set()
+
+    def add_reply(self, row: LogLine) -> None:
+        """Compare a line with the earlier lines of its message: nothing is said in the middle of a reply."""
+        prompts = self._prompts[row.chain]
+        known = self._known.get(row.message)
+        self._known[row.message] = prompts, row
+        if known and known[1].key != row.parent and (known[0] != prompts or _differ(known[1], row)):
+            self._ambiguous.add(row.message)
+
+    def add_prompt(self, row: LogLine) -> None:
+        """Count what a person said between two replies."""
+        if row.value.get("type") == "user" and row.value.get("isMeta") is not True:
+            self._prompts[row.chain] += 1
+
+    def distinguish(self, tree: dict[str, LogLine]) -> dict[str, LogLine]:
+        """Return the lines with the replies of such an id apart: each consists of lines that follow each other."""
+        if not self._ambiguous:
+            return tree
+        rows: dict[str, LogLine] = {}
+        said: dict[str, LogLine | None] = {}
+        names = set[ReplyKey]()
+        for key, row in tree.items():
+            before = said.get(row.parent)
+            is_shared = row.message in self._ambiguous
+            rows[key] = replace(row, message=_distinct(row, before, names)) if is_shared else row
+            said[key] = rows[key] if row.turn is not None else before
+        return rows
+
+
+def _distinct(row: LogLine, before: LogLine | None, names: set[ReplyKey]) -> ReplyKey:
+    """Return what distinguishes a reply: its request, or when it began; copies of its lines have the same.
+
+    ``before``: the line that it follows; ``names``: the replies so far.
+    """
+    if before and before.message and message_id(row) == message_id(before) and not _differ(row, before):
+        return before.message
+    began = string(row.value, "requestId") or string(row.value, "timestamp") or row.key
+    name = row.chain, row.era, f"{message_id(row)} {began}"
+    if name in names:
+        name = row.chain, row.era, f"{message_id(row)} {row.key}"
+    names.add(name)
+    return name
+
+
+def _differ(one: LogLine, other: LogLine) -> bool:
+    """Whether two lines have different ids of requests, or ended for different reasons."""
+    requests = {string(each.value, "requestId") for each in (one, other)}
+    reasons = {string(each.value.get("message"), "stop_reason") for each in (one, other)}
+    return len(requests - {""}) > 1 or len(reasons - {""}) > 1
+
+
+def message_id(row: LogLine) -> str:
+    """Return the id of the message that a line is of; empty without one."""
+    return string(row.value.get("message"), "id")
 
 
 def _parent(value: Object) -> str:
@@ -167,8 +254,15 @@ def _turn(value: Object, place: int, queued: Callable[[], Counter[str]]) -> tupl
 def _is_said(value: Object) -> bool:
     """Whether the model produced or received a line; errors and notes to the user are the client's own."""
     if value["type"] == "assistant":
-        return value.get("isApiErrorMessage") is not True and at(value, "message", "model") != "<synthetic>"
+        is_error = value.get("isApiErrorMessage")
+        return is_error is False if _is_synthetic(value) else is_error is not True
     return value.get("isVisibleInTranscriptOnly") is not True or value.get("isCompactSummary") is True
+
+
+def _is_synthetic(value: Object) -> bool:
+    """Whether the client wrote a line in the assistant's name; what is no error is sent to the model later."""
+    message = value.get("message")
+    return isinstance(message, dict) and message.get("model") == SYNTHETIC
 
 
 def _message_turn(value: Object, place: int) -> Object:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from chatsquash.core.model import RepeatedViolation
-from chatsquash.formats.agents.claude_code.rows import Chain, FileContents, Gap, LogLine
+from chatsquash.formats.agents.claude_code.rows import Chain, FileContents, Gap, LogLine, ReplyKey
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.values import at, string
 
@@ -26,17 +26,39 @@ class Compaction(Struct, frozen=True):
     """The lines that were kept as they were, by their keys, in order."""
 
 
+def _certain(row: LogLine, passed: list[LogLine]) -> LogLine | None:
+    """Return the line that a line with a missing parent follows, if that is certain.
+
+    A prompt follows what precedes it since the last compaction, a result its call, and a line of a reply the others.
+    """
+    for before in reversed(passed):
+        if before.era != row.era or row.turn is None or row.is_queued:
+            break
+        if before.turn is None or before.is_queued:
+            continue
+        if row.results and not before.results and set(before.calls).isdisjoint(row.results):
+            break
+        if row.message is not None and row.message != before.message:
+            break
+        if not row.results or before.calls:
+            return before
+    return None
+
+
 class LineTree:
     """The lines of a file, each with the line before it."""
 
     def __init__(self, contents: FileContents) -> None:
         self.rows = contents.tree
         self.said = [row for row in contents.tree.values() if row.turn is not None]
+        self.replies = [row for row in self.said if row.message is not None]
         self.findings: list[tuple[int, RepeatedViolation]] = []
         """Lines whose parents are missing."""
+        self.joined: set[str] = set()
+        """The keys of those that follow another line instead."""
         self._parents = self._resolve_parents(contents.gaps)
         self.compactions = self._compactions()
-        self._messages: dict[tuple[Chain, int, str], list[LogLine]] = {}
+        self._messages: dict[ReplyKey, list[LogLine]] = {}
         self._results: dict[tuple[_Era, str], LogLine] = {}
         self._spoken: dict[Chain, list[LogLine]] = {}
         self.snapshots: dict[Chain, list[LogLine]] = {}
@@ -49,6 +71,7 @@ class LineTree:
                 self.snapshots.setdefault(row.chain, []).append(row)
             for call_id in row.results:
                 self._results.setdefault(((row.chain, row.era), call_id), row)
+        self._before = self._nearest()
         self.leaves, self._riders = self._ends()
 
     # Parents
@@ -64,21 +87,26 @@ class LineTree:
             if row.parent and row.parent not in self.rows and row.parent not in lost:
                 lost[row.parent] = self._substitute(row, behind, passed.get(row.chain, []))
             parents[row.key] = self.rows.get(row.parent) or lost.get(row.parent)
+            if row.parent in lost:
+                self.joined.add(row.key)
             passed.setdefault(row.chain, []).append(row)
         return parents
 
     def _substitute(self, row: LogLine, behind: list[Gap], passed: list[LogLine]) -> LogLine | None:
         """Return the line that replaces a missing parent: the last one before an unreadable line.
 
-        Each such line stands for one parent.  Where there is none, the line begins a conversation.
+        Each such line stands for one parent.  Lines that were never written are passed over if the order is certain.
+        Otherwise the line begins a conversation.
         """
         before = 0
         if behind:
             gap = behind.pop()
             behind.extend([Gap(gap.line, gap.lines - 1)] if gap.lines > 1 else [])
             before = bisect_left(passed, gap.line, key=lambda each: each.line)
-        self.findings.append((row.line, RepeatedViolation("missing-parent", ("unreadable" if before else "unknown",))))
-        return passed[before - 1] if before else None
+        parent = passed[before - 1] if before else _certain(row, passed)
+        how = "unreadable" if before else "unwritten" if parent else "unknown"
+        self.findings.append((row.line, RepeatedViolation("missing-parent", (how,))))
+        return parent
 
     def above(self, row: LogLine) -> LogLine | None:
         """Return the previous line on the same chain; after lines that a compaction kept, its summary."""
@@ -142,7 +170,7 @@ class LineTree:
 
     def _ends(self) -> tuple[list[LogLine], dict[str, list[LogLine]]]:
         """Return the last lines of conversations, and queued prompts by the lines that they follow."""
-        nearest = self._nearest()
+        nearest = self._before
         followed = {before.key for row in self.said if not row.is_queued and (before := nearest[row.key])}
         for row in reversed(self.said):
             if row.is_queued and row.key in followed and (before := nearest[row.key]):
@@ -151,9 +179,9 @@ class LineTree:
         leaves = [row for row in ends if not row.is_queued]
         if not leaves and not all(row.is_queued for row in self.said):
             raise TurnError(f"entry {self.said[-1].place} follows itself by its parentUuid")
-        return leaves, self._behind({row.key for row in ends if row.is_queued}, nearest)
+        return leaves, self._behind({row.key for row in ends if row.is_queued})
 
-    def _behind(self, meanwhile: set[str], nearest: dict[str, LogLine | None]) -> dict[str, list[LogLine]]:
+    def _behind(self, meanwhile: set[str]) -> dict[str, list[LogLine]]:
         """Return queued prompts that nothing follows, by the keys of the lines that they follow."""
         riders: dict[str, list[LogLine]] = {}
         anchors: dict[str, LogLine] = {}
@@ -162,7 +190,7 @@ class LineTree:
             if row.key not in meanwhile:
                 last[row.chain] = last[None] = row
                 continue
-            before = nearest[row.key] or last.get(row.chain) or last.get(None)
+            before = self._before[row.key] or last.get(row.chain) or last.get(None)
             anchor = anchors.get(before.key, before) if before else None
             if anchor:
                 anchors[row.key] = anchor
@@ -182,6 +210,10 @@ class LineTree:
             known.update(dict.fromkeys(between, nearest if nearest is not row else None))
         return known
 
+    def nearest(self, row: LogLine) -> LogLine | None:
+        """Return the nearest line with a turn above a line with a turn."""
+        return self._before[row.key]
+
     def last_reply(self, row: LogLine) -> LogLine | None:
         """Return the assistant's last line on a chain before a line of it."""
         spoken = self._spoken.get(row.chain, [])
@@ -191,6 +223,10 @@ class LineTree:
     def blocks(self, row: LogLine) -> list[LogLine]:
         """Return the lines of an assistant's message."""
         return self._messages[row.message] if row.message else []
+
+    def blocks_of(self, reply: ReplyKey) -> list[LogLine]:
+        """Return the lines of a reply."""
+        return self._messages[reply]
 
     def answer(self, row: LogLine, call_id: str) -> LogLine | None:
         """Return the line with the result of a call."""

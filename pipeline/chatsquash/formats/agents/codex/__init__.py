@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from glob import escape
-from itertools import chain
+from itertools import chain, pairwise
 
 from chatsquash.core.model import Conversation, Json, Message, Origin, RepeatedViolation, Tool
 from chatsquash.formats import view
@@ -63,27 +62,26 @@ def home(path: str, origin: Origin) -> str | None:
     return f"{escape(folder)}/rollout-*-{origin.parent}.jsonl*" if is_plain_name(origin.parent) else None
 
 
-def conversations(
-    values: list[Json], lines: list[int] | None = None, earlier: Earlier = None, broken: Collection[int] = ()
-) -> list[Conversation]:
+def conversations(values: list[Json], lines: list[int] | None = None, earlier: Earlier = None) -> list[Conversation]:
     """Return the conversation as it ended, then what it was before each compaction and each rollback.
 
-    ``earlier`` are the lines of the files in which the session begins, ``broken`` the lines that are not JSON.
+    ``earlier`` are the lines of the files in which the session begins. Lines that cannot be read
+    are missing in ``lines``: what follows them is not of the reply before them.
     """
     if events.find_evidence(values):
         return events.conversations(values, lines)
     everything = [*chain.from_iterable(earlier or ()), *values] if earlier else values
+    counts = [line for line in everything if type(line) is dict and line.get("type") == "token_usage_record"]
     rollout = Rollout(
         has_events=any(at(line, "payload", "type") == "user_message" for line in everything),
-        has_records=any(at(line, "type") == "token_usage_record" for line in everything),
+        has_records=bool(counts),
         has_all=earlier is not None,
     )
     for number, inherited in enumerate(earlier or (), 1):
         rollout.inherit(f"file {number} of the history", inherited)
-    gaps = sorted(broken, reverse=True)
+    gaps = _gaps(lines)
     for place, number, line in entries(values, lines):
-        while gaps and gaps[-1] < number:
-            gaps.pop()
+        if number in gaps:
             rollout.skip()
         if "type" not in line and _is_header(line):
             rollout.header(number, line)
@@ -94,6 +92,14 @@ def conversations(
     return [_conversation(rollout, each, prompt, meta, place) for place, each in enumerate(histories)]
 
 
+def _gaps(lines: list[int] | None) -> set[int]:
+    """Return the lines before which lines are missing; none if most lines are apart, as by blank ones."""
+    if not lines or lines[-1] - lines[0] + 1 == len(lines):
+        return set()
+    gaps = {line for before, line in pairwise(lines) if line > before + 1}
+    return gaps if len(gaps) * 2 < len(lines) else set()
+
+
 def _conversation(
     rollout: Rollout, history: RolloutHistory, prompt: list[Message], meta: Meta, place: int
 ) -> Conversation:
@@ -102,13 +108,14 @@ def _conversation(
     known: Object = {"session_id": string(rollout.meta[0].payload, "id") or None} if rollout.meta else {}
     if meta.time and not any(each.time for each in loaded.evidence):
         known |= {"started": meta.time.at, "ended": meta.time.at}
+    is_hidden = rollout.kind != "main" and history.has_hidden_prompt
     is_headless = history.begins_here and not rollout.has_all and rollout.is_continued
-    if is_headless:
+    if is_headless or is_hidden:
         known["findings"] = ((meta.line, RepeatedViolation("missing-history")),)
     kind = rollout.kind if history.kind == "main" else history.kind
     parent = history.parent or (rollout.parent if kind in ("subagent", "side") else None)
-    lacks_context = is_headless or history.kind == "side"
-    known |= {"lacks_context": lacks_context, "unread": rollout.unread.of(place)}
+    lacks_context = is_headless or history.kind == "side" or is_hidden
+    known |= {"lacks_context": lacks_context, "is_undone": history.is_undone, "unread": rollout.unread.of(place)}
     linked = {"id": history.id, "kind": kind, "parent": parent}
     return Conversation(loaded.messages, _definitions(rollout), origin=origin(loaded, **linked, **known))
 

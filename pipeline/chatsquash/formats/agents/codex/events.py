@@ -27,9 +27,10 @@ _NAMING = ("server", "tool", "sender_thread_id")
 
 def find_evidence(values: list[Json]) -> str | None:
     """Check whether a thread begins, and most lines are events of one."""
+    if not (values and at(values[0], "type") == "thread.started" and string(values[0], "thread_id")):
+        return None
     count = sum(map(_is_event, values))
-    begins = any(at(line, "type") == "thread.started" and string(line, "thread_id") for line in values[:1])
-    return f"events of a thread in {count} of {len(values)} lines" if begins and count * 2 > len(values) else None
+    return f"events of a thread in {count} of {len(values)} lines" if count * 2 > len(values) else None
 
 
 def _is_event(line: Json) -> bool:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from chatsquash.core.model import Json
 from chatsquash.formats.calls import custom_input
 from chatsquash.formats.evidence import Unread
 from chatsquash.formats.values import Object, compact, objects, string, texts
 
+ENCRYPTED = "[encrypted message]"
+"""Instead of a message between agents that is not readable."""
 _UNSAID = ("ghost_snapshot", "compaction_trigger", "other")
 """Items that Codex keeps for itself."""
 _OWN = ("local_shell_call", "custom_tool_call", "custom_tool_call_output", "agent_message")
@@ -17,7 +20,11 @@ _CALLED = ("call_id", "arguments", "input", "output", "action", "namespace", "ca
 _THOUGHT = ("summary", "encrypted_content")
 _BETWEEN_AGENTS = ("author", "recipient")
 _READ = frozenset((*_SPOKEN, *_CALLED, *_THOUGHT, *_BETWEEN_AGENTS))
-_INJECTED = ("<environment_context>", "<user_instructions>", "<codex_internal_context", "<goal_context>")
+_INJECTED = (
+    *("<environment_context>", "<user_instructions>", "<codex_internal_context", "<goal_context>", "<turn_aborted>"),
+    *("<subagent_notification>", "<user_shell_command>", "<skill>", "# AGENTS.md instructions for "),
+)
+"""Beginnings of user messages that Codex writes itself."""
 
 
 def is_bare(line: Object) -> bool:
@@ -38,6 +45,8 @@ def ordinary(item: Object, unread: Unread) -> Object | None:
         return None
     if not _READ.issuperset(item):
         unread.rest(f"response_item.{of}", item, *_READ)
+    if of == "agent_message" and not is_readable(item.get("content")):
+        unread.one("response_item.agent_message, encrypted")
     return _rewrite(item) if of in _OWN else item
 
 
@@ -50,8 +59,8 @@ def _rewrite(item: Object) -> Object:
             return _call(call_id, name, custom_input(given))
         case {"type": "custom_tool_call_output"}:
             return {**item, "type": "function_call_output"}
-        case {"type": "agent_message", "content": content} if is_readable(content):
-            return {"type": "message", "role": "user", "content": content}
+        case {"type": "agent_message", "content": content}:
+            return between_agents(content)
     return item
 
 
@@ -64,6 +73,19 @@ def is_readable(content: object) -> bool:
     if isinstance(content, list):
         return bool(content) and all(isinstance(block.get("text"), str) for block in objects(content))
     return isinstance(content, str)
+
+
+def between_agents(content: Json) -> Object:
+    """Return a message that an agent sent to another, with a placeholder instead of what is encrypted."""
+    if not is_readable(content):
+        known = [string(block, "text") or ENCRYPTED for block in objects(content)] or [ENCRYPTED]
+        content = [{"type": "input_text", "text": text} for text in known]
+    return {"type": "message", "role": "user", "content": content}
+
+
+def is_hidden(item: Object) -> bool:
+    """Whether a message has such a placeholder."""
+    return ENCRYPTED in texts(item.get("content"))
 
 
 def is_of_model(item: Object) -> bool:

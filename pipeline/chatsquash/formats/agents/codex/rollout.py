@@ -7,7 +7,15 @@ from typing import NamedTuple
 
 from chatsquash.core.model import ConversationKind, Json
 from chatsquash.core.times import Moment
-from chatsquash.formats.agents.codex.items import is_bare, is_input, is_of_model, is_prompt, is_readable, ordinary
+from chatsquash.formats.agents.codex.items import (
+    between_agents,
+    is_bare,
+    is_hidden,
+    is_input,
+    is_of_model,
+    is_prompt,
+    ordinary,
+)
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, moment
 from chatsquash.formats.values import Object, at, count, kind, string, texts
@@ -22,6 +30,8 @@ _META = (
     *("history_base", "source", "forked_from_id", "parent_thread_id"),
 )
 _BEGINNING = ("task_started", "turn_started")
+_REVIEWED = ("exited_review_mode", "ExitedReviewMode")
+"""Events that end a review, which has a file of its own."""
 _TURNS = (*_BEGINNING, "task_complete", "turn_complete", "turn_aborted")
 """Events at which a turn begins or ends."""
 
@@ -48,6 +58,8 @@ class RolloutHistory:
     """Where the user's messages stand in the items."""
     sampled: list[int] = field(default_factory=list)
     """Where the items stand that the model gave here."""
+    is_undone: bool = False
+    """Whether its last turns were rolled back."""
     begins_here: bool = True
     """Whether no compaction replaced the beginning of the session."""
 
@@ -77,6 +89,11 @@ class RolloutHistory:
         del self.items[start:]
         self.sampled = [place for place in self.sampled if place < start]
         return side
+
+    @property
+    def has_hidden_prompt(self) -> bool:
+        """Whether a message between agents is encrypted."""
+        return any(is_hidden(self.items[place].turn) for place in self.users)
 
     def has_reply(self, start: int = 0) -> bool:
         """Whether the assistant produced any of the items from a place on."""
@@ -114,6 +131,8 @@ class Rollout:
     """The places of items at which another reply begins."""
     is_divided: bool = False
     """Whether the model's next item belongs to another reply than its last one."""
+    is_reviewed: bool = False
+    """Whether a review ended, whose result Codex adds as the assistant's message."""
     has_turns: bool = False
     """Whether events begin the turns."""
     is_prompted: bool = False
@@ -181,8 +200,8 @@ class Rollout:
                 self.unread.one("token_usage_record")
             case "compacted":
                 self.compact(place, payload, evidence)
-            case "inter_agent_communication" if is_readable(payload.get("content")):
-                self.item(place, {"type": "message", "role": "user", "content": payload["content"]}, evidence)
+            case "inter_agent_communication" if payload.get("content"):
+                self.item(place, between_agents(payload["content"]), evidence)
             case str() if is_bare(line):
                 self.item(place, line, evidence)
             case of:
@@ -199,10 +218,11 @@ class Rollout:
             if self.is_divided:
                 self.is_divided = False
                 self.breaks.add(place)
-            if not (is_copied or self.is_inherited):
+            is_result, self.is_reviewed = self.is_reviewed, False
+            if not (is_copied or self.is_inherited or is_result):
                 line, time = evidence[:2]
                 evidence = Evidence(line, time, is_sampled=True, model=self.model, logged_id=self.turn)
-            if self.has_records and not is_copied:
+            if self.has_records and not (is_copied or is_result):
                 self.uncounted.append(place)
         elif self.uncounted and string(taken, "type").endswith("_output"):
             self.truncate()  # a complete reply is counted before its calls are answered
@@ -225,6 +245,8 @@ class Rollout:
                 self.use(at(payload, "info", "last_token_usage"))
         elif of not in _REPEATING:
             self.unread.one(f"event_msg.{of}")
+            if of in _REVIEWED or (of == "item_completed" and at(payload, "item", "type") in _REVIEWED):
+                self.is_reviewed = True
             if of in _TURNS:
                 self.begin_turn(is_new=of in _BEGINNING, failed=bool(payload.get("error")))
 
@@ -326,7 +348,7 @@ class Rollout:
         """Remove the user's last turns."""
         if type(turns) is int and turns > 0 and self.now.starts:
             without_last = self.now.without_last(turns)
-            aside = replace(self.now, id=self.next_id(), kind="branch", parent=self.now.id)
+            aside = replace(self.now, id=self.next_id(), kind="branch", parent=self.now.id, is_undone=True)
             self.leave(aside, len(without_last.items))
             self.now = without_last
 

@@ -106,7 +106,7 @@ def families(index: dict[str, list[tuple[Any, ...]]]) -> list[dict[str, list[int
     parents: dict[object, object] = {}
     for _, (_, own, parent, _) in sessions:
         parents.setdefault(key(own), key(parent))
-    above = roots(parents)
+    above = _with_forks(roots(parents), index)
     families_by_root: dict[object, dict[str, list[int]]] = {}
     for _, (_, own, *_) in sessions:
         if (name := key(own)) in above:
@@ -122,6 +122,24 @@ def families(index: dict[str, list[tuple[Any, ...]]]) -> list[dict[str, list[int
     for rowid, _, session, *_ in _in_order(index.get(_NEWER, []), -1, 1):
         _put(families_by_root, above.get(key(session)), _NEWER, rowid)
     return [family for family in families_by_root.values() if any(family.get(name) for name in SESSIONS)]
+
+
+def _with_forks(above: dict[object, object], index: dict[str, list[tuple[Any, ...]]]) -> dict[object, object]:
+    """Return the roots of sessions, where a fork has that of its parent: their first messages have the same time.
+
+    What both contain is then told from what each adds by content and times.
+    """
+    first: dict[object, object] = {}
+    for _, _, session, time in index.get("message", []):
+        name = key(session)
+        if name in above and (name not in first or order(time) < order(first[name])):
+            first[name] = time
+    by_time: dict[object, object] = {}
+    joined: dict[object, object] = {}
+    for name, root in above.items():
+        if name in first and name == root and first[name] is not None:
+            joined[root] = by_time.setdefault(first[name], root)
+    return {name: joined.get(root, root) for name, root in above.items()}
 
 
 def _in_order(rows: list[tuple[Any, ...]], *columns: int) -> list[tuple[Any, ...]]:

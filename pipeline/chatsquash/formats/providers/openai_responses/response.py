@@ -7,7 +7,11 @@ from chatsquash.formats import view
 from chatsquash.formats.base import missing_reply, wrong
 from chatsquash.formats.providers.openai_responses.compaction import HIDDEN, SUMMARIES
 from chatsquash.formats.providers.openai_responses.read import assistant_turn
-from chatsquash.formats.values import Object, kind
+from chatsquash.formats.values import Object, at, kind
+
+INCOMPLETE = "incomplete"
+"""Why a reply ended that is not complete for a reason which chat completions do not have."""
+_INCOMPLETE = {"max_output_tokens": "length", "content_filter": "content_filter"}
 
 
 def reply(body: Json) -> Response:
@@ -44,13 +48,16 @@ def _failure(body: Object) -> Response | None:
 
 
 def _finish(body: Object, message: Message) -> str | None:
-    """Why a reply ended, in the words of chat completions; a response in progress has not ended."""
-    status, details = body.get("status"), body.get("incomplete_details")
-    if status == "incomplete":
-        reason = details.get("reason") if isinstance(details, dict) else None
-        return "length" if reason == "max_output_tokens" else reason if isinstance(reason, str) else status
+    """Why a reply ended, in the words of chat completions; a response in progress has not ended.
+
+    A response that is neither is incomplete, for whatever reason.
+    """
+    status = body.get("status")
     if status in ("in_progress", "queued"):
         return None
+    if status != "completed" and isinstance(status, str):
+        reason = at(body, "incomplete_details", "reason") if status == INCOMPLETE else None
+        return _INCOMPLETE.get(reason, INCOMPLETE) if isinstance(reason, str) else INCOMPLETE
     if message.get("tool_calls"):
         return "tool_calls"
-    return "stop" if status == "completed" else status if isinstance(status, str) else None
+    return "stop" if status == "completed" else None

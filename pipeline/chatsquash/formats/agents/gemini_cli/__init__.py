@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from glob import escape
-from typing import Any, NamedTuple
 
-from chatsquash.core.model import Conversation, ConversationKind, Json, Origin
-from chatsquash.formats.base import TurnError, expect_list
+from chatsquash.core.model import Conversation, Json, Origin
+from chatsquash.formats.agents.gemini_cli.history import (
+    KINDS,
+    ChatRecord,
+    SessionPath,
+    SessionState,
+    parts_of,
+    response,
+)
+from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import (
     Evidence,
     LoggedTurn,
@@ -19,7 +25,7 @@ from chatsquash.formats.evidence import (
 )
 from chatsquash.formats.providers import gemini
 from chatsquash.formats.providers.gemini.blocks import camel
-from chatsquash.formats.values import Object, as_list, count, is_plain_name, objects, string, without
+from chatsquash.formats.values import Object, count, is_plain_name, objects, string
 from chatsquash.formats.values import at as member
 
 NAME = "gemini_cli"
@@ -78,14 +84,14 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
             for place, content in enumerate(history)
         ]
         return [load_conversation(gemini, turns)]
-    session = _SessionState()
+    session = SessionState()
     for place, number, line in entries(values, lines):
         session.add(f"entry {place}", number, line)
     ways = [(turns, way) for way in session.ways() if (turns := _RecordReader(session.unread).read(way.records))]
     return [_conversation(session, turns, way, place) for place, (turns, way) in enumerate(ways)]
 
 
-def _conversation(session: _SessionState, turns: list[LoggedTurn], way: _SessionPath, place: int) -> Conversation:
+def _conversation(session: SessionState, turns: list[LoggedTurn], way: SessionPath, place: int) -> Conversation:
     header = session.header
     return load_conversation(
         gemini,
@@ -98,94 +104,6 @@ def _conversation(session: _SessionState, turns: list[LoggedTurn], way: _Session
         unread=session.unread.of(place),
         began=way.began(),
     )
-
-
-KINDS = ("user", "gemini", "info", "error", "warning")
-_SESSION = ("sessionId", "startTime", "lastUpdated", "messages", "kind")
-
-
-class ChatRecord(NamedTuple):
-    """A message and its place."""
-
-    place: str
-    line: int
-    record: Object
-
-
-class _SessionPath(NamedTuple):
-    """The messages of one conversation of the session."""
-
-    id: str
-    kind: ConversationKind | None
-    """``None``: the kind of the session."""
-    parent: str | None
-    records: list[ChatRecord]
-
-    def began(self) -> dict[str, str]:
-        """Return the sub-agents that its calls started, with the ids of the calls."""
-        calls = (call for each in self.records for call in objects(each.record.get("toolCalls")))
-        return {agent: string(call, "id") for call in calls if (agent := string(call, "agentId"))}
-
-
-@dataclass(slots=True)
-class _SessionState:
-    """A session while its lines are read."""
-
-    records: dict[str, ChatRecord] = field(default_factory=dict)
-    left: list[list[ChatRecord]] = field(default_factory=list)
-    """What the messages were before some that the model gave were taken back or replaced."""
-    header: Object = field(default_factory=dict)
-    unread: Unread = field(default_factory=Unread)
-
-    def ways(self) -> list[_SessionPath]:
-        """Return the messages as they ended, then those that were abandoned."""
-        left = [_SessionPath(str(number), "branch", "1", records) for number, records in enumerate(self.left, 2)]
-        return [_SessionPath("1", None, None, list(self.records.values())), *left]
-
-    def add(self, place: str, number: int, line: Object) -> None:
-        match line:
-            case {"$rewindTo": str(key)}:
-                keys = list(self.records)
-                self.leave(keys[: keys.index(key) if key in self.records else 0])
-            case {"$set": dict(members)}:
-                self.set(place, number, members)
-            case {"sessionId": _, "projectHash": _}:
-                self.set(place, number, line)
-            case {"type": "message_update", "id": str(key)}:
-                if key in self.records:
-                    before = self.records[key]
-                    self.records[key] = before._replace(record={**before.record, **without(line, "type")})
-            case {"id": str(key)}:
-                before = self.records.get(key) or ChatRecord(place, number, {})
-                self.records[key] = before._replace(record=line)
-            case {"type": "user" | "gemini"}:
-                self.records[place] = ChatRecord(place, number, line)
-            case _:
-                self.unread.rest("line", line)
-
-    def set(self, place: str, number: int, members: Object) -> None:
-        """Set members of the session, which may include all its messages."""
-        self.header = {**self.header, **members}
-        self.unread.rest("session", members, *_SESSION)
-        messages = members.get("messages")
-        if not messages:
-            return
-        expect_list(messages, f"{place} has messages that are")
-        records: dict[str, ChatRecord] = {}
-        for index, record in enumerate(messages):
-            where = f"{place}, messages[{index}]"
-            if not isinstance(record, dict):
-                raise TurnError(f"{where} is no object")
-            records[string(record, "id") or where] = ChatRecord(where, number, record)
-        self.leave(list(records))
-        self.records = records
-
-    def leave(self, keys: list[str]) -> None:
-        """Reduce the messages to some; keep what was there if the model's are among the removed."""
-        gone = self.records.keys() - set(keys)
-        if any(self.records[key].record.get("type") == "gemini" for key in gone):
-            self.left.append(list(self.records.values()))
-        self.records = {key: self.records[key] for key in keys if key in self.records}
 
 
 _RECORD = ("id", "timestamp", "type", "content", "toolCalls", "thoughts", "tokens", "model")
@@ -204,19 +122,20 @@ class _RecordReader:
     def read(self, records: list[ChatRecord]) -> list[LoggedTurn]:
         """Return the turns of messages, without what the client tells the user."""
         turns: list[LoggedTurn] = []
-        for place, line, record in records:
+        for place, line, record, is_sampled in records:
             of = record.get("type")
             if of not in KINDS:
                 raise TurnError(f"{place} has a type that is none of {', '.join(KINDS)}")
             at = Evidence(line, moment(record.get("timestamp")))
             if of == "gemini":
                 self.rest(record)
-                turns.append(LoggedTurn(place, {"role": "model", "parts": _said(record)}, _of_model(record, at)))
+                known = _of_model(record, at) if is_sampled else at
+                turns.append(LoggedTurn(place, {"role": "model", "parts": _said(record)}, known))
                 answers = [part for call in objects(record.get("toolCalls")) for part in self.results(call)]
                 turns += [LoggedTurn(place, {"role": "user", "parts": answers}, at)] if answers else []
             elif of == "user":
                 self.rest(record)
-                parts = self.fresh_parts(_parts(record.get("content")))
+                parts = self.fresh_parts(parts_of(record.get("content")))
                 is_said = bool(parts) or not record.get("content")
                 turns += [LoggedTurn(place, {"role": "user", "parts": parts}, at)] if is_said else []
             else:
@@ -232,19 +151,19 @@ class _RecordReader:
     def results(self, call: Object) -> list[Json]:
         """Return the new results beside a call; parallel calls may each have those of all."""
         linked = [_with_call_id(part, call) for part in _answer(call)]
-        fresh = [part for part in linked if _response(part) is not None and self.is_new(part)]
-        others = [part for part in linked if _response(part) is None]
+        fresh = [part for part in linked if response(part) is not None and self.is_new(part)]
+        others = [part for part in linked if response(part) is None]
         self.beside = others if fresh else self.beside
         return [part for part in linked if part in fresh or part in others] if fresh else []
 
     def fresh_parts(self, parts: list[Json]) -> list[Json]:
         """Return the user's parts without results that were there before."""
-        repeats = any(_response(part) is not None for part in parts)
+        repeats = any(response(part) is not None for part in parts)
         return [part for part in parts if self.is_new(part) and not (repeats and part in self.beside)]
 
     def is_new(self, part: Json) -> bool:
         """Whether a part is not a repeated result."""
-        key = string(_response(part), "id")
+        key = string(response(part), "id")
         if key and key in self.answered:
             return False
         self.answered |= {key} if key else set()
@@ -261,8 +180,8 @@ def _of_model(record: Object, at: Evidence) -> Evidence:
 
 def _answer(call: Object) -> list[Json]:
     """Return the parts of a call's result; texts are wrapped in a result."""
-    parts = _parts(call.get("result"))
-    if not parts or any(_response(part) is not None for part in parts):
+    parts = parts_of(call.get("result"))
+    if not parts or any(response(part) is not None for part in parts):
         return parts
     texts = [text for part in parts if isinstance(text := camel(part).get("text"), str)]
     media = [part for part in parts if not isinstance(camel(part).get("text"), str)]
@@ -272,13 +191,13 @@ def _answer(call: Object) -> list[Json]:
 
 def _with_call_id(part: Json, call: Object) -> Json:
     """Return a part; a result without an id gets that of its call."""
-    answer = _response(part)
+    answer = response(part)
     return part if answer is None or string(answer, "id") else {"functionResponse": {**answer, "id": call.get("id")}}
 
 
 def _said(record: Object) -> list[Json]:
     """Return thoughts, contents and calls as the parts of a turn."""
-    said = _parts(record.get("content"))
+    said = parts_of(record.get("content"))
     answered = [string(camel(part).get("functionCall"), "id") for part in said]
     calls = [call for call in objects(record.get("toolCalls")) if string(call, "id") not in filter(None, answered)]
     thoughts = [_thought(each) for each in objects(record.get("thoughts"))]
@@ -290,14 +209,3 @@ def _thought(thought: Object) -> Object:
     """Return a thought as the model writes it, with its subject in bold."""
     subject, text = string(thought, "subject"), string(thought, "description")
     return {"thought": True, "text": "\n\n".join(filter(None, [f"**{subject}**" if subject else "", text]))}
-
-
-def _parts(content: Json) -> list[Json]:
-    """Return a text, a part or a list of both as parts; empty texts are dropped."""
-    return [{"text": part} if isinstance(part, str) else part for part in as_list(content) if part != ""]
-
-
-def _response(part: Json) -> Any:
-    """Return the result in a part, if there is one."""
-    answer = camel(part).get("functionResponse")
-    return answer if isinstance(answer, dict) else None

@@ -1,0 +1,76 @@
+"""Replies that ended early: what their lines lack, and which of them the model was never sent again."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+from chatsquash.core.model import RepeatedViolation
+from chatsquash.formats.agents.claude_code.rows import LogLine, ReplyKey, message_id
+from chatsquash.formats.agents.claude_code.tree import LineTree
+from chatsquash.formats.values import string
+
+
+def truncated(tree: LineTree) -> set[ReplyKey]:
+    """Return the replies without what the last event of a stream brings."""
+    is_open = {row.message for row in tree.replies if row.message and not row.value["message"].get("stop_reason")}
+    early = _lacking(tree, is_open, _has_stop_reason) if is_open else set()
+    # A reply that Claude Code completed itself, to have it continued by a note, has a stop reason all the same.
+    notes = [row for row in tree.said if row.message is None and row.value.get("turnCompanion") is True]
+    resumed = {before.message for row in notes if (before := tree.nearest(row)) and before.message}
+    return early | _lacking(tree, resumed, _has_details) if resumed else early
+
+
+def reasoning_only(tree: LineTree) -> set[ReplyKey]:
+    """Return the replies of which only reasoning was written."""
+    thought = {row.message for row in tree.replies if row.is_thought and row.message}
+    if thought:
+        thought -= {row.message for row in tree.replies if not row.is_thought}
+    # Without an id, the lines of a reply cannot be recognised as such.
+    return {key for key in thought if message_id(tree.blocks_of(key)[0])}
+
+
+def unsent(tree: LineTree, thoughts: set[ReplyKey]) -> set[ReplyKey]:
+    """Return the replies among these that another line follows, which Claude Code does not send again.
+
+    If lines of a reply were never written, nothing follows it but a line whose parent is missing.
+    """
+    if not thoughts:
+        return thoughts
+    followed = (tree.nearest(row) for row in tree.said if row.key not in tree.joined)
+    return {before.message for before in followed if before and before.message in thoughts}
+
+
+def incomplete(
+    tree: LineTree, early: set[ReplyKey], thoughts: set[ReplyKey]
+) -> Iterator[tuple[int | None, RepeatedViolation]]:
+    """Yield a finding for each reply that ended early, at its first line."""
+    if early:
+        first = {row.message: row.line for row in reversed(tree.replies) if row.message in early}
+        for reply, line in sorted(first.items(), key=lambda each: each[1]):
+            yield line, RepeatedViolation("incomplete-reply", ("reasoning" if reply in thoughts else "truncated",))
+
+
+def _has_stop_reason(row: LogLine) -> bool:
+    return bool(string(row.value["message"], "stop_reason"))
+
+
+def _has_details(row: LogLine) -> bool:
+    return "stop_details" in row.value["message"]
+
+
+def _lacking(tree: LineTree, replies: set[ReplyKey], is_ended: Callable[[LogLine], bool]) -> set[ReplyKey]:
+    """Return the replies among these that no line shows to have ended, if most of their version have such a line.
+
+    Versions of Claude Code that write lines before a reply ends show it of few replies, and go on to answer calls.
+    """
+    ended = {row.message: string(row.value, "version") for row in tree.replies if is_ended(row)}
+    others = {row.message: row for row in tree.replies if row.message in replies and row.message not in ended}
+    answered = Counter(
+        string(row.value, "version")
+        for row in others.values()
+        if any(tree.answer(block, call_id) for block in tree.blocks(row) for call_id in block.calls)
+    )
+    usual = Counter(ended.values())
+    versions = {key: string(row.value, "version") for key, row in others.items() if key}
+    return {key for key, version in versions.items() if usual[version] > answered[version]}

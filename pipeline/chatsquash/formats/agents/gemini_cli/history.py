@@ -1,0 +1,175 @@
+"""The messages of a session of Gemini CLI: how its lines add, set and take back some, and what was there before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from chatsquash.core.model import ConversationKind, Json
+from chatsquash.formats.base import TurnError, expect_list
+from chatsquash.formats.evidence import Unread
+from chatsquash.formats.providers.gemini.blocks import camel
+from chatsquash.formats.values import Object, as_list, objects, string, without
+from chatsquash.formats.values import at as member
+
+KINDS = ("user", "gemini", "info", "error", "warning")
+_SESSION = ("sessionId", "startTime", "lastUpdated", "messages", "kind")
+
+
+_Key = tuple[str, str]
+"""The id and the type of a message: a resume repeats results under the ids of the replies that called for them."""
+
+
+class ChatRecord(NamedTuple):
+    """A message and its place."""
+
+    place: str
+    line: int
+    record: Object
+    is_sampled: bool = True
+    """Whether a model gave it: what stands only in a history that was set, without token counts, was put there."""
+
+
+class SessionPath(NamedTuple):
+    """The messages of one conversation of the session."""
+
+    records: list[ChatRecord]
+    era: int = 0
+    """The number of compressions before it."""
+    is_branch: bool = False
+    """Whether its last messages were taken back."""
+    id: str = ""
+    parent: str | None = None
+
+    @property
+    def kind(self) -> ConversationKind | None:
+        """``None``: the kind of the session."""
+        return "branch" if self.is_branch else "compacted" if self.era else None
+
+    def began(self) -> dict[str, str]:
+        """Return the sub-agents that its calls started, with the ids of the calls."""
+        calls = (call for each in self.records for call in objects(each.record.get("toolCalls")))
+        return {agent: string(call, "id") for call in calls if (agent := string(call, "agentId"))}
+
+
+_Records = dict[_Key, ChatRecord]
+
+
+@dataclass(slots=True)
+class SessionState:
+    """A session while its lines are read."""
+
+    records: _Records = field(default_factory=dict)
+    known: _Records = field(default_factory=dict)
+    """All messages so far: a history that is set has less of each."""
+    replaced: _Records | None = None
+    """The messages before histories were set, until another message follows."""
+    left: list[SessionPath] = field(default_factory=list)
+    """What the messages were before some that the model gave were taken back or compressed."""
+    era: int = 0
+    header: Object = field(default_factory=dict)
+    unread: Unread = field(default_factory=Unread)
+
+    def ways(self) -> list[SessionPath]:
+        """Return the messages as they ended, then those before compressions and those that were taken back."""
+        self.settle()
+        ends = [each for each in reversed(self.left) if not each.is_branch]
+        branches = [each for each in self.left if each.is_branch]
+        ways = [SessionPath([*self.records.values()], self.era), *ends, *branches]
+        named = [each._replace(id=str(number)) for number, each in enumerate(ways, 1)]
+        by_era = {each.era: each.id for each in named if not each.is_branch}
+        return [each._replace(parent=by_era.get(each.era if each.is_branch else each.era - 1)) for each in named]
+
+    def add(self, place: str, number: int, line: Object) -> None:
+        """Read a line."""
+        match line:
+            case {"$rewindTo": str(name)}:
+                self.settle()
+                keys = list(self.records)
+                end = next((at for at, (key, _) in enumerate(keys) if key == name), 0)
+                self.leave({key: self.records[key] for key in keys[:end]})
+            case {"$set": dict(members)}:
+                self.set(place, number, members, is_whole=False)
+            case {"sessionId": _, "projectHash": _}:
+                self.set(place, number, line, is_whole=True)
+            case {"type": "message_update", "id": str(name)}:
+                key = next((key for key in ((name, of) for of in KINDS) if key in self.records), None)
+                if key:
+                    self.put(key, place, number, {**self.records[key].record, **without(line, "type")})
+            case {"id": str(name)}:
+                self.put((name, string(line, "type")), place, number, line)
+            case {"type": "user" | "gemini" as of}:
+                self.put((place, of), place, number, line)
+            case _:
+                self.unread.rest("line", line)
+
+    def put(self, key: _Key, place: str, number: int, record: Object) -> None:
+        """Add a message, or replace the one with this key."""
+        self.settle()
+        before = self.records.get(key) or ChatRecord(place, number, {})
+        self.records[key] = self.known[key] = before._replace(record=record)
+
+    def set(self, place: str, number: int, members: Object, *, is_whole: bool) -> None:
+        """Set members of the session, which may include all its messages (``is_whole``: with all of each)."""
+        self.header = {**self.header, **members}
+        self.unread.rest("session", members, *_SESSION)
+        messages = members.get("messages")
+        if not messages:
+            return
+        expect_list(messages, f"{place} has messages that are")
+        records: _Records = {}
+        for index, record in enumerate(messages):
+            where = f"{place}, messages[{index}]"
+            if not isinstance(record, dict):
+                raise TurnError(f"{where} is no object")
+            name, of = string(record, "id") or where, string(record, "type")
+            if of == "user" and (name, "gemini") in records:
+                continue  # results, which the reply has already
+            is_sampled = is_whole or member(record, "tokens") is not None
+            first = self.known.get((name, of))
+            is_same = first is not None and _text(first.record) == _text(record)
+            records[name, of] = first if first and is_same else ChatRecord(where, number, record, is_sampled)
+        self.replaced = self.records if self.replaced is None else self.replaced
+        self.records = records
+
+    def settle(self) -> None:
+        """Compare the messages with those before histories were set: a resume sets all, a compression fewer."""
+        before, self.replaced = self.replaced, None
+        if before is None:
+            return
+        after, self.records = self.records, before
+        if after.keys() <= self.known.keys() or not _has_reply(before, after):
+            self.leave(after)
+        else:
+            self.left.append(SessionPath([*before.values()], self.era))
+            self.era, self.records = self.era + 1, after
+        self.known = {**after, **self.known}
+
+    def leave(self, records: _Records) -> None:
+        """Change the messages; keep what was there if any of the model's are gone."""
+        if _has_reply(self.records, records):
+            self.left.append(SessionPath([*self.records.values()], self.era, is_branch=True))
+        self.records = records
+
+
+def _text(record: Object) -> Json:
+    """Return what a message says, without thoughts and calls; of results all."""
+    parts = [camel(part) for part in parts_of(record.get("content"))]
+    answers = [answer for part in parts if (answer := response(part)) is not None]
+    return "".join(string(part, "text") for part in parts if not part.get("thought")), answers
+
+
+def _has_reply(before: _Records, after: _Records) -> bool:
+    """Whether the model gave any of the messages that are gone."""
+    return any(before[key].record.get("type") == "gemini" for key in before.keys() - after.keys())
+
+
+def parts_of(content: Json) -> list[Json]:
+    """Return a text, a part or a list of both as parts; empty texts are dropped."""
+    return [{"text": part} if isinstance(part, str) else part for part in as_list(content) if part != ""]
+
+
+def response(part: Json) -> Any:
+    """Return the result in a part, if there is one."""
+    answer = camel(part).get("functionResponse")
+    return answer if isinstance(answer, dict) else None

@@ -1,0 +1,30 @@
+"""Factory Droid speaks OpenAI chat completions to a model of the user's own; it wants an account."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tests.agents.clients import Client, shell
+
+
+class Droid(Client):
+    """``droid exec``, started as its documentation says."""
+
+    name, title = "droid", "Factory Droid"
+    package, binary = "@factory/cli", "droid"
+    files = (".factory/sessions",)
+
+    def configure(self) -> None:
+        model = {"model": "m", "displayName": "m", "baseUrl": f"{self.url}/v1", "apiKey": "k",
+                 "provider": "generic-chat-completion-api", "maxOutputTokens": 8000}  # fmt: skip
+        self.write_json(".factory/settings.json", {"customModels": [model]})
+
+    def env(self) -> dict[str, str]:
+        return {"FACTORY_API_KEY": "k"}
+
+    def command(self, prompt: str, how: str, *, model: int, image: Path | None) -> list[str]:
+        return [self.program, "exec", "--skip-permissions-unsafe", "-m", "custom:m", prompt]
+
+    def call(self, do: str, mark: str, of: str, tools: list[str]) -> tuple[Any, ...]:
+        return () if do == "wait" else ("Execute", {"command": shell(mark, do)})
