@@ -212,6 +212,47 @@ def test_a_codex_file_repeats_the_turns_of_its_parent_at_other_times(here, heade
     assert run() == [[("A wren.", 0), ("Loud.", 1)], [("A wren.", 1)]]
 
 
+def exported(name, created, *said):
+    messages = [
+        {
+            "info": {
+                "id": f"{name}-{at}",
+                "role": ("user", "assistant")[at % 2],
+                "time": {"created": time},
+                "finish": "stop",
+            },
+            "parts": [{"id": f"{name}-p{at}", "type": "text", "text": words}],
+        }
+        for at, (time, words) in enumerate(said)
+    ]
+    return {"info": {"id": f"ses_{name}", "time": {"created": created}}, "messages": messages}
+
+
+def test_exports_of_opencode_have_copies_under_new_ids(here):
+    shared = [(1_770_000_001_000, "Which bird?"), (1_770_000_002_000, "A wren.")]
+    own = [(1_770_000_021_000, "Its song?"), (1_770_000_022_000, "Loud.")]
+    write_log(here / "logs/b.json", exported("b", 1_770_000_000_000, *shared))
+    write_log(here / "logs/a.json", exported("a", 1_770_000_020_000, *shared, *own))
+    assert run() == [[("A wren.", 0), ("Loud.", 1)], [("A wren.", 1)]]
+
+
+def test_qwen_code_names_the_session_that_a_branch_repeats(here):
+    def qwen(second, key, parent, role, words, name):
+        more = {"usageMetadata": {"promptTokenCount": 1}, "model": "q"} if role == "assistant" else {}
+        message = {"role": "model" if more else "user", "parts": [{"text": words}]}
+        head = {"uuid": key, "parentUuid": parent, "sessionId": name, "timestamp": f"2026-03-01T11:00:{second:02}Z"}
+        return {**head, "type": role, "message": message, **more}
+
+    def shared(name):
+        return [qwen(1, "u1", None, "user", "Which?", name), qwen(2, "a1", "u1", "assistant", "A wren.", name)]
+
+    fork = [{**each, "forkedFrom": {"sessionId": "b", "messageUuid": each["uuid"]}} for each in shared("a")]
+    own = [qwen(21, "u2", "a1", "user", "Its song?", "a"), qwen(22, "a2", "u2", "assistant", "Loud.", "a")]
+    write_log(here / "logs/b.jsonl", *shared("b"))
+    write_log(here / "logs/a.jsonl", *fork, *own)
+    assert run() == [[("A wren.", 0), ("Loud.", 1)], [("A wren.", 1)]]
+
+
 # Runs
 
 
@@ -239,6 +280,45 @@ def forks(here):
 def test_each_reply_is_trained_on_once(forks):
     found = trained(run())
     assert len(found) == len(set(found)) == 3 + 7 + 5
+
+
+def family(seed):
+    """Sessions that fork one another at random, in the order in which they were begun, and all replies."""
+    luck = random.Random(seed)
+    sessions = {"s0": [opening(0), *SHARED]}
+    clock = 2
+    for number in range(1, luck.randrange(3, 8)):
+        name = luck.choice(list(sessions))
+        if luck.random() < 0.5:
+            parent, name = name, f"s{number}"
+            cut = luck.randrange(1, len(sessions[parent]) // 2 + 1) * 2 + 1
+            said = [each for each in sessions[parent] if "uuid" in each][: cut - 1]
+            sessions[name] = [opening(clock := clock + 1), *said]
+        last = [each for each in sessions[name] if "uuid" in each][-1]["uuid"] if "uuid" in sessions[name][-1] else None
+        prompt = claude(clock := clock + 1, f"p{number}", last, f"Prompt {number}")
+        sessions[name] += [prompt, reply(clock := clock + 1, f"r{number}", f"p{number}", f"Reply {number}")]
+    return sessions, {
+        each["message"]["content"] for lines in sessions.values() for each in lines if each["type"] == "assistant"
+    }
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_each_reply_of_forks_is_trained_on_once_after_what_its_session_contains(here, seed):
+    sessions, replies = family(seed)
+    names = [f"{number:02}" for number in range(len(sessions))]
+    random.Random(seed).shuffle(names)
+    for name, lines in zip(names, sessions.values(), strict=True):
+        put(name, *lines)
+    found = run()
+    assert trained(found) == sorted(replies)
+    contexts = [
+        [each["message"]["content"] for each in lines if each["type"] == "assistant"] for lines in sessions.values()
+    ]
+    assert all([words for words, _ in record] in contexts for record in found)
+    first = next(iter(sessions.values()))
+    assert all(
+        weight == 1 for record in found for words, weight in record if [each for each, _ in record] == contexts[0]
+    ), first
 
 
 def test_workers_and_shards_change_nothing(forks):

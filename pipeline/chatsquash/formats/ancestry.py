@@ -12,7 +12,7 @@ from chatsquash.core.model import Json
 from chatsquash.formats.evidence import moment
 from chatsquash.formats.values import Object, at, string
 
-_BODIES = ("message", "payload", "data")
+_BODIES = ("message", "payload", "data", "info")
 """Members of objects that have a message with a role; otherwise the object itself is one."""
 _LISTS = ("messages", "history")
 """Members with the messages of a file that is a single object."""
@@ -77,9 +77,8 @@ def _first_level(objects: Iterable[Json]) -> Iterator[Object]:
 
 
 def _time(value: Object) -> int | None:
-    body = value.get("message")
-    inner = body.get("timestamp") if isinstance(body, dict) else None
-    for each in (value.get("timestamp"), value.get("ts"), inner, at(value, "time", "created")):
+    inner = at(value, "message", "timestamp"), at(value, "info", "time", "created"), at(value, "time", "created")
+    for each in (value.get("timestamp"), value.get("ts"), *inner):
         if each is not None and (time := moment(each)):
             return time.at
     return None

@@ -16,6 +16,7 @@ from xxhash import xxh3_128
 from chatsquash.core.index import Index, Sets
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
+from chatsquash.core.urls import is_remote
 
 if TYPE_CHECKING:
     from chatsquash.formats.ancestry import Ancestry
@@ -44,6 +45,8 @@ class Lineages:
         from chatsquash.reading.ancestry import ancestry  # which single processes may not need
 
         step = max(1, len(self._logs) // _SAMPLE)
+        if self._logs and is_remote(self._logs[0].path):
+            step = len(self._logs)  # each takes a request
         if any(ancestry(self._logs[at], self._options).keys for at in range(0, len(self._logs), step)):
             self.groups()
 

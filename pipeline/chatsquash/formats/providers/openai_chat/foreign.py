@@ -19,6 +19,8 @@ RESULTS = frozenset(("tool_result", "tool-result", "tool_call_response", "functi
 _OTHERS = frozenset(("input_text", "output_text", "input_image", "input_file", "document"))
 TYPES = CALLS | RESULTS | _OTHERS
 """The types of blocks that OpenAI chat does not have."""
+_SUMMARY = "compaction"
+"""The type of blocks with a summary, which only Anthropic has."""
 _MEDIA = frozenset(("image", "file", "audio", "video"))
 SYSTEM = ("system", "instructions")
 """The members of a request that may have the system prompt of other formats."""
@@ -56,7 +58,7 @@ def _is_foreign_part(part: Json) -> bool:
         return False
     if of in _MEDIA:
         return not isinstance(part.get(of), dict)
-    return of in TYPES or (of == "thinking" and "signature" in part)
+    return of in TYPES or of == _SUMMARY or (of == "thinking" and "signature" in part)
 
 
 def _are_foreign_calls(calls: Any) -> bool:
