@@ -141,7 +141,10 @@ def _is_complete(line: bytes) -> bool:
     """Whether a request has all of its conversation, and the response all of the reply."""
     request = orjson.loads(line)["request"]
     messages = next(request[name] for name in ("messages", "input", "contents") if name in request)
-    return "conversation" not in request and messages[-1].get("role") not in ("assistant", "model")
+    return not {"conversation", "previous_response_id"} & request.keys() and messages[-1].get("role") not in (
+        "assistant",
+        "model",
+    )
 
 
 def _agree(seed: int, *, hard: bool) -> int:
