@@ -216,7 +216,6 @@ class Session:
         asked = style.request(self._request(thread, LIMIT), self.client, style.MODEL)
         named = (thread.session_id or self.session_id) if self.layout.ids else None
         self.log.write(self._file(thread) or self.file, named, asked, response, status=status)
-        self.count += 1
 
     @property
     def log_count(self) -> int:

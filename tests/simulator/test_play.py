@@ -86,7 +86,9 @@ def test_the_truth_accounts_for_every_logged_reply_once(hard):
             if "status" not in orjson.loads(line)  # others are errors
         ]
         assert [(reply.file, reply.line) for reply in played.truth.replies] == logged
-        assert len(logged) >= LEAST
+        prompts = {each.messages[:2] for each in played.truth.conversations.values() if each.kind == "main"}
+        has_one_turn = not any(each.kind == "branch" for each in played.truth.conversations.values())
+        assert len(logged) >= LEAST or (has_one_turn and len(prompts) == len(played.truth.sessions))
         for reply in played.truth.replies:
             owner = played.truth.conversations.get(reply.conversation)
             assert (owner is None) == (reply.conversation is None)
