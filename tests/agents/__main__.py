@@ -10,8 +10,9 @@ from tests.agents import table
 from tests.agents.checks import SOURCES, wrong
 from tests.agents.clients import Client, NotInstalledError, clients
 from tests.agents.invent import pack
+from tests.agents.litellm_proxy import LiteLlm
 from tests.agents.record import record
-from tests.agents.scenarios import SCENARIOS, Scenario
+from tests.agents.scenarios import BEHIND_LITELLM, SCENARIOS, Scenario
 
 ROOT = Path(__file__).parents[2]
 
@@ -26,6 +27,7 @@ def main() -> int:
     )
     parser.add_argument("--check", action="store_true", help="check the recordings that are there; run no agent")
     parser.add_argument("--no-table", action="store_true", help="leave results.json and docs/sources.md as they are")
+    parser.add_argument("--litellm", action="store_true", help="record with LiteLLM's proxy between agent and model")
     parser.add_argument(
         "--pack", action="store_true", help="keep the recordings that are right as fixtures of make test"
     )
@@ -63,10 +65,15 @@ def _agent(client: type[Client], chosen: argparse.Namespace, result: table.Resul
     for scenario in SCENARIOS:
         if chosen.scenario and scenario.name not in chosen.scenario:
             continue
-        if set(scenario.needs) <= client.abilities:
-            result.cells[scenario.name] = _cells(client, install, scenario, chosen)
-        else:
+        if not set(scenario.needs) <= client.abilities:
             result.cells.pop(scenario.name, None)
+        elif not chosen.litellm:
+            logged = {
+                source: found for source, found in result.cells.get(scenario.name, {}).items() if source == "litellm"
+            }
+            result.cells[scenario.name] = _cells(client, install, scenario, chosen) | logged
+        elif client.litellm and scenario.name in BEHIND_LITELLM:
+            result.cells.setdefault(scenario.name, {}).update(_litellm_cell(client, install, scenario, chosen))
     return result
 
 
@@ -75,13 +82,28 @@ def _cells(client: type[Client], install: Path, scenario: Scenario, chosen: argp
     if not chosen.check:
         record(client, install, scenario, folder)
     cells = {source: wrong(folder, client, source) for source in SOURCES}
+    _print(scenario, cells)
+    if chosen.pack and not any(cells.values()):
+        print(f"      kept as {pack(folder, client, f'{client.name}-{scenario.name}').name}", flush=True)
+    return cells
+
+
+def _litellm_cell(
+    client: type[Client], install: Path, scenario: Scenario, chosen: argparse.Namespace
+) -> dict[str, list[str]]:
+    folder = chosen.folder / "recordings" / client.name / f"{scenario.name}-litellm"
+    if not chosen.check:
+        record(client, install, scenario, folder, LiteLlm.ensure_installed(chosen.folder / "installed"))
+    cells = {"litellm": wrong(folder, client, "litellm")}
+    _print(scenario, cells)
+    return cells
+
+
+def _print(scenario: Scenario, cells: dict[str, list[str]]) -> None:
     for source, found in cells.items():
         print(f"  {scenario.name:12} {source:8} {'right' if not found else f'{len(found)} wrong'}", flush=True)
         for each in found[:6]:
             print(f"      {each}", flush=True)
-    if chosen.pack and not any(cells.values()):
-        print(f"      kept as {pack(folder, client, f'{client.name}-{scenario.name}').name}", flush=True)
-    return cells
 
 
 def _write_page() -> None:

@@ -15,6 +15,8 @@ from tests.agents.protocols import BY_NAME, Json, Turn, joined
 from tests.agents.server import MARK, Exchange, marks
 
 SOURCES = ("files", "gateway", "join")
+WITHOUT_REQUESTS = ("files", "litellm")
+"""Sources that have no complete request: LiteLLM logs a system prompt of Anthropic's API nowhere."""
 KINDS = {"main": {"main", "compacted", "branch"}, "subagent": {"subagent"}, "side": {"side"}}
 ONCE = ("whole",)
 """How replies ended that are trained on once; those that a provider refused may be, others never are."""
@@ -48,12 +50,17 @@ def wrong(folder: Path, client: type[Client], source: str) -> list[str]:
     if not exchanges:
         return ["the agent sent no request"]
     files = sorted(path for pattern in client.files for path in (folder / "home").glob(pattern))
-    if source != "gateway" and not files:
+    if source in ("files", "join") and not files:
         return ["the agent wrote no file"]
-    logs = {"files": files, "gateway": [folder / "log"], "join": [*files, folder / "log"]}[source]
+    logs = {
+        "files": files,
+        "gateway": [folder / "log"],
+        "join": [*files, folder / "log"],
+        "litellm": [folder / "litellm" / "log.jsonl"],
+    }[source]
     options: Json = {"join": True} if source == "join" else {}
     if source != "files":
-        options["sessions_by"] = "id" if client.session_header else "chain"
+        options["sessions_by"] = "id" if client.session_header and source != "litellm" else "chain"
     recording = _recording(folder, client, source, exchanges, files)
     with tempfile.TemporaryDirectory() as scratch:
         loss = {"conversations": "all", "loss": "weight"}
@@ -175,7 +182,7 @@ def _surroundings(each: Exchange, place: Trained, recording: Recording) -> Itera
         if strange and not strange[0].startswith("data:image"):
             yield f"follows a text of the {message['role']} that the model was not sent: {strange[0][:80]!r}"
             break
-    if recording.source == "files":
+    if recording.source in WITHOUT_REQUESTS:
         if unknown := sorted(set(place.tools) - set(tools)):
             yield f"has tools that the model was not sent: {', '.join(unknown)[:100]}"
         return

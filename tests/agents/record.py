@@ -8,10 +8,12 @@ import shutil
 import signal
 import subprocess
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 from tests.agents.clients import IMAGE, Client
+from tests.agents.litellm_proxy import Proxy
 from tests.agents.scenarios import Prompt, Scenario
 from tests.agents.server import ModelServer
 
@@ -19,17 +21,22 @@ SECONDS = 120
 """How long a process of an agent may take."""
 
 
-def record(kind: type[Client], install: Path, scenario: Scenario, folder: Path) -> None:
-    """Write ``folder/home``, ``folder/log/gateway.jsonl`` and ``folder/truth.json``."""
+def record(kind: type[Client], install: Path, scenario: Scenario, folder: Path, litellm: Path | None = None) -> None:
+    """Write ``folder/home``, ``folder/log/gateway.jsonl`` and ``folder/truth.json``.
+
+    If ``litellm`` is the folder in which LiteLLM is installed, its proxy is between both, and writes ``folder/litellm``.
+    """
     shutil.rmtree(folder, ignore_errors=True)
     client = kind(install, (folder / "home").resolve(), "")
     script = {f"u{number}": list(prompt.steps) for number, prompt in enumerate(scenario.prompts, 1)}
     script |= {mark: list(steps) for mark, steps in scenario.agents.items()}
     run = f"{kind.name[0]}{scenario.name[0]}{scenario.name[-1]}"
     with ModelServer(run, script, client, folder / "log" / "gateway.jsonl") as server:
-        client.url = server.url
-        client.prepare()
-        ends = [_answer(client, server, run, number, prompt) for number, prompt in enumerate(scenario.prompts, 1)]
+        proxy = Proxy(litellm, folder / "litellm", kind.litellm, server.url) if litellm else nullcontext(server)
+        with proxy as gateway:
+            client.url = gateway.url
+            client.prepare()
+            ends = [_answer(client, server, run, number, prompt) for number, prompt in enumerate(scenario.prompts, 1)]
     truth = {
         "agent": kind.name, "version": kind.version(install), "scenario": scenario.name, "ends": ends,
         "exchanges": [each._asdict() for each in server.exchanges],

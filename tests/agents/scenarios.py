@@ -128,3 +128,6 @@ SCENARIOS = (
         ("resume",),
     ),
 )
+
+BEHIND_LITELLM = ("tools", "subagent", "compaction", "errors")
+"""Scenarios that are also recorded with LiteLLM's proxy between the agent and its model."""

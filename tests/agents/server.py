@@ -19,7 +19,7 @@ MARK = re.compile(r"([qrus])x(\w{3})x(\d{3})")
 COMPACTING_USAGE = 190_000
 STATUSES = {"cut": "cut", "hold": "cut", "error": "error", "length": "length", "refusal": "refusal"}
 CALLS = ("call", "parallel", "fail", "agent", "wait", "image", "mcp")
-_NOTES = ("NOT USER INPUT", "<subagent_notification>", "You have stopped calling tools")
+_NOTES = ("NOT USER INPUT", "<subagent_notification>", "You have stopped calling tools", "response was too brief")
 
 
 class Exchange(NamedTuple):
@@ -78,6 +78,9 @@ class ModelServer:
             kind, step, prompt = self._next(turns, tools)
             number = len(self.exchanges) + 1
             reply = self._reply(number, kind, step, prompt, turns, tools)
+            streams = bool(body.get("stream")) or "streamGenerate" in handler.path
+            if not streams and step.do in ("cut", "hold"):
+                step = Step("error", "500")  # nothing of a body that is not complete is used
             status = STATUSES.get(step.do, "whole")
             calls = [
                 (f"{call.namespace}__{call.name}" if call.namespace else call.name, call.arguments)
@@ -85,7 +88,6 @@ class ModelServer:
             ]
             texts = (reply.text, reply.reasoning, calls, protocol.__name__)
             self.exchanges.append(Exchange(number, kind, status, marks(turns), *texts))
-            streams = bool(body.get("stream")) or "streamGenerate" in handler.path
             events = list(protocol.events(reply, number, body)) if streams else []
             if status == "cut":
                 events = events[: len(events) // 2]

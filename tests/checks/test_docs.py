@@ -47,7 +47,7 @@ SEVERITIES = {
         template-error template-tool-lost template-call-lost template-text-lost template-system-lost
         template-result-lost template-arguments-twice template-python template-null calls-without-tools
         tool-parameters tool-name unknown-role
-        empty-dataset cut-by-logger archive-member cut-archive unreadable-archive eval-overlap unsearched-line redaction-failed no-sample joined-reply not-rendered""",
+        empty-dataset cut-by-logger archive-member cut-archive unreadable-archive eval-overlap unsearched-line redaction-failed no-sample output-growth joined-reply not-rendered""",
     "error warning": "session-id-mismatch timestamp-order",
     "warning": """
         missing-session-id missing-timestamp naive-timestamp wrong-type short-tail missing-reply extra-choices

@@ -189,7 +189,7 @@ def test_run_json_holds_the_options_that_decide_the_bytes(here):
         "media": "text", "keep": "none", "unpaired": "refuse", "unpaired_text": None,
         "tools": "first", "tools_file": None, "system_file": None, "check_arguments": False,
         "max_line": 268435456, "max_nesting": 500, "max_messages": 100_000,
-        "max_rejected": 10_000, "max_expansion": 200, "max_expanded": 17179869184, "max_memory": 2000000000,
+        "max_rejected": 10_000, "max_expansion": 200, "max_expanded": 17179869184, "max_output_growth": 1000, "max_memory": 2000000000,
         "max_database_time": 60,
         "conversations": None, "subagents": True, "side": True, "restore": "none", "loss": "none", "restored_loss": 0,
         "samples": "session", "sample_shape": None, "pairs": "none", "template": None, "tokenizer": None, "max_tokens": None,

@@ -448,10 +448,11 @@ def test_time_is_linear():
         ]
         loops = [row(f"p{n}", f"p{(n + 1) % size}", "progress") for n in range(size)]
         lost = [user(f"l{n}", f"x{n}") for n in range(size)]
+        lost += [result(f"r{n}", f"y{n}", f"t{n}") for n in range(size)]
         begun = time.process_time()
         CLAUDE.conversations(
             [*deep, *loops, *lost, user("end", "p0"), assistant("z", "end")],
-            [*range(1, size + 1), *range(2 * size, 4 * size + 2)],
+            [*range(1, size + 1), *range(2 * size, 5 * size + 2)],
         )
         return time.process_time() - begun
 

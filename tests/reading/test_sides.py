@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from chatsquash import Options, convert_session
-from tests.reading.exchanges import EXCHANGES, http, plain, sse
+from tests.reading.exchanges import EXCHANGES, MESSAGES, http, plain, sse
 
 SIDES = json.loads((Path(__file__).parent / "sides.json").read_text(encoding="utf-8"))
 FORMATS = tuple(SIDES["requests"])
@@ -169,3 +169,21 @@ def test_a_session_of_plain_chat_stays_as_logged_among_lines_of_other_clients():
         lines = [json.dumps(line) for line in order]
         records = {each.session: each for each in convert_session(lines, Options(anonymize=False, sessions_by="id"))}
         assert records["s1"].record == alone
+
+
+# Formats of other providers, as ``exchanges`` has them
+
+AMBIGUOUS = {("anthropic", "ollama"), ("bedrock", "ollama"), ("gemini_interactions", "openai_responses")}
+"""What is read in the format of the response alone, whose members the request has."""
+
+
+@pytest.mark.parametrize("wrap", ["plain", "HTTP pairs", "Langfuse", "LangSmith", "Helicone"])
+@pytest.mark.parametrize("asked, answered", [pair for pair in product(EXCHANGES, EXCHANGES) if pair not in AMBIGUOUS])
+def test_each_side_of_any_provider_is_read_by_its_own_evidence(wrap, asked, answered):
+    line = WRAPS[wrap](EXCHANGES[asked].request, EXCHANGES[answered].response)
+    (outcome,) = convert_session([json.dumps(line)], Options(anonymize=False))
+    record = json.loads(outcome.record)
+    assert [(each["role"], each.get("content") or "") for each in record["messages"]] == [
+        (each["role"], each.get("content") or "") for each in MESSAGES
+    ]
+    assert [tool["name"] for tool in record["tools"]] == ["grep"]

@@ -226,7 +226,7 @@ def test_a_truncated_reply_is_nothing_to_be_trained_on(here):
 def test_a_record_that_is_refused_has_no_replies(here):
     image = [{"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}]
     write_log(here / "logs/a.jsonl", {**LINES[0], "message": {"role": "user", "content": image}}, LINES[1])
-    summary = run(preset="hf")
+    summary = run(preset="hf", media="refuse")
     counts = manifest()["counts"]
     assert (counts["replies"]["lost"], counts["conversations"]["left_out"]) == ({"refused": 1}, 1)
     assert not summary.complete

@@ -293,3 +293,62 @@ def test_a_streamed_summary_is_seen():
         exchange(2, [FLOOR, ONE, WOOD, HIDDEN, TWO, ROOF], answered(2, THREE)),
     ]
     assert flags(lines) == {"Three by four metres.": True, "Oak lasts longest.": False, "Slate is heavy.": False}
+
+
+# LiteLLM's rows, whose responses are converted to OpenAI chat
+
+
+def rows(log: Log) -> list[dict[str, Any]]:
+    """The log as rows of LiteLLM 1.110 (``_build_provider_specific_fields``): Anthropic's turns, responses of chat."""
+    return [litellm_row(number, line["request"], line["response"]) for number, line in enumerate(log.lines)]
+
+
+def litellm_row(number: int, request: dict[str, Any], body: dict[str, Any]) -> dict[str, Any]:
+    blocks = body["content"]
+    summaries = [block for block in blocks if block["type"] == "compaction"]
+    fields = {"context_management": body.get("context_management"), "compaction_blocks": summaries or None}
+    message = {
+        "role": "assistant",
+        "content": "".join(block.get("text", "") for block in blocks),
+        "tool_calls": None,
+        "provider_specific_fields": {name: value for name, value in fields.items() if value is not None},
+    }
+    return {
+        "id": body["id"],
+        "call_type": "anthropic_messages",
+        "session_id": "s1",
+        "startTime": 1768298400.0 + number,
+        "messages": [{"role": "system", "content": request["system"]}, *request["messages"]],
+        "model_parameters": {"max_tokens": 900, "tools": [{"name": "saw", "input_schema": {"type": "object"}}]},
+        "response": {"id": body["id"], "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]},
+    }
+
+
+@pytest.mark.parametrize("keeps", [True, False], ids=["the client sends all again", "the client drops the rest"])
+def test_summaries_in_rows_of_litellm(keeps):
+    log = Log()
+    log.add(FIRST[:1], FIRST[1])
+    one = log.add(FIRST, said(compaction(), "Oak lasts longest."))
+    later = [*(FIRST if keeps else ()), one, user("And the roof?")]
+    second = "The shed has a floor of oak, and its roof is to be of slate."
+    two = log.add(later, said(compaction(second), "Slate is heavy."))
+    rest = [*(later if keeps else ()), two, user("Then?")]
+    log.add(rest, said("Shingles."))
+    found, codes = records(rows(log))
+    assert {last: told for last, (_, _, told) in found.items()} == {
+        "One of three by four metres.": ["What floor fits?", "+One of three by four metres."],
+        "Oak lasts longest.": [SUMMARY, "+Oak lasts longest."],
+        "Shingles.": [second, "+Slate is heavy.", "Then?", "+Shingles."],
+    }
+    assert not codes & {"context-cleared", "unknown-format"}
+
+
+def test_what_was_cleared_in_rows_of_litellm():
+    log = Log()
+    log.add(FIRST[:1], FIRST[1])
+    log.add(FIRST, said("Oak lasts longest."), **managed(cleared_tool_uses=2))
+    found, codes = records(rows(log))
+    assert [told for _, _, told in found.values()] == [
+        ["What floor fits?", "+One of three by four metres.", "And the wood?", "Oak lasts longest."]
+    ]
+    assert "context-cleared" in codes

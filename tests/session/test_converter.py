@@ -367,6 +367,7 @@ MADE_ELSEWHERE = {
     "placeholder-in-reply",
     "redaction-failed",
     "eval-overlap",
+    "output-growth",  # tests/session/test_output_growth.py has it
     *OF_RUNS,
     *OF_DATASETS,
 }

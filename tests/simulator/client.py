@@ -43,6 +43,8 @@ class Client:
     """Results of parallel calls are in another order in every other request."""
     stores: bool = False
     """The server keeps the conversation, and requests contain only what is new."""
+    refers_back: bool = False
+    """It refers to what the server keeps by the id of the last response."""
     streams: bool = False
     """Responses are streamed, and logged as the text of their events."""
     lists_prompts: bool = False

@@ -87,6 +87,8 @@ class Request:
     """Messages that the server has of the conversation, and which are not sent."""
     conversation: str = ""
     """The id of that conversation."""
+    previous: str = ""
+    """The id of the response with which these messages end."""
     reordered: bool = False
     """Whether results of parallel calls are sent in reverse order."""
     repeated: frozenset[Node] = frozenset()

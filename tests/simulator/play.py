@@ -28,10 +28,28 @@ class Played(NamedTuple):
     truth: Truth
 
 
-def play(seed: int, hard: bool = False, only: tuple[str, ...] = ()) -> Played:
-    """Play a seeded log; ``only`` names behaviours, or groups of them, that are played beside plain turns and no others."""
+PARTIAL = frozenset(
+    {
+        "broken-item",
+        "broken-prefill",
+        "choices",
+        "resume-repeats",
+        "rewrite-order-of-results",
+        "rewrite-think-tags",
+        "stored-conversation",
+        "stored-responses",
+    }
+)
+"""Behaviours with which one line alone is not what the record of its conversation shows."""
+
+
+def play(seed: int, hard: bool = False, only: tuple[str, ...] = (), without: frozenset[str] = frozenset()) -> Played:
+    """Play a seeded log; ``only`` names behaviours, or groups of them, that are played beside plain turns and no others.
+
+    ``without``: those that are not mixed in.
+    """
     rng = Random(seed)
-    chosen = named(only) if only else _mixed(rng, hard=hard)
+    chosen = named(only) if only else _mixed(rng, hard=hard, without=without)
     layout = Layout()
     for each in _when(chosen, "layout"):
         each.play(layout)
@@ -56,9 +74,10 @@ def collected(
     return Played(seed, files, truth)
 
 
-def _mixed(rng: Random, *, hard: bool) -> list[Behaviour]:
+def _mixed(rng: Random, *, hard: bool, without: frozenset[str] = frozenset()) -> list[Behaviour]:
     """A layout or none, half of the habits, and a few events; hard ones only where they are wanted."""
-    found = [each for each in behaviours().values() if (hard or not each.hard) and each.name not in NOT_MIXED]
+    absent = NOT_MIXED | without
+    found = [each for each in behaviours().values() if (hard or not each.hard) and each.name not in absent]
     layouts, habits = _when(found, "layout"), _when(found, "client")
     events = _when(found, "event")
     plain, difficult = [each for each in events if not each.hard], [each for each in events if each.hard]

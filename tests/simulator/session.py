@@ -200,7 +200,7 @@ class Session:
     def write(self, node: Node, file: str = "", step: float | None = None, session_id: str | None = None) -> None:
         """Log a reply with its request, for the first time or again."""
         style = STYLES[self.client.style]
-        name = f"{self.name}x{node.sampled.at}" if self.client.names_responses else None
+        name = self._response_name(node) if self.client.names_responses else None
         model = style.MODEL if self.client.plain_side or not node.sampled.side else f"{style.MODEL}-small"
         asked = style.request(node.sampled.request, self.client, model)
         named = (session_id or self.session_id) if self.layout.ids else None
@@ -216,7 +216,6 @@ class Session:
         asked = style.request(self._request(thread, LIMIT), self.client, style.MODEL)
         named = (thread.session_id or self.session_id) if self.layout.ids else None
         self.log.write(self._file(thread) or self.file, named, asked, response, status=status)
-        self.count += 1
 
     @property
     def log_count(self) -> int:
@@ -231,17 +230,29 @@ class Session:
         return self._stored(thread, request) if client.stores else request
 
     def _stored(self, thread: Thread, request: Request) -> Request:
-        """Return a request without what the server has, if the path continues the conversation that it keeps."""
-        if thread.stored and thread.stored[1] in request.path:
-            name, last = thread.stored
-            kept = frozenset(last.path)
-            before = last.sampled.request
-            emptied, absent = before.cleared, before.dropped  # as the server got them
+        """Return a request without what the server has, if the path continues what it keeps."""
+        name, last = self._kept(thread, request)
+        if last is None:
+            kept, emptied, absent = frozenset[Node](), frozenset[Node](), frozenset[Node]()
         else:
-            name, kept, emptied, absent = f"conv_{self.words.key(16)}", *[frozenset[Node]()] * 3
+            before = last.sampled.request
+            kept, emptied, absent = frozenset(last.path), before.cleared, before.dropped  # as the server got them
         changed = {node: text for node, text in request.changed.items() if node not in kept}
         cleared, dropped = request.cleared - kept | emptied, request.dropped - kept | absent
-        return replace(request, conversation=name, stored=kept, changed=changed, cleared=cleared, dropped=dropped)
+        names = {"previous" if self.client.refers_back else "conversation": name}
+        return replace(request, stored=kept, changed=changed, cleared=cleared, dropped=dropped, **names)
+
+    def _kept(self, thread: Thread, request: Request) -> tuple[str, Node | None]:
+        """Return the name by which the request refers to what the server has, and the last reply of that."""
+        if self.client.refers_back:
+            last = next((node for node in reversed(request.path) if node.sampled and node.sampled.whole), None)
+            return (f"resp_{self._response_name(last)}", last) if last else ("", None)
+        if thread.stored and thread.stored[1] in request.path:
+            return thread.stored
+        return f"conv_{self.words.key(16)}", None
+
+    def _response_name(self, node: Node) -> str:
+        return f"{self.name}x{node.sampled.at}"
 
     def _answer(self, parent: Node, calls: tuple[Call, ...]) -> tuple[str, str]:
         """A text that was not said at this place before, and reasoning."""

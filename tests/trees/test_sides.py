@@ -6,12 +6,14 @@ for each prompt, warm-ups and probes before the first one.
 
 from __future__ import annotations
 
+import json
 from itertools import count
 from typing import Any
 
 import pytest
 
-from tests.conftest import assistant, log_line, user
+from chatsquash import Options, convert
+from tests.conftest import assistant, log_line, user, write_log
 from tests.trees.logs import AGENT, READ, SCOUT, TASK, TITLE, Log
 from tests.trees.test_replies import traced
 
@@ -210,3 +212,18 @@ def test_a_title_without_an_id_is_of_the_session_of_its_prompt(is_first, is_cont
     found = traced(lines, tmp_path, conversations="all", sessions_by="chain")
     assert sorted(line.split()[1] for line in found) == ["main"] * (1 + is_continued) + ["side"]
     assert sum("<" in line for line in found) == 1
+
+
+@pytest.mark.parametrize("tools, names", [([READ], {"read_file"}), ([], {"read_file", "task"})])
+def test_a_request_of_the_client_has_its_own_tools_if_any(here, tools, names):
+    """Qwen Code 0.15.10 extracts memories with 7 tools after a turn with 15; a summary without tools needs definitions."""
+    log = Day()
+    log.turn(PROMPTS[0])
+    log.aside("Read what is worth remembering of this, and note it down for later.", tools=tools)
+    log.turn(PROMPTS[1])
+    write_log(here / "a.jsonl", *log.lines)
+    convert("a.jsonl", "out", Options(conversations="all", group_by="none"))
+    records = map(json.loads, (here / "out/conversations.jsonl").read_text().splitlines())
+    ends = {record["messages"][-1]["content"]: {tool["name"] for tool in record["tools"]} for record in records}
+    assert ends["Aside 2"] == names
+    assert ends["This is answer 3."] == {"read_file", "task"}

@@ -52,3 +52,15 @@ def cut_to_fit(tokens: int, most: int, exchanges: int) -> Fact:
 def sent_context() -> Fact:
     """Reported when `--restore` stands beside `--samples`: it would restore context that the model had not."""
     return Fact("the samples have the context that was sent, so --restore puts nothing back")
+
+
+@rule("error", kind="log")
+def output_growth(records: int, size: int, log: int, most: int) -> Fact:
+    """Reported when the records of a session would take too many times the bytes of its log, and none is written.
+
+    Branches repeat the history that they share, and so do samples and pairs.
+    """
+    times = size // max(log, 1)
+    return Fact(
+        f"{records:,} records with {times:,} times the bytes of the log: --max-output-growth {most} refuses them"
+    )

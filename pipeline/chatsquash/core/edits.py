@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from itertools import accumulate
+from itertools import accumulate, islice
+from operator import itemgetter
+from typing import Generic, TypeVar
 
 from chatsquash.core import jsonio
 from chatsquash.core.model import AddedRun, Edits, KeptRun, Message
@@ -24,6 +26,74 @@ def difference(before: list[Message], after: list[Message]) -> Edits:
             builder.keep(at, at + 1)
             expected = at + 1
     return builder.edits
+
+
+def kept_beginning(edits: Edits) -> int:
+    """How many first messages of a request are the first ones of the request before it."""
+    return edits[0].stop if edits and isinstance(edits[0], KeptRun) and edits[0].start == 0 else 0
+
+
+def growth(before: list[Message], after: list[Message]) -> Edits:
+    """The edits where two lists have the same objects at their beginning, as histories do that share one."""
+    count = shared_beginning(before, after)
+    kept: Edits = (KeptRun(0, count),) if count else ()
+    return (*kept, AddedRun(tuple(after[count:]))) if count < len(after) else kept
+
+
+def shared_beginning(before: list[Message], after: list[Message]) -> int:
+    """How many messages two lists begin with as the same objects; found by halving, and 0 where that misleads."""
+    low, high = 0, min(len(before), len(after))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if before[middle - 1] is after[middle - 1]:
+            low = middle
+        else:
+            high = middle - 1
+    return low if before[:low] == after[:low] else 0
+
+
+S = TypeVar("S")
+_MOST_TRIED = 8
+_MOST_HELD = 200_000
+"""Messages of all histories that are held, beside those of the last ones."""
+
+
+class Histories(Generic[S]):
+    """The histories of other conversations that the next request may continue, each with what is known of it."""
+
+    def __init__(self) -> None:
+        self._by_end: dict[int, tuple[list[Message], S]] = {}
+        self._held = 0
+
+    def put(self, messages: list[Message], state: S) -> None:
+        """Hold a history that another request does not continue."""
+        if not messages:
+            return
+        self._drop(id(messages[-1]))
+        self._by_end[id(messages[-1])] = messages, state
+        self._held += len(messages)
+        while len(self._by_end) > _MOST_TRIED and self._held > _MOST_HELD:
+            self._drop(next(iter(self._by_end)))
+
+    def take(self, messages: list[Message], known: int) -> tuple[int, S] | None:
+        """Return how many first messages a history has in common with a request, and what is known of that."""
+        end = id(messages[known - 1])
+        history: tuple[list[Message], S | None]
+        if end in self._by_end and self._by_end[end][0][:known] == messages[:known]:
+            history, count = self._by_end[end], known
+        else:
+            tried = islice(reversed(self._by_end.values()), _MOST_TRIED)
+            counts = ((shared_beginning(each[0], messages), each) for each in tried)
+            count, history = max(counts, key=itemgetter(0), default=(0, ([], None)))
+        if count == 0 or history[1] is None:
+            return None
+        if count == len(history[0]):  # from now on it is the request's
+            self._drop(id(messages[count - 1]))
+        return count, history[1]
+
+    def _drop(self, end: int) -> None:
+        if history := self._by_end.pop(end, None):
+            self._held -= len(history[0])
 
 
 def settle(before: list[Message], after: list[Message], edits: Edits) -> tuple[list[Message], Edits]:

@@ -168,6 +168,8 @@ class Entry(Struct, frozen=True, gc=False):  # a frozen dataclass takes ten time
     """The history that the service replaced with a summary, with which ``messages`` begin."""
     is_translated: bool = False
     """Whether its response is logged in another format than its request."""
+    known: int = 0
+    """How many of its first messages an earlier entry has; 0 unless it continues another entry than the last one."""
 
     @property
     def shared_prefix(self) -> int:

@@ -137,6 +137,9 @@ class Options(RecordOptions):
     max_rejected: int = _bound(10_000, "Stop reading a log once more lines than this cannot be read.")
     max_expansion: int = _bound(200, "Refuse a compressed log that grows to more than so many times its size.")
     max_expanded: int = _bound(16 << 30, "Refuse a compressed log that grows to more bytes.", metavar="SIZE")
+    max_output_growth: int = _bound(
+        1000, "Refuse a session whose records would take more than so many times the bytes of its log."
+    )
     max_memory: int = _bound(
         2_000_000_000, "Leave out a line, a file or a database that takes more memory once it is read.", metavar="SIZE"
     )

@@ -97,7 +97,7 @@ def thought(message: Message) -> str:
 def in_text(message: Message) -> str:
     """The reasoning in the block that the text of a message begins with; empty if there is none."""
     content = message.get("content")
-    if isinstance(content, list):
+    if type(content) is list:
         content = next((said for part in content if not is_part(part) and (said := part_text(part))), "")
     return leading_block(content)[0] if type(content) is str and CLOSE in content else ""
 

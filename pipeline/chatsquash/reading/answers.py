@@ -26,7 +26,9 @@ class LoadedRequest(NamedTuple):
 
     turns: Turns
     whole: list[Any]
-    """The request's turns, with those that it only refers to."""
+    """The request's turns, with those that it only refers to; a later request may share the list and add its own."""
+    length: int
+    """How many of them there are."""
     shown: list[Any]
     """Those that the model saw; the same list unless the service compacted the request."""
     system: tuple[bytes, Json]
@@ -39,6 +41,8 @@ class LoadedRequest(NamedTuple):
     """What a summary replaced in it."""
     is_hidden: bool = False
     """Whether the model also saw an encrypted summary."""
+    known: int = 0
+    """As in ``Entry.known``."""
 
 
 class Answer(Struct, eq=False, kw_only=True):
@@ -58,7 +62,7 @@ class Answer(Struct, eq=False, kw_only=True):
     def turns(self) -> list[Any]:
         """All turns up to the response."""
         if self.loaded:
-            return [*self.loaded.whole, *self.said]
+            return [*self.loaded.whole[: self.loaded.length], *self.said]
         answers: list[Answer] = []
         answer: Answer | None = self
         while answer:

@@ -18,7 +18,6 @@ from chatsquash.core.model import (
     Message,
     RejectedLine,
     RepeatedViolation,
-    Response,
     SkippedLine,
     Tool,
     WrongType,
@@ -38,7 +37,7 @@ from chatsquash.reading.repeated_members import NO_TOOLS, TOOLS, KnownTools, Rep
 from chatsquash.sources.lines import Line
 
 if TYPE_CHECKING:
-    from chatsquash.reading.answers import Answers, LoadedRequest
+    from chatsquash.reading.answers import Answers
     from chatsquash.reading.loading import Loader
 
 _HIDDEN = "what a summary replaced"
@@ -214,15 +213,17 @@ class _ShapeReader:
         line = self._unwrapped(line) if self.shape.envelope.unwrap else line
         try:
             exchange, request = self.history.read(line)
-            self._refuse_other_endpoint(exchange, whole)
+            if exchange.reply.message is None:
+                self._refuse_other_endpoint(exchange, whole)
             self.bounds.hold(request, exchange.reply)
-            is_other = exchange.reply.foreign or (loader is None and _has_foreign(exchange, request))
-            _raise_other(whole, other if is_other else None)
+            if other and (exchange.reply.foreign or (loader is None and _has_foreign(exchange, request))):
+                _raise_other(whole, other)
             when = moment(exchange.timestamp)
             loaded = loader.load(exchange, request) if loader else None
             offered = self._tools_of(exchange)  # last, since it remembers them
-            _raise_other(whole, other if offered.is_foreign and loader is None else None)
-            tools = self._check_tools(offered.tools)
+            if other and offered.is_foreign and loader is None:
+                _raise_other(whole, other)
+            tools = offered.tools
         except RecursionError:
             raise LineError("bad-line", "nested too deeply") from None
         except jsonio.NotFiniteError as problem:
@@ -238,7 +239,8 @@ class _ShapeReader:
             tools = bodies.merge_tools(tools, loaded.brought)
             findings += loader.remember(loaded, exchange, request.messages)
             self.history.known.learn_system(exchange)
-        reply = _as_seen(reply, loaded)
+        if (loaded.is_hidden if loaded else reply.compacted is not None) and not reply.cleared:
+            reply = replace(reply, cleared=_HIDDEN)
         if when is None or when.naive or session_id is None or offered.wrong or reply.wrong or reply.cleared:
             findings = (*findings, *_lacking(when, session_id, reply.cleared, offered.wrong, reply.wrong))
         return Entry(
@@ -249,18 +251,12 @@ class _ShapeReader:
             limit=exchange.first(LIMITS),
             compacted=loaded.compacted if loaded else None,
             is_translated=self.shape.request != self.shape.response,
+            known=loaded.known if loaded else 0,
         )
-
-    def _check_tools(self, tools: list[Tool]) -> list[Tool]:
-        """Return tools within the bounds; those of plain chat were checked as they were read."""
-        if tools is not self.checked_tools and self.loader:
-            self.bounds.hold_tools(tools)
-            self.checked_tools = tools
-        return tools
 
     def _refuse_other_endpoint(self, exchange: Exchange, line: Line) -> None:
         """Raise ``LineError`` for a call that has turns, but whose response is that of another endpoint."""
-        if exchange.reply.message is not None or bytes(exchange.line.response) in (NOTHING, b"null"):
+        if bytes(exchange.line.response) in (NOTHING, b"null"):
             return
         if other_endpoint(bytes(line.buffer[line.start : line.stop]), self.shape.envelope):
             raise LineError("bad-entry", "is a call of another endpoint")
@@ -291,23 +287,23 @@ class _ShapeReader:
                 self.offered = _OfferedTools(tools, is_foreign=any(map(foreign.is_foreign_tool, tools)))
             return self.offered
         loaded = self.tools(self.history.learn_tools(raw))
+        if loaded.functions is not self.checked_tools:  # those of plain chat are checked as they are read
+            self.bounds.hold_tools(loaded.functions)
+            self.checked_tools = loaded.functions
         return _OfferedTools(loaded.functions, hosted=bool(loaded.hosted))
 
 
-def _raise_other(line: Line, other: Callable[[Line], Shape | None] | None) -> None:
+def _raise_other(line: Line, other: Callable[[Line], Shape | None]) -> None:
     """Raise the other shape of a line, if it has one."""
-    shape = other(line) if other else None
-    if shape:
+    if shape := other(line):
         raise _OtherShapeError(shape)
 
 
 def _has_foreign(exchange: Exchange, request: Request) -> bool:
     """Whether a request of plain chat adds content of another format, or has its system prompt outside the messages."""
     for run in request.edits:
-        if type(run) is AddedRun:
-            for message in run.messages:
-                if foreign.is_foreign(message):
-                    return True
+        if type(run) is AddedRun and foreign.any_foreign(run.messages):
+            return True
     members = exchange.request
     if "system" not in members and "instructions" not in members:
         return False
@@ -335,12 +331,6 @@ def unreadable(rejected: RejectedLine, size: int) -> SkippedLine:
     """A line that cannot be read, and its bytes with the line feed."""
     make = reading.bad_line if rejected.code == "bad-line" else reading.bad_entry
     return SkippedLine(rejected.line, "unreadable", size, rejected=rejected, findings=(make(rejected.reason),))
-
-
-def _as_seen(reply: Response, loaded: LoadedRequest | None) -> Response:
-    """A reply, with a note if the model saw a summary that the record does not show."""
-    is_hidden = loaded.is_hidden if loaded else reply.compacted is not None
-    return replace(reply, cleared=_HIDDEN) if is_hidden and not reply.cleared else reply
 
 
 def _lacking(

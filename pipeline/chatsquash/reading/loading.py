@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from chatsquash.core import jsonio
-from chatsquash.core.edits import difference
+from chatsquash.core.edits import difference, growth
 from chatsquash.core.model import (
     AddedRun,
     Compacted,
@@ -43,29 +43,35 @@ class Loader:
     def load(self, exchange: Exchange, request: Request) -> LoadedRequest:
         """A request as it adds to the one before; raises ``LineError`` for what is no turn of the format."""
         form = self.form
-        before = self.before or LoadedRequest(nothing(form), [], [], (NOTHING, None))
+        before = self.before or LoadedRequest(nothing(form), [], 0, [], (NOTHING, None))
         raw = exchange.first(form.SYSTEM)
         system = (
             before.system if raw in (SYSTEM, before.system[0]) else (raw, jsonio.loads(raw) if raw != NOTHING else None)
         )
         whole, edits, begun = request.messages, request.edits, before
         base = self.answers.referred(exchange, form, whole) if exchange.first(form.REFERS) else None
-        if base:
-            begun, whole = base.loaded or before, [*base.turns, *whole]
         if base and base.loaded:
-            edits = (KeptRun(0, len(begun.whole)), AddedRun(tuple(whole[len(begun.whole) :])))
+            begun, more = base.loaded, (*base.said, *whole)
+            whole, edits = _extend(begun, more), (KeptRun(0, begun.length), AddedRun(more))
         elif base or before.base:  # the reader's edits are those of what stood in the lines
-            edits = difference(before.whole, whole)
+            whole = [*base.turns, *whole] if base else whole
+            edits = difference(before.whole[: before.length], whole)
         added = [turn for run in edits if isinstance(run, AddedRun) for turn in run.messages]
         brought = bodies.tools_of_turns(form, added)
         seen = self._visible(begun, whole, added, exchange.reply)
         if seen.turns is not whole or begun.shown is not begun.whole:
-            edits = difference(begun.shown, seen.turns)
+            shown = begun.whole[: begun.length] if begun.shown is begun.whole else begun.shown
+            edits = difference(shown, seen.turns)
         turns = follow(form, begun.turns, seen.turns, edits, system[1], rewrite if self.is_mixed else blocks_of)
+        known = 0
         if begun is not before:
-            turns = replace(turns, edits=difference(before.turns.messages, turns.messages))
+            first = turns.edits[0] if turns.edits else None
+            known = first.stop if isinstance(first, KeptRun) and first.start == 0 else 0
+            turns = replace(turns, edits=growth(before.turns.messages, turns.messages))
         compacted = self._compacted(seen) if seen.summary else None
-        return LoadedRequest(turns, whole, seen.turns, system, brought, base, compacted, seen.is_hidden)
+        return LoadedRequest(
+            turns, whole, len(whole), seen.turns, system, brought, base, compacted, seen.is_hidden, known
+        )
 
     def _visible(self, begun: LoadedRequest, whole: list[Any], added: list[Any], reply: Response) -> ShownTurns:
         """The turns that the model saw, before a reply that may begin with a summary of them."""
@@ -103,3 +109,11 @@ class Loader:
             self.before = self.before._replace(turns=replace(self.before.turns, messages=messages))
             if self.last and self.last.loaded:
                 self.last.loaded = self.before
+
+
+def _extend(begun: LoadedRequest, more: tuple[Any, ...]) -> list[Any]:
+    """All turns of a request that continues an earlier one with these, in the list of that one if it can have them."""
+    if begun.base is None or len(begun.whole) > begun.length:  # it is the reader's list, or another request did
+        return [*begun.whole[: begun.length], *more]
+    begun.whole.extend(more)
+    return begun.whole

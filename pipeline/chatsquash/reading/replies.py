@@ -16,6 +16,7 @@ from chatsquash.core.model import Json, Response, WrongType
 from chatsquash.formats import PLAIN, named
 from chatsquash.formats.base import Format
 from chatsquash.formats.providers.openai_chat.foreign import is_foreign
+from chatsquash.formats.providers.openai_chat.response import FIELDS, has_service_fields
 from chatsquash.reading import usage
 
 _LINE = re.compile(r"\r\n|\n|\r")  # str.splitlines knows more ends of lines, which may stand in the text
@@ -81,6 +82,8 @@ def _quick(raw: bytes, requested: bytes) -> Response | None:
     if not choices or type(choices[0].message.get("role")) is not str or is_foreign(choices[0].message):
         return None
     first = choices[0]
+    if FIELDS in first.message and has_service_fields(first.message):
+        return None
     model = response.model if type(response.model) is str else None
     message: Any = first.message
     own = response.id if type(response.id) is str else None

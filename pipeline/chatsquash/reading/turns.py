@@ -17,9 +17,9 @@ class Turns(Struct, frozen=True):
     """The turns of one request, loaded."""
 
     states: list[Any]
-    """The state before each turn, and after the last one."""
+    """The state before each turn, and after the last one; a later request may share the list and add its own."""
     stops: list[int]
-    """How many messages there are before each turn, and after the last one."""
+    """How many messages there are before each turn, and after the last one; shared likewise."""
     system: Json = None
     """The system member, as the same object while unchanged."""
     messages: list[Message] = field(default_factory=list)
@@ -97,6 +97,12 @@ class _Loading(Struct):
             return self.load(turns, at, at + run.stop - run.start)
         start, stop = self.before.stops[run.start], self.before.stops[run.stop]
         shift = len(self.messages) - start
+        if not (run.start or at or shift) and len(self.before.states) == run.stop + 1:  # no other request added to them
+            self.states, self.stops = self.before.states, self.before.stops
+            head, self.messages = self.messages, self.before.messages[:stop]
+            self.messages[:start] = head
+            self.add(KeptRun(start, stop))
+            return run.stop
         stops = self.before.stops[run.start + 1 : run.stop + 1]
         self.states += self.before.states[run.start + 1 : run.stop + 1]
         self.stops += [each + shift for each in stops] if shift else stops

@@ -327,10 +327,14 @@ def with_whole_reply(entry: Entry, reply: Reply, canon: Canon) -> Entry:
 
 
 def _snapshot(path: LogPath, entry: Entry, *, last_tools: bool) -> Snapshot:
-    """The snapshot of a conversation: its last entry, and the union of the tools on its path."""
+    """Return the snapshot of a conversation: its last entry, and the tools of the requests that are its own.
+
+    A request of the client may have other tools than the conversation before it.  If it has none, the calls in that
+    conversation still need their definitions.
+    """
     replies = path.last.path()
     tools = ToolUnion(last_tools)
-    for reply in replies:
+    for reply in [each for each in path.own if each.tools] or replies:
         for _ in tools.offer(reply.tools, reply.line):
             pass
     tools.settle()

@@ -41,6 +41,7 @@ from chatsquash.session.log_findings import (
     trace,
     unfit,
 )
+from chatsquash.session.output_growth import check_growth
 from chatsquash.session.plan import EntryObserver, Plan, asks_for_kinds, plan
 from chatsquash.session.privacy import OutcomePrivacy
 from chatsquash.session.record_maker import RecordMaker
@@ -255,7 +256,6 @@ class Converter:
 
     def _records(self, read: Reading, session: Session, file: BinaryIO, log: Log) -> _Result:
         noted, why = self._log_notes(read, session, log)
-
         make = partial(self._maker.make, read.seen, session, log)
 
         def make_last(snapshot: Snapshot | None, marks: list[Mark] | None = None) -> Record | Rejection:
@@ -339,7 +339,7 @@ class Converter:
         noted += logger_cuts(session)
         if read.document and self._lineages and (count := self._lineages.excess(log)):
             noted.append((None, coverage.copies_not_compared(count, MOST)))
-        why = unfit(read.seen, session)
+        why = unfit(read.seen, session) or check_growth(session, read.document, self._options)
         if why:
             noted.append((None, why))
         return noted, why or session.invalid or cut_rejection(session, noted, self._options)

@@ -9,6 +9,7 @@ from msgspec import Struct, field
 from chatsquash.checks import definitions as definition_checks
 from chatsquash.checks import reading
 from chatsquash.core import chat, jsonio
+from chatsquash.core.edits import Histories
 from chatsquash.core.memo import Last, Same
 from chatsquash.core.model import AddedRun, Entry, KeptRun, SkippedLine, Tool
 from chatsquash.session.session import Noted, Session, Snapshot, Tally
@@ -222,8 +223,8 @@ def _spelled(tool: Tool) -> bytes:
     return jsonio.dumps(tool, sort_keys=True)
 
 
-_TOKENS = ("tool", "user", "system")
-"""Roles that are their messages' tokens."""
+_TOKENS = {role: role for role in ("tool", "user", "system")}
+"""Roles that are their messages' tokens; equal tokens are the same object, which is compared faster."""
 
 
 class Trace(Struct):
@@ -231,13 +232,17 @@ class Trace(Struct):
 
     _entry: Entry | None = None
     _tokens: list[str] = field(default_factory=list)
+    _others: Histories[list[str]] = field(default_factory=Histories)
 
     def take(self, entry: Entry) -> Iterator[Noted]:
         """Compare an entry with the one before; yields what breaks the rule."""
         before, self._entry = self._entry, entry
-        if before is not None and self._grows(entry):
+        if before is not None and not entry.known and self._grows(entry):
             return
-        earlier, self._tokens = self._tokens, self._follow(entry)
+        earlier = self._tokens
+        if before is not None and entry.known:
+            self._others.put(before.messages, earlier)
+        self._tokens = self._follow(entry)
         if before is not None and (at := _departs(earlier, self._tokens)) is not None:
             seen = self._tokens[at[1]] if at[1] < len(self._tokens) else ""
             yield entry.line, reading.role_sequence(before.line, entry.line, at[1], earlier[at[0]], seen)
@@ -264,12 +269,15 @@ class Trace(Struct):
         return True
 
     def _follow(self, entry: Entry) -> list[str]:
+        if entry.known and (history := self._others.take(entry.messages, entry.known)):
+            count, tokens = history
+            return [*tokens[:count], *self._of(AddedRun(tuple(entry.messages[count:])))]
         return [token for run in entry.edits for token in self._of(run)]
 
     def _of(self, run: KeptRun | AddedRun) -> list[str]:
         if isinstance(run, KeptRun):
             return self._tokens[run.start : run.stop]
-        return [role if (role := each["role"]) in _TOKENS else chat.token(each) for each in run.messages]
+        return [_TOKENS.get(each["role"]) or chat.token(each) for each in run.messages]
 
 
 def _departs(earlier: list[str], later: list[str]) -> tuple[int, int] | None:
@@ -279,7 +287,7 @@ def _departs(earlier: list[str], later: list[str]) -> tuple[int, int] | None:
     """
     if later[: len(earlier)] == earlier:
         return None
-    i = j = 0
+    i = j = _agreement(earlier, later)
     while i < len(earlier):
         if j < len(later) and earlier[i] == later[j]:
             i, j = i + 1, j + 1
@@ -288,3 +296,15 @@ def _departs(earlier: list[str], later: list[str]) -> tuple[int, int] | None:
         else:
             return i, j
     return None
+
+
+def _agreement(one: list[str], other: list[str]) -> int:
+    """How many tokens two traces begin with in common, found by halving."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low

@@ -224,7 +224,9 @@ def place_replies(path: LogPath, replies: list[Reply], messages: list[Message], 
 
 def _next(by_number: dict[int, list[int]], number: int, last: int) -> int | None:
     """The first ordinal after one at which a message has a number."""
-    ordinals = by_number.get(number, [])
+    ordinals = by_number.get(number, ())
+    if not ordinals or ordinals[0] > last:
+        return ordinals[0] if ordinals else None
     at = bisect_right(ordinals, last)
     return ordinals[at] if at < len(ordinals) else None
 

@@ -15,7 +15,7 @@ from chatsquash.core import chat, reasoning
 from chatsquash.core.model import Message
 from chatsquash.trees.canonical import NOTHING, result_number, spelled
 from chatsquash.trees.emptied import is_emptied
-from chatsquash.trees.replies import Reply, answered_place
+from chatsquash.trees.replies import Reply, answered_place, places_of_calls
 from chatsquash.trees.rewrites import is_reminded, is_reworded
 
 Numbered = list[tuple[int, Message]]
@@ -227,6 +227,7 @@ def _logged_results(logged: list[LoggedMessage], asked: int) -> Iterator[tuple[i
 def _ranked_results(asked: Message, after: Iterable[tuple[int, int, Message]]) -> Iterator[tuple[int, int]]:
     """A result has the number of the call that it answers, since ids may be rewritten; without an id its own rank."""
     ranks = {result_number(rank): rank for rank in range(1, len(chat.calls(asked)) + 1)}
+    places = places_of_calls(asked)
     count = 0
     for at, number, message in after:
         if message["role"] == "assistant":
@@ -234,7 +235,7 @@ def _ranked_results(asked: Message, after: Iterable[tuple[int, int, Message]]) -
         if message["role"] == "tool":
             count += 1
             has_id = message.get("tool_call_id") is not None
-            yield (ranks.get(number) or answered_place(message, asked)) if has_id else count, at
+            yield (ranks.get(number) or answered_place(message, places)) if has_id else count, at
 
 
 def _place_results(history: Numbered, logged: list[LoggedMessage], alignment: Alignment) -> None:

@@ -28,12 +28,14 @@ def fate(reply: Message, standing: Message | None) -> Fate:
 
 def reasoned(message: Message) -> bool | None:
     """Whether a message has reasoning as text; ``None``: it has none at all."""
+    content = message.get("content")
+    if (content is None or type(content) is str) and message.keys().isdisjoint(_REASONS):  # as most
+        return True if content and reasoning.in_text(message) else None
     thought = message.get(reasoning.MEMBER)
     if (type(thought) is str and thought and not thought.isspace()) or reasoning.in_text(message):
         return True
     made = chat.turn(message)
     has_blocks = made is not None and any(map(_is_thought, made.blocks))
-    content = message.get("content")
     parts = isinstance(content, list) and any(map(reasoning.is_part, content))
     if not has_blocks and not parts and message.keys().isdisjoint(reasoning.MEMBERS):
         return None

@@ -6,6 +6,8 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import islice
 
+from msgspec import Struct, field
+
 from chatsquash.core import chat
 from chatsquash.trees.calls import ARGUMENTS, MOST, CallSite, arguments, contains, equal_calls, returning
 from chatsquash.trees.canonical import is_long, prompt_text
@@ -20,13 +22,14 @@ def is_fork(reply: Reply) -> bool:
 
 def separate_forks(replies: list[Reply], links: list[Link]) -> None:
     """Make a tree of each path that leaves another one with the argument of a call there."""
+    calls = _LongArguments()
     moved: dict[int, int] = {}
     begun: dict[tuple[int, int], list[int]] = {}
     for reply in replies:
         parent = reply.parent
         if parent is None or is_fork(reply):
             continue
-        if parent.children > 1 and (caller := _fork_caller(reply)):
+        if parent.children > 1 and (caller := _fork_caller(reply, calls)):
             alike = begun.setdefault((parent.number, reply.asked), [])
             if len(alike) < equal_calls(caller):  # else the same request was sent again
                 alike.append(len(links))
@@ -38,7 +41,24 @@ def separate_forks(replies: list[Reply], links: list[Link]) -> None:
         reply.tree = moved.get(reply.number, reply.tree)
 
 
-def _fork_caller(reply: Reply) -> CallSite | None:
+class _LongArguments(Struct):
+    """The arguments of calls that are long enough to be recognised, of each reply once."""
+
+    _known: dict[int, list[tuple[int, str]]] = field(default_factory=dict)
+
+    def find(self, reply: Reply, text: str, *, exactly: bool = False) -> CallSite | None:
+        """Return the call of a reply with an argument that a text is, or contains."""
+        if (known := self._known.get(reply.number)) is None:
+            calls = enumerate(chat.calls(reply.message)[:ARGUMENTS], 1)
+            known = [(place, each) for place, call in calls for each in arguments(call) if is_long(each)]
+            self._known[reply.number] = known
+        for place, argument in known:
+            if argument == text or (not exactly and contains(text, argument)):
+                return CallSite(reply, place)
+        return None
+
+
+def _fork_caller(reply: Reply, calls: _LongArguments) -> CallSite | None:
     """The call whose argument the user says last before a reply.
 
     It is a call of the reply that this continues, or of another one that continues the same.
@@ -46,12 +66,12 @@ def _fork_caller(reply: Reply) -> CallSite | None:
     text = _last_prompt(reply)
     if not text or reply.parent is None or _is_answer(reply):
         return None
-    if (caller := _find_call(reply.parent, text, exactly=True)) and _goes_on_otherwise(reply, text):
+    if (caller := calls.find(reply.parent, text, exactly=True)) and _goes_on_otherwise(reply, text):
         return caller
-    if (caller := _find_call(reply.parent, text)) and any(_is_answer(each) for each in _others(reply)):
+    if (caller := calls.find(reply.parent, text)) and any(_is_answer(each) for each in _others(reply)):
         return caller
     beside = (each for each in _others(reply) if each.number < reply.number and _last_prompt(each) != text)
-    return next((caller for each in beside if (caller := _find_call(each, text, exactly=True))), None)
+    return next((caller for each in beside if (caller := calls.find(each, text, exactly=True))), None)
 
 
 def _last_prompt(reply: Reply) -> str:
@@ -75,28 +95,19 @@ def _goes_on_otherwise(reply: Reply, text: str) -> bool:
     return any(_last_prompt(each) != text or _is_answer(each) for each in _others(reply))
 
 
-def _find_call(reply: Reply, text: str, *, exactly: bool = False) -> CallSite | None:
-    """The call of a reply with an argument that a text is, or contains."""
-    for place, call in enumerate(chat.calls(reply.message)[:ARGUMENTS], 1):
-        for argument in arguments(call):
-            if is_long(argument) and (argument == text or (not exactly and contains(text, argument))):
-                return CallSite(reply, place)
-    return None
-
-
 def find_later_calls(replies: list[Reply], links: list[Link]) -> None:
     """Link trees that began while the reply with their call was being sampled, and so were logged before it."""
     firsts = [reply for reply in replies if reply.parent is None and not _comes_from_something(links[reply.tree])]
     if len(firsts) < 2:
         return
-    numbers = [first.number for first in firsts]
+    numbers, calls = [first.number for first in firsts], _LongArguments()
     for reply in replies:
         end = bisect_right(numbers, reply.number)
         begun = firsts[max(0, end - MOST) : end]
         since = reply.parent.number if reply.parent else -1
         for first in (each for each in begun if each.number > since and each.tree != reply.tree):
             link = links[first.tree]
-            caller = _find_call(reply, _first_prompt(first)) if link.caller is None else None
+            caller = calls.find(reply, _first_prompt(first)) if link.caller is None else None
             if caller and returning([caller], _answers(first), is_strict=True):
                 link.caller, link.is_exact = caller, True
 

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from hashlib import sha256
 from itertools import chain, islice, takewhile
+from typing import Any
 
 from chatsquash.core import chat, jsonio
-from chatsquash.core.model import ConversationKind
+from chatsquash.core.model import ConversationKind, Message
 from chatsquash.core.options import Options
 from chatsquash.trees.calls import equal_calls, returning
 from chatsquash.trees.canonical import is_long
@@ -195,24 +196,59 @@ def names(paths: Iterable[LogPath], session: str) -> dict[int, str]:
     """
     names_by_path: dict[int, str] = {}
     times: dict[str, int] = {}
+    firsts: dict[int, Reply] = {}
+    said = _SaidOnce()
+    begun: dict[int, Any] = {}
     for path in paths:
-        first = next((message for _, message in path.last.path()[0].users()), None)
-        name = digest(session, first, path.last.message, *_before_end(path))
+        first = _first(path.last, firsts)
+        if first.number not in begun:
+            prompt = next((message for _, message in first.users()), None)
+            begun[first.number] = sha256(b"[%b,%b," % (jsonio.dumps(session), jsonio.dumps(_said(prompt))))
+        ended = begun[first.number].copy()
+        ended.update(jsonio.dumps([_said(path.last.message), *_before_end(path, said)])[1:])
+        name = ended.hexdigest()[:16]
         times[name] = times.get(name, 0) + 1
         names_by_path[id(path)] = name if times[name] == 1 else f"{name}-{times[name]}"
     return names_by_path
 
 
-def _before_end(path: LogPath) -> Iterator[object]:
+def _first(reply: Reply, firsts: dict[int, Reply]) -> Reply:
+    """The reply that a path begins with, given those of other paths by the numbers of their replies."""
+    passed = []
+    while reply.number not in firsts and reply.parent:
+        passed.append(reply)
+        reply = reply.parent
+    first = firsts.get(reply.number, reply)
+    firsts.update((each.number, first) for each in passed)
+    return first
+
+
+_LONG = 4096
+"""Characters of a text that counts by its hash, since many conversations may continue it."""
+
+
+class _SaidOnce(dict[int, object]):
+    """What messages say, of each message once."""
+
+    def of(self, message: Message) -> object:
+        """Return what a message says, and the hash of a long text in its place."""
+        if id(message) not in self:
+            text = chat.text(message) or ""
+            digest = sha256(jsonio.dumps(text)).hexdigest() if len(text) > _LONG else None
+            self[id(message)] = digest or _said(message)
+        return self[id(message)]
+
+
+def _before_end(path: LogPath, said: _SaidOnce) -> Iterator[object]:
     """What is said before the end of a conversation, up to a long reply; clients often repeat theirs."""
     is_end = path.kind != "side"
     for each in islice(path.last.back(), _NAMED):
         if each is not path.last:
-            yield _said(each.message)
+            yield said.of(each.message)
         if is_end and is_long(chat.text(each.message) or ""):
             return
         is_end = True
-        yield from map(_said, each.behind[-2:])
+        yield from map(said.of, each.behind[-2:])
 
 
 def name_of_line(session: str, line: int) -> str:

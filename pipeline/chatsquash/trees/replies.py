@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from typing import Literal
 
 from msgspec import Struct, field
 
-from chatsquash.core import chat
-from chatsquash.core.model import AddedRun, Edits, Entry, KeptRun, Message, Tool
+from chatsquash.core import chat, jsonio
+from chatsquash.core.edits import kept_beginning
+from chatsquash.core.model import AddedRun, Edits, Entry, Json, KeptRun, Message, Tool
 from chatsquash.trees.canonical import NOTHING, Canon, is_similar_prompt, result_number
 from chatsquash.trees.paths import LoggedReply, Path
 
@@ -192,7 +194,7 @@ class Requests(Struct):
 
     def follow(self, messages: list[Message], edits: Edits, meet: Meet | None = None) -> int:
         """Go on to the next request; returns how many of its first messages are as they were."""
-        kept = edits[0].stop if edits and isinstance(edits[0], KeptRun) and edits[0].start == 0 else 0
+        kept = kept_beginning(edits)
         before, self.messages = self.numbers, messages
         if kept < len(before):
             self.numbers = before[:kept]
@@ -209,22 +211,39 @@ class Requests(Struct):
                 at += len(run.messages)
         return kept
 
+    def histories(self) -> tuple[list[int], ...]:
+        """What is known of each message, to go back to."""
+        return self.numbers, self.chains, self.spoken, self.assistants
+
+    def go_back(self, messages: list[Message], histories: tuple[list[int], ...]) -> None:
+        """Be as after an earlier request with these messages, or with more."""
+        count = len(messages)
+        *lists, assistants = histories
+        self.messages, (self.numbers, self.chains, self.spoken) = (
+            messages,
+            (each[:count] if len(each) > count else each for each in lists),
+        )
+        self.assistants = assistants[: bisect_left(assistants, count)]
+
     def _extend(self, at: int, known: list[int] | None, messages: tuple[Message, ...], meet: Meet | None) -> None:
         """Messages from a place on, by their numbers where these are known."""
         chain = self.chains[-1] if self.chains else 0
         spoken = self.spoken[-1] if self.spoken else 0
         chains, spokens, numbers, canon = self.chains, self.spoken, self.numbers, self.canon
-        answered = self._current_results()
+        answered: set[int] | None = None
+        places: dict[str | bytes, int] | None = None
         for place, message in enumerate(messages or self.messages[at : at + len(known or ())], at):
             role = message["role"]
             if known and role != "tool":
                 number = known[place - at]
             elif role == "tool":
-                asked = self.messages[self.assistants[-1]] if self.assistants else None
-                number = result_number(answered_place(message, asked) if asked else 0)
+                if places is None:
+                    places = places_of_calls(self.messages[self.assistants[-1]]) if self.assistants else {}
+                number = result_number(answered_place(message, places))
             else:
                 number = canon.number(message)
             if role == "tool" and number != _UNPAIRED:
+                answered = self._current_results() if answered is None else answered
                 number = NOTHING if number in answered else number  # it may be sent twice
                 answered.add(number)
                 chain ^= number  # in whatever order results are sent
@@ -232,7 +251,7 @@ class Requests(Struct):
                 chain = hash((chain, number))
             numbers.append(number)
             if role == "assistant":
-                answered = set()
+                answered, places = set(), None
                 spoken = hash((spoken, number))
                 self.assistants.append(place)
                 if meet:
@@ -307,16 +326,24 @@ def _notes(requests: Requests, behind: int) -> list[Message]:
     return [message for number, message in pairs if number == NOTHING and message["role"] == "user"]
 
 
-def answered_place(message: Message, reply: Message) -> int:
-    """The place of the call of a reply that a result answers, from 1; 0 for none."""
+def answered_place(message: Message, places: dict[str | bytes, int]) -> int:
+    """The place of the call that a result answers, from 1; 0 for none. ``places`` are those of the reply's calls."""
     wanted = message.get("tool_call_id")
-    if wanted is None:
-        return 0
+    return 0 if wanted is None else places.get(_call_key(wanted), 0)
+
+
+def places_of_calls(reply: Message) -> dict[str | bytes, int]:
+    """The places of the calls of a reply by their ids, from 1."""
+    places: dict[str | bytes, int] = {}
     calls = reply.get("tool_calls")
     for place, call in enumerate(calls if isinstance(calls, list) else (), 1):
-        if isinstance(call, dict) and call.get("id") == wanted:
-            return place
-    return 0
+        if isinstance(call, dict) and call.get("id") is not None:
+            places.setdefault(_call_key(call["id"]), place)
+    return places
+
+
+def _call_key(call_id: Json) -> str | bytes:
+    return call_id if isinstance(call_id, str) else jsonio.dumps(call_id)
 
 
 def system_prompt(messages: list[Message]) -> str:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
 from itertools import islice
-from typing import TYPE_CHECKING
+from operator import attrgetter
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct, field
 
 from chatsquash.core import chat
-from chatsquash.core.model import Compacted, Edits, Entry, KeptRun
+from chatsquash.core.edits import Histories, kept_beginning
+from chatsquash.core.model import AddedRun, Compacted, Edits, Entry, KeptRun, Response
 from chatsquash.trees.calls import Calls
 from chatsquash.trees.canonical import is_long, is_similar_prompt
 from chatsquash.trees.links import Link, Links
@@ -53,6 +56,15 @@ class RecognisedReply(Struct, frozen=True):
     how: How
 
 
+class _Followed(NamedTuple):
+    """What is known of a request that was followed."""
+
+    requests: tuple[list[int], ...]
+    """As ``Requests.histories`` returns it."""
+    met: list[RecognisedReply]
+    emptied: int | None
+
+
 class Trees(Struct):
     """The replies of a session so far, and what later requests find them by."""
 
@@ -75,6 +87,8 @@ class Trees(Struct):
     """The logged replies in the current request, in order."""
     _unmet: dict[int, Reply] = field(default_factory=dict)
     """For the chain of each assistant message that was not logged before its request: the reply to that request."""
+    _others: Histories[_Followed] = field(default_factory=Histories)
+    """Earlier requests that the next one may continue."""
     _emptied: int | None = None
     """The index of the first emptied result in the current request."""
     _left: int = 0
@@ -100,7 +114,7 @@ class Trees(Struct):
         lacks = self._lacks_something(kept)
         if entry.reply.message is None:
             return None
-        prefill = self._prefill(is_item=entry.reply.body is not None) if is_joinable(entry.reply.message) else None
+        prefill = self._prefill(entry.reply)
         met = self.met[:-1] if prefill and prefill.begun and prefill.logged else self.met
         last = met[-1] if met else None
         behind = last.place + 1 if last else 0
@@ -140,11 +154,13 @@ class Trees(Struct):
         reply.how = last.how if last else "appended"
         return reply
 
-    def _prefill(self, *, is_item: bool) -> Prefill | None:
+    def _prefill(self, reply: Response) -> Prefill | None:
         """The last message of the current request, if the reply continues it."""
         requests = self.requests
         place = len(requests.messages) - 1
         if place < 0 or not is_prefill(requests.messages[place]):
+            return None
+        if reply.message is None or not is_joinable(reply.message):
             return None
         message = requests.messages[place]
         asked, spoken = (requests.chains[place - 1], requests.spoken[place - 1]) if place else (0, 0)
@@ -154,7 +170,7 @@ class Trees(Struct):
             for each in ([logged] if logged else self.index.all_answering(asked))
             if each.is_truncated(says_ends=self._says_ends) and is_beginning(message, each.message)
         )
-        return Prefill(message, asked, spoken, logged, next(truncated, None), is_item)
+        return Prefill(message, asked, spoken, logged, next(truncated, None), reply.body is not None)
 
     def _held_before(self, reply: Reply) -> Reply | None:
         """The reply to a request that contains this reply but was logged earlier."""
@@ -164,26 +180,41 @@ class Trees(Struct):
     def _await(self, reply: Reply, behind: int) -> None:
         """Remember the assistant messages after the last logged reply, which may be logged later."""
         requests = self.requests
-        for place in requests.assistants[-CANDIDATES:]:
-            if place >= behind and not (reply.is_merged and place == len(requests.messages) - 1):
+        for place in islice(reversed(requests.assistants), CANDIDATES):
+            if place < behind:
+                break
+            if not (reply.is_merged and place == len(requests.messages) - 1):
                 self._unmet[requests.chains[place]] = reply
 
     def _follow(self, entry: Entry, edits: Edits | None) -> int:
         """Read a request and find its logged replies; return how many messages are unchanged."""
         requests = self.requests
-        before = len(requests.messages)
         edits = entry.edits if edits is None else edits
-        kept = edits[0].stop if edits and isinstance(edits[0], KeptRun) and edits[0].start == 0 else 0
+        before, kept = len(requests.messages), kept_beginning(edits)
+        if before == kept < len(entry.messages) and requests.chain:
+            self.grows = True
+        if entry.known > kept:
+            edits = self._go_back(entry) or (AddedRun(tuple(entry.messages)),)
+            kept = kept_beginning(edits)
         while self.met and self.met[-1].place >= kept:
             self.met.pop()
         self._left = _COMPARED * len(entry.messages) + _COMPARED_LEAST
         requests.follow(entry.messages, edits, self._meet)
-        if before == kept < len(entry.messages) and requests.chains[before - 1 : before] not in ([], [0]):
-            self.grows = True
         places = requests.assistants
         if places and (not self.met or self.met[-1].place != places[-1]) and places[-1] >= kept:
             self._window(places[-1])
         return kept
+
+    def _go_back(self, entry: Entry) -> Edits:
+        """Continue after the earlier request that an entry continues, if it is known; return the edits since then."""
+        requests = self.requests
+        now = _Followed(requests.histories(), self.met, self._emptied)
+        self._others.put(requests.messages, now)
+        count, followed = self._others.take(entry.messages, entry.known) or (0, now)
+        requests.go_back(entry.messages[:count], followed.requests)
+        self.met = followed.met[: bisect_left(followed.met, count, key=attrgetter("place"))]
+        self._emptied = followed.emptied
+        return (KeptRun(0, count), AddedRun(tuple(entry.messages[count:]))) if count else ()
 
     def _lacks_something(self, kept: int) -> bool:
         """Whether the current request lacks context of its path; its first ``kept`` messages are unchanged."""

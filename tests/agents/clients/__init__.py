@@ -42,6 +42,8 @@ class Client:
     session_header: str = ""
     """The header, in lower case, in which requests have their session's id."""
     abilities: frozenset[str] = frozenset()
+    litellm: str = ""
+    """The provider as which LiteLLM's proxy can be between this agent and its model."""
     has_tools = True
     """Whether requests of the agent itself have tool definitions."""
     unwritten: frozenset[str] = frozenset()
@@ -104,7 +106,7 @@ class Client:
     def fetch(cls, home: Path) -> None:
         """Install the package."""
         if cls.registry == NODE:
-            _run(["npm", "install", "--silent", "--no-fund", "--no-audit", "--prefix", str(home), cls.package])
+            _run(["npm", "install", "--loglevel=error", "--no-fund", "--no-audit", "--prefix", str(home), cls.package])
             return
         python = next(filter(_runs, cls.pythons), None) if cls.pythons else sys.executable
         if python is None:
@@ -203,9 +205,11 @@ def _run(command: list[str], **options: Any) -> str:
 
 
 def _reason(error: Exception) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    wrong = [line for line in lines if "error" in line.lower() and "Ignored the following" not in line]
-    return (wrong or lines or [type(error).__name__])[-1][:200]
+    lines = [line.strip().removeprefix("npm error").strip() for line in str(error).splitlines()]
+    noise = ("Ignored the following", "complete log of this run", "Node.js v")
+    wrong = [line for line in lines if "error" in line.lower() and not any(each in line for each in noise)]
+    last = (wrong or list(filter(None, lines)) or [type(error).__name__])[-1]
+    return last.partition(". ")[0][:120]
 
 
 def _subclasses(kind: type[Client]) -> list[type[Client]]:

@@ -16,6 +16,7 @@ class ClaudeCode(Client):
     package, binary = "@anthropic-ai/claude-code", "claude"
     session_header = "x-claude-code-session-id"
     abilities = frozenset({"resume", "fork", "agents", "compact", "models", "screenshot", "mcp"})
+    litellm = "anthropic"
     files = (".claude/projects",)
 
     def configure(self) -> None:

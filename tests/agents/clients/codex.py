@@ -35,6 +35,7 @@ class Codex(Client):
     package, binary = "@openai/codex", "codex"
     session_header = "session-id"
     abilities = frozenset({"resume", "fork", "agents", "models", "image", "screenshot", "mcp"})
+    litellm = "openai"
     files = (".codex/sessions",)
 
     def configure(self) -> None:

@@ -15,6 +15,7 @@ class OpenCode(Client):
     package, binary = "opencode-ai", "opencode"
     session_header = "x-session-id"
     abilities = frozenset({"resume", "fork", "agents", "models", "image", "screenshot", "mcp"})
+    litellm = "openai"
     files = (".local/share/opencode/opencode.db",)
 
     settings = ".config/opencode/opencode.json"

@@ -14,6 +14,7 @@ class Pi(Client):
     name, title = "pi", "Pi"
     package, binary = "@mariozechner/pi-coding-agent", "pi"
     abilities = frozenset({"resume", "fork", "models", "image", "screenshot"})
+    litellm = "openai"
     files = (".pi/agent/sessions",)
 
     def configure(self) -> None:

@@ -101,6 +101,12 @@ def summary_lists_prompts(client: Client) -> None:
     client.lists_prompts = True
 
 
+@behaviour("stored-responses", "client", styles=("responses",), beside=("rewind", "regenerate", "subagent"))
+def stored_responses(client: Client) -> None:
+    """The server keeps responses, and requests contain the id of the last one and what is new."""
+    client.stores, client.rewrites_ids, client.names_responses, client.refers_back = True, False, True, True
+
+
 @behaviour("streamed", "client", beside=("broken", "truncated", "regenerate", "subagent", "choices"))
 def streamed(client: Client) -> None:
     """Responses are logged as the text of their server-sent events."""

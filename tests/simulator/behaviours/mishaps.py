@@ -57,6 +57,8 @@ def truncated(session: Session) -> bool:
 @behaviour("logged-twice")
 def logged_twice(session: Session) -> bool:
     """A proxy and a client log the same exchange, in one file or in two."""
+    if session.client.stores and not session.client.refers_back:  # a reader takes the second line for a new turn
+        return False
     node = session.turn()
     other = "" if session.rng.random() < 0.6 else f"second-proxy/{session.name}.jsonl"
     session.write(node, other, 0.02)

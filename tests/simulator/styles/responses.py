@@ -19,6 +19,8 @@ def request(asked: Request, client: Client, model: str) -> dict[str, Any]:
     body: dict[str, Any] = {"model": model, "input": items, "max_output_tokens": asked.limit, "store": False}
     if asked.conversation:
         body |= {"conversation": {"id": asked.conversation}, "store": True}
+    if asked.previous:
+        body |= {"previous_response_id": asked.previous, "store": True}
     if asked.system:
         body["instructions"] = asked.system
     if asked.tools:

@@ -135,7 +135,7 @@ def clean(items: Iterator[Entry | SkippedLine], chosen: tuple[str, ...] = ("goos
         if isinstance(entry, SkippedLine):
             yield entry
             continue
-        edits = request.follow(entry.messages, entry.edits)
+        edits = request.follow(entry.messages, entry.edits, entry.known)
         edits = edits if since is None else compose(since, edits)
         if dropped := [name for name, drops in rules.drops if drops(request.messages, entry.reply)]:
             replied = entry.reply.message is not None
@@ -148,7 +148,8 @@ def clean(items: Iterator[Entry | SkippedLine], chosen: tuple[str, ...] = ("goos
             yield entry
         else:
             moved = request.moved(entry.origin) if entry.origin else None
-            yield replace(entry, messages=request.messages, edits=edits, cleaned=request.cleaned(), origin=moved)
+            cleaned = request.cleaned()
+            yield replace(entry, messages=request.messages, edits=edits, cleaned=cleaned, origin=moved, known=0)
         since = None
 
 
@@ -166,10 +167,11 @@ class CleanedRequest:
         """Whether no rule could touch a message so far."""
         return self._tidied is None
 
-    def follow(self, messages: list[Message], edits: Edits) -> Edits:
-        """Clean what a request adds, and give the edits of what is left."""
+    def follow(self, messages: list[Message], edits: Edits, known: int = 0) -> Edits:
+        """Clean what a request adds, and give the edits of what is left; ``known`` is as in ``Entry.known``."""
         if self._tidied is None or self._followed is None:
-            if all(self._are_plain(run.messages) for run in edits if type(run) is AddedRun):
+            added = [messages[known:]] if known else [run.messages for run in edits if type(run) is AddedRun]
+            if all(map(self._are_plain, added)):
                 self.messages = messages
                 return edits
             self._tidied = TidyState(self.messages, self._rules.tidy)

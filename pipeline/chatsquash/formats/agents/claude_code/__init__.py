@@ -109,8 +109,7 @@ def conversations(values: list[Json], lines: list[int] | None = None, meta: Json
     what the file ``beside`` holds.
     """
     if stream.is_stream(values):
-        read = _conversations(stream.as_lines(values), lines, meta)
-        return [stream.without_context(each, values) for each in read]
+        return stream.mark_context(_conversations(stream.as_lines(values), lines, meta), values)
     return _conversations(values, lines, meta)
 
 

@@ -81,26 +81,26 @@ def _metadata(value: Object) -> Object:
     return {**({"preservedMessages": messages} if messages else {}), **({"preservedSegment": ends} if ends else {})}
 
 
-def without_context(conversation: Conversation, values: list[Json]) -> Conversation:
-    """Mark a conversation that lacks a prompt, which the program prints only with `--replay-user-messages`."""
+def mark_context(conversations: list[Conversation], values: list[Json]) -> list[Conversation]:
+    """Link sub-agents to their calls, and mark conversations without all prompts.
+
+    The program prints prompts only with `--replay-user-messages`.
+    """
+    calls = {string(each, MEMBER) for each in values} - {""}
+    printed = {string(each, "uuid") for each in values if _is_message(each)}
+    kept = (at(each, "compact_metadata", "preserved_messages", "uuids") for each in values)
+    lacks_kept = any(isinstance(keys, list) and not printed.issuperset(map(str, keys)) for keys in kept)
+    return [_marked(each, calls, lacks_kept=lacks_kept) for each in conversations]
+
+
+def _marked(conversation: Conversation, calls: set[str], *, lacks_kept: bool) -> Conversation:
     origin = of(conversation)
-    if origin.kind == "subagent" and (call := _call(origin.id, values)):
-        conversation = with_origin(conversation, call=call, parent=None)
+    if origin.kind == "subagent" and origin.id in calls:
+        conversation = with_origin(conversation, call=origin.id, parent=None)
     roles = ["", *(message["role"] for message in conversation.messages if message["role"] != "system")]
     is_missing = any(before in ("", "assistant") and role == "assistant" for before, role in pairwise(roles))
-    if not is_missing and not _lacks_kept(values):
+    if not is_missing and not (lacks_kept and origin.kind == "compacted"):
         return conversation
     line = next((reply.line for reply in origin.replies), None)
     findings = (*origin.findings, (line, RepeatedViolation("missing-history")))
     return with_origin(conversation, lacks_context=True, findings=findings)
-
-
-def _call(agent: str, values: list[Json]) -> str:
-    return agent if any(string(each, MEMBER) == agent for each in values) else ""
-
-
-def _lacks_kept(values: list[Json]) -> bool:
-    """Whether a compaction kept messages that were not printed."""
-    printed = {string(each, "uuid") for each in values if _is_message(each)}
-    kept = (at(each, "compact_metadata", "preserved_messages", "uuids") for each in values)
-    return any(isinstance(keys, list) and not printed.issuperset(map(str, keys)) for keys in kept)

@@ -13,6 +13,8 @@ from chatsquash.formats.base import TurnError
 from chatsquash.formats.values import at, string
 
 _Era = tuple[Chain, int]
+_NEAR = 100
+"""Lines before one with a missing parent that are looked at."""
 
 
 class Compaction(Struct, frozen=True):
@@ -31,7 +33,7 @@ def _certain(row: LogLine, passed: list[LogLine]) -> LogLine | None:
 
     A prompt follows what precedes it since the last compaction, a result its call, and a line of a reply the others.
     """
-    for before in reversed(passed):
+    for before in passed[: -_NEAR - 1 : -1]:
         if before.era != row.era or row.turn is None or row.is_queued:
             break
         if before.turn is None or before.is_queued:

@@ -30,7 +30,10 @@ def _place(content: list[Json]) -> int | None:
 
 
 def visible_turns(turns: list[Json]) -> ShownTurns:
-    """The last summary as a turn of the user, and what follows it: the service ignores everything before it."""
+    """The last summary as a turn of the user, and what follows it: the service ignores everything before it.
+
+    Gateways may log the system prompt as a turn, which is not part of what is ignored.
+    """
     at = max(at for at, turn in enumerate(turns) if is_compaction(turn))
     turn = turns[at]
     content = turn["content"]
@@ -38,8 +41,10 @@ def visible_turns(turns: list[Json]) -> ShownTurns:
     assert place is not None
     summary = string(content[place], "content")
     rest = [{**turn, "content": content[place + 1 :]}] if content[place + 1 :] else []
-    replaced = [*turns[:at], *([{**turn, "content": content[:place]}] if place else [])]
-    return ShownTurns([{"role": "user", "content": summary}, *rest, *turns[at + 1 :]], summary, replaced)
+    prompts = [each for each in turns[:at] if isinstance(each, dict) and each.get("role") == "system"]
+    before = [each for each in turns[:at] if each not in prompts] if prompts else turns[:at]
+    replaced = [*before, *([{**turn, "content": content[:place]}] if place else [])]
+    return ShownTurns([*prompts, {"role": "user", "content": summary}, *rest, *turns[at + 1 :]], summary, replaced)
 
 
 def split_summary(content: list[Json]) -> tuple[Json, list[Json]]:

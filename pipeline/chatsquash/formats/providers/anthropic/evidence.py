@@ -47,7 +47,7 @@ def _possible(body: Object) -> bool:
 def accepts(body: Object) -> bool:
     """Whether a request has turns of Anthropic alone, none of whose blocks is another format's."""
     blocks = (block for turn in objects(body.get("messages")) for block in objects(turn.get("content")))
-    is_other = any(type(of := block.get("type")) is str and of in _OTHERS for block in blocks)
+    is_other = any("type" not in block or (type(of := block["type"]) is str and of in _OTHERS) for block in blocks)
     return _possible(body) and not is_other and not any(map(_is_extended, objects(body.get("messages"))))
 
 

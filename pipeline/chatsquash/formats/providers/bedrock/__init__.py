@@ -25,6 +25,14 @@ _EVENTS = ("messageStart", "contentBlockStart", "contentBlockDelta", "contentBlo
 _OPTIONS = ("toolConfig", "inferenceConfig", "additionalModelRequestFields", "guardrailConfig")
 
 
+def accepts(body: Object) -> bool:
+    """Whether a request may be one: its turns have lists of blocks without types, and its tools are a configuration."""
+    turns = objects(body.get(TURNS))
+    contents = [turn.get("content") for turn in turns]
+    has_types = any("type" in block for content in contents for block in objects(content))
+    return all(isinstance(content, list) for content in contents) and not has_types and "tools" not in body
+
+
 def system(value: Json) -> list[Turn]:
     """One turn, of the blocks of the prompt; raises ``TurnError``."""
     return anthropic.system(blocks(value) if isinstance(value, list) else value)

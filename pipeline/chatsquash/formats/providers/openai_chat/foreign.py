@@ -6,6 +6,7 @@ OpenAI's. They are found here; ``rewriting`` makes messages of OpenAI chat of th
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from chatsquash.core.model import Json
@@ -18,16 +19,29 @@ RESULTS = frozenset(("tool_result", "tool-result", "tool_call_response", "functi
 _OTHERS = frozenset(("input_text", "output_text", "input_image", "input_file", "document"))
 TYPES = CALLS | RESULTS | _OTHERS
 """The types of blocks that OpenAI chat does not have."""
+_SUMMARY = "compaction"
+"""The type of blocks with a summary, which only Anthropic has."""
 _MEDIA = frozenset(("image", "file", "audio", "video"))
 SYSTEM = ("system", "instructions")
 """The members of a request that may have the system prompt of other formats."""
 
 
-def is_foreign(message: Any) -> bool:
-    """Whether a message has calls, results, reasoning or media that are not spelled as OpenAI's.
+def any_foreign(messages: Iterable[Any]) -> bool:
+    """Whether any of the messages is foreign.
 
-    This runs for every message of every log, so usual messages are decided by a few look-ups.
+    This runs for every message of every log, so those that have only a role and a text are skipped here.
     """
+    for message in messages:
+        if (len(message) > _ROLE_AND_TEXT or type(message.get("content")) is not str) and is_foreign(message):
+            return True
+    return False
+
+
+_ROLE_AND_TEXT = 2
+
+
+def is_foreign(message: Any) -> bool:
+    """Whether a message has calls, results, reasoning or media that are not spelled as OpenAI's."""
     content, calls = message.get("content"), message.get("tool_calls")
     if type(content) is list and any(map(_is_foreign_part, content)):
         return True
@@ -44,7 +58,7 @@ def _is_foreign_part(part: Json) -> bool:
         return False
     if of in _MEDIA:
         return not isinstance(part.get(of), dict)
-    return of in TYPES or (of == "thinking" and "signature" in part)
+    return of in TYPES or of == _SUMMARY or (of == "thinking" and "signature" in part)
 
 
 def _are_foreign_calls(calls: Any) -> bool:

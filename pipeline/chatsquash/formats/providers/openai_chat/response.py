@@ -8,7 +8,10 @@ from chatsquash.core import jsonio
 from chatsquash.core.model import Json, Response, WrongType
 from chatsquash.formats.base import missing_reply, wrong
 from chatsquash.formats.providers.openai_chat.foreign import is_foreign
-from chatsquash.formats.values import Object, kind
+from chatsquash.formats.values import Object, kind, objects
+
+FIELDS, _BLOCKS = "provider_specific_fields", "compaction_blocks"
+"""Where LiteLLM puts what OpenAI chat has no place for, and there the summaries."""
 
 
 def reply(body: Json) -> Response:
@@ -54,4 +57,19 @@ def _said(message: Object, count: int, stopped: str | None) -> Response:
     if not isinstance(role, str):
         unlike = WrongType("response.choices[0].message.role", kind(role)) if role is not None else None
         message = {"role": "assistant", **{key: value for key, value in message.items() if key != "role"}}
-    return Response(message, count, stopped, wrong=unlike)  # type: ignore[arg-type]
+    compacted, missing = _of_service(message[FIELDS]) if has_service_fields(message) else (None, "")
+    return Response(message, count, stopped, wrong=unlike, compacted=compacted, cleared=missing)  # type: ignore[arg-type]
+
+
+def has_service_fields(message: Object) -> bool:
+    """Whether a message says what Anthropic's service did to its request."""
+    fields = message.get(FIELDS)
+    return isinstance(fields, dict) and bool(fields.get(_BLOCKS) or fields.get("context_management"))
+
+
+def _of_service(fields: Object) -> tuple[Json, str]:
+    """What Anthropic's service did to a request, as LiteLLM logs it: its summary, and what it cleared."""
+    from chatsquash.formats.providers.anthropic.compaction import cleared, split_summary  # which few logs need
+
+    blocks = objects(fields.get(_BLOCKS))[-1:]
+    return split_summary([*blocks, {"type": "text"}])[0], cleared(fields)

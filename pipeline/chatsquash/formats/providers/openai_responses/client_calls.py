@@ -35,6 +35,8 @@ _TOOLS = {
 """The tools by the types of their calls."""
 _CALLS = {tool.name: of for of, tool in _TOOLS.items()}
 _NAMES = {tool.output: tool.name for tool in _TOOLS.values()}
+OUTPUTS = tuple(_NAMES)
+"""The types of items that may be results of such calls."""
 _DEFINED = {**{name: name for name in _CALLS}, "computer_use_preview": "computer"}
 """The functions in place of definitions, by their types."""
 _SEARCH, _COMPUTER, _SCREENSHOT = "tool_search", "computer", "computer_screenshot"
@@ -112,7 +114,7 @@ def output_type(block: Call) -> str:
 def is_result(item: Object) -> bool:
     """Whether an item may be the result of such a call."""
     of = item.get("type")
-    return type(of) is str and of in _NAMES and (_NAMES[of] != _SEARCH or item.get("execution") == "client")
+    return of in OUTPUTS and (_NAMES[of] != _SEARCH or item.get("execution") == "client")
 
 
 def call_id(item: Object, opened: Iterable[Object]) -> str:

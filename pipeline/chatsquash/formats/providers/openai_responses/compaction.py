@@ -8,8 +8,8 @@ from __future__ import annotations
 from chatsquash.core.model import Json
 from chatsquash.formats.base import ShownTurns
 
-_SUMMARIES = ("compaction", "compaction_summary")
-_TYPES = (*_SUMMARIES, "compaction_trigger")
+SUMMARIES = ("compaction", "compaction_summary")
+_TYPES = (*SUMMARIES, "compaction_trigger")
 HIDDEN = "what a summary replaced"
 
 
@@ -20,7 +20,7 @@ def is_compaction(item: Json) -> bool:
 
 def is_summary(item: Json) -> bool:
     """Whether an item is an encrypted summary."""
-    return isinstance(item, dict) and item.get("type") in _SUMMARIES
+    return isinstance(item, dict) and item.get("type") in SUMMARIES
 
 
 def visible_turns(items: list[Json]) -> ShownTurns:

@@ -91,7 +91,7 @@ def load(turn: Json, state: State) -> LoadedTurn:
     """An assistant's item stays open; another one closes what is open and is a turn of its own."""
     item = {"role": "user", "content": turn} if isinstance(turn, str) else turn
     whose = _whose(item)
-    if whose != "tool" and isinstance(item, dict) and client_calls.is_result(item):
+    if item.get("type") in client_calls.OUTPUTS and client_calls.is_result(item):
         answered = client_calls.call_id(item, _open_items(state)) or _waiting(item, state)
         item, whose = (client_calls.result(item, answered), "tool") if answered else (item, whose)
     if whose == "assistant":
@@ -167,7 +167,8 @@ def _input_turn(item: Object, role: str) -> Turn:
 def assistant_turn(items: list[Object], number: int) -> Turn:
     """The turn that the assistant's items make; calls without an id get the next numbers."""
     blocks = list[Block]()
-    run = {string(item, "call_id") for item in items if client_calls.is_result(item)}  # by OpenAI, as they are here
+    results = [item for item in items if item.get("type") in client_calls.OUTPUTS and client_calls.is_result(item)]
+    run = {string(item, "call_id") for item in results}  # by OpenAI, since they are here
     for item in items:
         of = type_of(item)
         if of == "reasoning":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from chatsquash.core.model import Json, Message, Response
 from chatsquash.formats import view
 from chatsquash.formats.base import missing_reply, wrong
-from chatsquash.formats.providers.openai_responses.compaction import HIDDEN, is_summary
+from chatsquash.formats.providers.openai_responses.compaction import HIDDEN, SUMMARIES
 from chatsquash.formats.providers.openai_responses.read import assistant_turn
 from chatsquash.formats.values import Object, at, kind
 
@@ -19,7 +19,7 @@ def reply(body: Json) -> Response:
     problem = missing_reply(body) or _failure(body)
     if problem:
         return problem
-    items = [item for item in body["output"] if not is_summary(item)]
+    items = [item for item in body["output"] if item.get("type") not in SUMMARIES]
     if not items:
         return Response(problem="the response is a compaction")
     message = view.message(assistant_turn(items, 1))

@@ -1,0 +1,83 @@
+"""A bound on the records of a session: branches, and samples with their histories, may repeat a log many times."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from chatsquash.checks.sampling import output_growth
+from chatsquash.core import jsonio
+from chatsquash.core.chat import PRIVATE
+from chatsquash.core.memo import Last
+from chatsquash.core.model import Violation
+from chatsquash.core.options import Options
+from chatsquash.reading.documents import LogDocument
+from chatsquash.session.session import Session
+from chatsquash.trees.documents import FilePath, paths_of
+from chatsquash.trees.replies import Reply
+
+
+def check_growth(session: Session, document: LogDocument | None, options: Options) -> Violation | None:
+    """Return why a session has no records if they would take too many times the bytes of its log.
+
+    No record is longer than its log, so only sessions with very many of them are measured.
+    """
+    if document and document.conversations:
+        return _beyond(_sizes_of_file(document, options), document.size, options.max_output_growth)
+    trees = session.followed.trees
+    if trees is None or not (options.conversations == "all" or _repeats(options)):
+        grown = session.followed.grown if _repeats(options) else []
+        trees = session.followed.branch() if len(grown) > options.max_output_growth else None
+    return (
+        _beyond(_sizes_of_log(trees.replies, options), session.sizes.all, options.max_output_growth) if trees else None
+    )
+
+
+def _repeats(options: Options) -> bool:
+    """Whether replies are written with their histories, each in a record of its own."""
+    return options.samples != "session" or options.pairs != "none"
+
+
+def _beyond(sizes: list[int], log: int, most: int) -> Violation | None:
+    total = sum(sizes)
+    return output_growth(len(sizes), total, log, most) if total > most * log else None
+
+
+def _sizes_of_log(replies: list[Reply], options: Options) -> list[int]:
+    """The sizes of the records of a gateway's log, about."""
+    if len(replies) <= options.max_output_growth:
+        return []
+    sizes: dict[int, int] = {}
+    for reply in replies:
+        path = []
+        each: Reply | None = reply
+        while each and each.number not in sizes:  # a reply may be logged before the one that it continues
+            path.append(each)
+            each = each.parent
+        size = sizes[each.number] if each else 0
+        for each in reversed(path):
+            size += _size([*each.behind, each.message])
+            sizes[each.number] = size
+    return [sizes[reply.number] for reply in replies if _repeats(options) or not reply.children]
+
+
+def _sizes_of_file(document: LogDocument, options: Options) -> list[int]:
+    """The sizes of the records of an agent's file, about."""
+    paths = paths_of(document)
+    if options.conversations == "main":
+        paths = [path for path in paths if path.session and path is next(iter(path.session.chain), None)]
+    if not _repeats(options):
+        return _sizes_of_paths(paths) if len(paths) > options.max_output_growth else []
+    if sum(path.length for path in paths) <= options.max_output_growth:
+        return []
+    return [size // 2 for path, size in zip(paths, _sizes_of_paths(paths), strict=True) for _ in path.replies]
+
+
+@Last
+def _sizes_of_paths(paths: list[FilePath]) -> list[int]:
+    return [_size(path.conversation.messages) for path in paths]
+
+
+def _size(messages: Iterable[Any]) -> int:
+    """The bytes of messages in a record."""
+    return sum(len(jsonio.dumps({key: each[key] for key in each if key != PRIVATE})) for each in messages)
