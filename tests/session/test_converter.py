@@ -368,6 +368,7 @@ MADE_ELSEWHERE = {
     "redaction-failed",
     "eval-overlap",
     "output-growth",  # tests/session/test_output_growth.py has it
+    "copies-not-compared",  # tests/session/test_lineages.py has it
     *OF_RUNS,
     *OF_DATASETS,
 }

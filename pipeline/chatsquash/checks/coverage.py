@@ -79,7 +79,7 @@ def replies_repeated(count: int) -> Fact:
     return Fact(f"{replies} in more than one record, and a trainer trains on each: --loss flags them, once each")
 
 
-@rule("warning", kind="replies")
+@rule("warning")
 def copies_not_compared(count: int, most: int) -> Fact:
     """Reported when more logs begin with the same message than are compared.
 

@@ -368,6 +368,6 @@ def _payload(line: Object) -> Object:
 
 
 def _last_text(history: Json) -> str:
-    """Return the text of the last item that replaced others."""
+    """Return the text of the last item that replaced others, if it is a user's: a reply at the end was kept."""
     last = history[-1] if isinstance(history, list) and history else None
-    return "".join(texts(at(last, "content")))
+    return "".join(texts(at(last, "content"))) if at(last, "role") == "user" else ""
