@@ -77,7 +77,7 @@ USER = {"role": "user", "content": "Hi"}
 
 
 def called(kind="x"):
-    return {"role": "assistant", "content": None, "tool_calls": [{**CALLED, "id": kind}]}
+    return {"role": "assistant", "tool_calls": [{**CALLED, "id": kind}]}
 
 
 @cases(

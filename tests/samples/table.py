@@ -7,6 +7,7 @@ from pathlib import Path
 from chatsquash.formats import documents
 from chatsquash.reading.envelopes import envelopes
 from chatsquash.sources.names import may_be_document
+from tests import golden
 
 ROOT = Path(__file__).parents[2] / "sample_logs"
 EXPORTS = {
@@ -17,7 +18,11 @@ EXPORTS = {
 """The samples of exports, and the envelope that their lines have."""
 _COMPLETIONS = ("openhands",)
 """Formats of documents whose folder holds logs of exchanges."""
-_BESIDE = (".settings.json", "ui_messages.json", "sdk-1.json")
+_BESIDE = (".settings.json", "ui_messages.json", "sdk-1.json", "requests.json")
+
+
+WITH_OTHERS = ("batch",)
+"""Formats whose files have no conversation without the file next to them."""
 
 
 def agents() -> list[tuple[str, Path]]:
@@ -27,8 +32,17 @@ def agents() -> list[tuple[str, Path]]:
         folder = ROOT / name
         files = sorted(path for path in folder.rglob("*") if path.is_file() and name not in _COMPLETIONS)
         files += sorted((ROOT / "documents").glob(f"{name}-*"))
-        found += [(name, path) for path in files if not path.name.endswith(_BESIDE) and _is_read(path)]
+        found += [
+            (name, path)
+            for path in files or _in_golden_case(name)
+            if not path.name.endswith(_BESIDE) and _is_read(path)
+        ]
     return found
+
+
+def _in_golden_case(name: str) -> list[Path]:
+    """The files of the first golden case of a format that the sample logs do not show."""
+    return sorted(min((golden.ROOT / name).glob("*/logs")).iterdir())
 
 
 def exports() -> list[tuple[str, Path]]:

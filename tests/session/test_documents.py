@@ -18,9 +18,6 @@ from chatsquash.conversion import workers
 from chatsquash.formats import documents
 from chatsquash.inspect.inspect import inspect
 from chatsquash.reading import contents
-from chatsquash.reading.identify import document_content
-from chatsquash.sources.open import open_file
-from tests import golden
 from tests.conftest import cases, log_line, tree, write_log
 from tests.outputs import findings, report
 from tests.samples.table import agents
@@ -350,21 +347,9 @@ def test_a_format_may_be_said_of_a_document_that_shows_none(here):
     assert (summary.written, first_texts()) == (1, ["hi"])
 
 
-def _in_golden_cases(name):
-    """The files of the first golden case that are of the format and have replies: those of batches have requests, too."""
-    return [path for path in sorted(min((golden.ROOT / name).glob("*/logs")).iterdir()) if _has_replies(path, name)]
-
-
-def _has_replies(path, name):
-    with open_file(str(path), Options()) as file:
-        document = document_content(file)
-    said = [each.messages for each in document.conversations()] if document and document.format == name else []
-    return any(message["role"] == "assistant" for messages in said for message in messages)
-
-
 @pytest.mark.parametrize("name", documents.names())
 def test_every_document_format_may_be_said(here, name):
-    paths = [path for each, path in agents() if each == name] or _in_golden_cases(name)
+    paths = [path for each, path in agents() if each == name]
     assert run(*map(str, paths), from_format=name).left_out == {}
     if all(path.stem in TOLD for path in paths):
         assert len(records()) == sum(len(TOLD[path.stem]) for path in paths)

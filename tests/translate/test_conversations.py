@@ -41,11 +41,11 @@ from tests.formats.kinds import (  # fmt: skip
     turn,
     user,
 )
-from tests.samples.table import agents
+from tests.samples.table import WITH_OTHERS, agents
 
 EXCHANGES = ("gemini", "openai_responses", "anthropic", "ollama", "openai_chat")
 LOGGED_ONLY = ("bedrock", "gemini_interactions")
-READ_ONLY = tuple(name for name in documents.names() if not documents.named(name).dump)
+READ_ONLY = tuple(name for name in documents.names() if not documents.named(name).dump and name not in WITH_OTHERS)
 TEXT_ONLY = ("oumi_history",)
 WRITTEN = ("clippy", "model_messages", "oumi", "portable", "pydantic_ai", "vercel_ai")
 TOOL = {
@@ -72,7 +72,7 @@ def bare(messages):
 
 
 def test_the_formats():
-    assert set(known_formats()) == {*EXCHANGES, *LOGGED_ONLY, *READ_ONLY, *WRITTEN, *TEXT_ONLY}
+    assert set(known_formats()) == {*EXCHANGES, *LOGGED_ONLY, *READ_ONLY, *WRITTEN, *TEXT_ONLY, *WITH_OTHERS}
     assert set(writable()) == {*EXCHANGES, *WRITTEN, *TEXT_ONLY}
 
 

@@ -67,7 +67,10 @@ def conversations(values: list[Json], lines: list[int] | None = None, meta: Json
         if not _is_result(row)
     }
     made = list[Conversation]()
-    for row, line in zip(_rows(values), _lines(values, lines), strict=True):
+    rows = _rows(values)
+    if values and not rows:
+        raise TurnError("has values that are not results")
+    for row, line in zip(rows, _lines(values, len(rows), lines), strict=True):
         if not _is_result(row):
             unread.one("request")
             continue
@@ -83,9 +86,9 @@ def conversations(values: list[Json], lines: list[int] | None = None, meta: Json
     return with_unread(made, unread)
 
 
-def _lines(values: list[Json], lines: list[int] | None) -> list[int]:
-    count_of = len(_rows(values))
-    return [1] * count_of if len(values) == 1 and count_of != 1 else list(numbers(values, lines))
+def _lines(values: list[Json], rows: int, lines: list[int] | None) -> list[int]:
+    """Return the line of each row; those of a list are in one value."""
+    return [1] * rows if len(values) == 1 and rows != 1 else list(numbers(values, lines))
 
 
 def _answer(row: Object) -> Object:
