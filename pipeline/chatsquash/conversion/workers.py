@@ -59,14 +59,7 @@ def outcomes(  # noqa: PLR0913
     """
     lineages = lineages or Lineages(logs, options)
     workers = _useful_workers(logs, options)
-    by_id = options.sessions_by == "id"
-    if options.sessions_by == "chain" and grouped is None:
-        from chatsquash.session.chains import chained  # which few runs need
-
-        grouped = chained(logs, options, expanded).sessions()
-    sessions: Iterable[Log] = logs if grouped is None else grouped
-    if by_id:
-        sessions = (part for log in logs for part in _parts(log, options, expanded))
+    sessions = _sessions(logs, options, expanded, grouped)
     sessions = joins.all(sessions) if joins else sessions
     writer = journals.writer if journals else None
     if workers <= 1 and processes is None:
@@ -88,6 +81,19 @@ def outcomes(  # noqa: PLR0913
             yield from outcomes(
                 divided, options, journals, expanded, processes=processes, joins=joins, lineages=lineages
             )
+
+
+def _sessions(
+    logs: Sequence[Log], options: Options, expanded: Folder | None, grouped: Iterable[Log] | None
+) -> Iterable[Log]:
+    """Return the sessions in the logs; ``grouped`` if they are known."""
+    if options.sessions_by == "id":
+        return (part for log in logs for part in _parts(log, options, expanded))
+    if options.sessions_by == "chain" and grouped is None:
+        from chatsquash.session.chains import chained  # which few runs need
+
+        return chained(logs, options, expanded).sessions()
+    return logs if grouped is None else grouped
 
 
 def _useful_workers(logs: Sequence[Log], options: Options) -> int:

@@ -66,13 +66,13 @@ def _objects(data: bytes, *, is_all: bool) -> Iterator[Json]:
 def ids_in(log: Log, ids: Iterable[str], options: Options) -> list[str]:
     """Return which of some ids are those of lines of a log, whose bytes alone are looked at."""
     pattern = re.compile(rb'"uuid": ?"(' + b"|".join(re.escape(each.encode()) for each in ids) + rb')"')
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     try:
         with open_file(log.path, options) as file:
             rest = b""
             while data := file.read(_PIECE):
-                found.update(dict.fromkeys(match[1].decode() for match in pattern.finditer(rest + data)))
+                names.update(dict.fromkeys(match[1].decode() for match in pattern.finditer(rest + data)))
                 rest = data[-_OVERLAP:]
     except OSError:
         return []
-    return list(found)
+    return list(names)

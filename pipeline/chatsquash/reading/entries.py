@@ -218,12 +218,10 @@ class _ShapeReader:
             self.bounds.hold(request, exchange.reply)
             if other and (exchange.reply.foreign or (loader is None and _has_foreign(exchange, request))):
                 _raise_other(whole, other)
-            when = moment(exchange.timestamp)
-            loaded = loader.load(exchange, request) if loader else None
+            when, loaded = moment(exchange.timestamp), loader.load(exchange, request) if loader else None
             offered = self._tools_of(exchange)  # last, since it remembers them
             if other and offered.is_foreign and loader is None:
                 _raise_other(whole, other)
-            tools = offered.tools
         except RecursionError:
             raise LineError("bad-line", "nested too deeply") from None
         except jsonio.NotFiniteError as problem:
@@ -231,7 +229,8 @@ class _ShapeReader:
         except ValueError as problem:
             raise LineError("bad-line", f"no JSON object: {jsonio.refusal(problem)}") from None
         self.history.remember(request)
-        messages, edits, session_id, reply = request.messages, request.edits, exchange.session_id, exchange.reply
+        messages, edits, tools = request.messages, request.edits, offered.tools
+        session_id, reply = exchange.session_id, exchange.reply
         findings: tuple[RepeatedViolation, ...] = (RepeatedViolation("hosted-tools"),) if offered.hosted else ()
         findings += (RepeatedViolation("cut-by-logger", (cut,)),) if (cut := exchange.cut) else ()
         if loader and loaded:
@@ -239,8 +238,8 @@ class _ShapeReader:
             tools = bodies.merge_tools(tools, loaded.brought)
             findings += loader.remember(loaded, exchange, request.messages)
             self.history.known.learn_system(exchange)
-        if (loaded.is_hidden if loaded else reply.compacted is not None) and not reply.cleared:
-            reply = replace(reply, cleared=_HIDDEN)
+        is_hidden = loaded.is_hidden if loaded else reply.compacted is not None
+        reply = replace(reply, cleared=_HIDDEN) if is_hidden and not reply.cleared else reply
         if when is None or when.naive or session_id is None or offered.wrong or reply.wrong or reply.cleared:
             findings = (*findings, *_lacking(when, session_id, reply.cleared, offered.wrong, reply.wrong))
         return Entry(

@@ -126,7 +126,7 @@ class Reader:
             items = self._lines(identity.shape).entries(chain(head, stream))
             if identity.seen.format is not None or not identity.seen.why:
                 return Reading(identity.seen, to_the_end(items))
-            seen = unrecognised.seen(identity.seen, log.path)
+            seen = unrecognised.describe(identity.seen, log.path)
             return Reading(seen, to_the_end(unrecognised.items(items, stream, is_part=not seen.why)))
         if has_read(file, document.size):
             file.seek(document.size)

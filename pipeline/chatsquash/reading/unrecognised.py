@@ -13,7 +13,7 @@ from chatsquash.sources.lines import Line
 _Items = Generator[Entry | SkippedLine, None, str | None]
 
 
-def seen(head: LogHead, path: str) -> LogHead:
+def describe(head: LogHead, path: str) -> LogHead:
     """What reports show of a file: nothing of one that is located where an agent keeps parts of a session."""
     is_part = not head.conflict and any(map(relatives.is_there, documents.owners(path)))
     return head._replace(why="") if is_part else head

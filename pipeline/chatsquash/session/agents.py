@@ -128,7 +128,7 @@ class DocumentPart(Struct, frozen=True, dict=True):
         others = (each for each in counted if each is not self.place or made is None)
         return summed(rows, others, len(counted))
 
-    def repeated(self, placements: list[Placement[FilePath]]) -> set[int]:
+    def repeated_replies(self, placements: list[Placement[FilePath]]) -> set[int]:
         """The replies in the record that also count in another one: of another log, or of another conversation."""
         others = paths_of(self.document) if self.log.part is not None else ()
         written = (each for each in others if each is not self.place and self.is_written(each))
@@ -162,7 +162,7 @@ def records(
         return [], made.why, SessionCoverage(covered, kept, [], relatives=met)
     line = snapshot.entry.line if snapshot else None
     lost = lost_of(covered, line, ways=ways(covered, 0, options))
-    lost += find_repeated(len(part.repeated(placements)), line, options)
+    lost += find_repeated(len(part.repeated_replies(placements)), line, options)
     result = SessionCoverage(covered, kept, lost, family=part.family(), relatives=met)
     if made is None:
         return [], None, result

@@ -25,7 +25,7 @@ from chatsquash.core.outcome import (
 )
 from chatsquash.core.times import day
 from chatsquash.formats import PLAIN
-from chatsquash.reading.documents import line_of
+from chatsquash.reading.documents import LogDocument, line_of
 from chatsquash.reading.reader import Reader, Reading
 from chatsquash.redact.pseudonyms import anonymizer
 from chatsquash.session.lineages import MOST, Lineages
@@ -153,12 +153,8 @@ class Converter:
         if read.is_mixed:
             return None
         is_document = read.document is not None and bool(read.document.conversations)
-        if read.document and is_document and self._lineages:
-            self._lineages.mark(read.document, log)
-        if read.document and is_document and log.join and log.join.elsewhere:
-            from chatsquash.session.join.matching import mark_elsewhere  # which few runs need
-
-            mark_elsewhere(read.document, log.join.elsewhere)
+        if read.document and is_document:
+            self._mark_copies(read.document, log)
         session = self._session(read, observer)
         if self._is_apart(session, log) or self._is_out_of_order(session, log):
             return None
@@ -196,6 +192,15 @@ class Converter:
         output = self._output(read, session, file, log, result)
         privacy = SessionPrivacy(addresses=sum([each.addresses for each in records]))
         return Outcome(name, output, report, lines, replies, privacy)
+
+    def _mark_copies(self, document: LogDocument, log: Log) -> None:
+        """Mark the replies of a document that count in another log of the run, or in the session it is joined with."""
+        if self._lineages:
+            self._lineages.mark(document, log)
+        if log.join and log.join.elsewhere:
+            from chatsquash.session.join.matching import mark_elsewhere  # which few runs need
+
+            mark_elsewhere(document, log.join.elsewhere)
 
     def _output(self, read: Reading, session: Session, file: BinaryIO, log: Log, result: _Result) -> SessionRecords:
         records, _, _, covered = result

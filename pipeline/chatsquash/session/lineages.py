@@ -79,11 +79,11 @@ class Lineages:
         from chatsquash.trees.documents import paths_of  # as above
 
         paths = paths_of(document)
-        copied = self._copied(members, document, log)
+        copied = self._copies_in(members, document, log)
         for reply in (reply for path in paths for reply in path.replies):
             reply.is_copy = reply.number in copied
 
-    def _copied(self, members: list[Log], document: LogDocument, log: Log) -> frozenset[int]:
+    def _copies_in(self, members: list[Log], document: LogDocument, log: Log) -> frozenset[int]:
         """The replies of a document that count in another log, by their numbers."""
         from chatsquash.trees.copies import copies, sampled_replies  # as above
         from chatsquash.trees.documents import paths_of

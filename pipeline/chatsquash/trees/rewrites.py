@@ -31,10 +31,10 @@ class SpokenMessage(NamedTuple):
 def said_in(requests: Requests, first: int, last: int) -> list[SpokenMessage]:
     """The messages of a request from one place to another, of which the last is taken for a reply."""
     places = (at for at in range(first, last + 1) if requests.numbers[at] != NOTHING)
-    return [_spoken(requests.numbers[at], requests.messages[at], is_reply=at == last) for at in places]
+    return [_speech(requests.numbers[at], requests.messages[at], is_reply=at == last) for at in places]
 
 
-def _spoken(number: int, message: Message, *, is_reply: bool = False) -> SpokenMessage:
+def _speech(number: int, message: Message, *, is_reply: bool = False) -> SpokenMessage:
     role = message["role"]
     return SpokenMessage(number, message if role == "user" else None, is_reply, role == "tool")
 
@@ -59,7 +59,7 @@ def of_path(path: list[Reply]) -> Iterator[SpokenMessage]:
     """What was said before each of some replies, and these."""
     for each in path:
         for number, message in zip(each.added, each.behind, strict=True):
-            yield _spoken(number, message)
+            yield _speech(number, message)
         yield SpokenMessage(each.said, None, is_reply=True)
 
 

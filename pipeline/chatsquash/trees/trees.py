@@ -56,7 +56,7 @@ class RecognisedReply(Struct, frozen=True):
     how: How
 
 
-class _Followed(NamedTuple):
+class _RequestState(NamedTuple):
     """What is known of a request that was followed."""
 
     requests: tuple[list[int], ...]
@@ -87,7 +87,7 @@ class Trees(Struct):
     """The logged replies in the current request, in order."""
     _unmet: dict[int, Reply] = field(default_factory=dict)
     """For the chain of each assistant message that was not logged before its request: the reply to that request."""
-    _others: Histories[_Followed] = field(default_factory=Histories)
+    _others: Histories[_RequestState] = field(default_factory=Histories)
     """Earlier requests that the next one may continue."""
     _emptied: int | None = None
     """The index of the first emptied result in the current request."""
@@ -208,7 +208,7 @@ class Trees(Struct):
     def _go_back(self, entry: Entry) -> Edits:
         """Continue after the earlier request that an entry continues, if it is known; return the edits since then."""
         requests = self.requests
-        now = _Followed(requests.histories(), self.met, self._emptied)
+        now = _RequestState(requests.histories(), self.met, self._emptied)
         self._others.put(requests.messages, now)
         count, followed = self._others.take(entry.messages, entry.known) or (0, now)
         requests.go_back(entry.messages[:count], followed.requests)

@@ -88,8 +88,8 @@ def from_rows(rows: dict[str, list[Object]]) -> list[Json]:
     branches = dict[str, list[Json]]({_MAIN: []})
     for row in rows.get(_BRANCHES, []):
         branches.setdefault(str(readable(row.get("branch_id"))), []).append(row.get("message_id"))
-    held: Object = {"items": items, "branches": [each for each in branches.values() if each]}
-    return [{"agent_session": readable(row.get("session_id")), **held} for row in rows.get(SESSIONS[0], [])]
+    content: Object = {"items": items, "branches": [each for each in branches.values() if each]}
+    return [{"agent_session": readable(row.get("session_id")), **content} for row in rows.get(SESSIONS[0], [])]
 
 
 def _utc(time: Json) -> Json:

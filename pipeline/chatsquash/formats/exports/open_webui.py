@@ -274,13 +274,13 @@ def _from_text(content: str) -> list[Object]:
             lines = html.unescape(_SUMMARY.sub("", element[3], count=1)).strip("\n").split("\n")
             reply.thought("\n".join(line.removeprefix("> ").removeprefix(">") for line in lines))
         elif "result" in known:
-            reply.call(known.get("id", ""), known.get("name", ""), _parsed(known.get("arguments", "")))
-            reply.result(known.get("id", ""), _as_text(_parsed(known["result"])))
+            reply.call(known.get("id", ""), known.get("name", ""), _parse(known.get("arguments", "")))
+            reply.result(known.get("id", ""), _as_text(_parse(known["result"])))
     reply.text(content[end:].strip("\n") if end else content)
     return reply.end()
 
 
-def _parsed(value: str) -> Json:
+def _parse(value: str) -> Json:
     """Return the value of a JSON text, which the arguments and results are once more."""
     parsed = jsonio.value(value)
     return value if parsed is None else parsed

@@ -71,11 +71,11 @@ def _with_blocks(message: Json) -> Json:
 def _tools(line: Members) -> list[Json]:
     """The definitions of a row, by their names or in a list, each maybe spelled as a text."""
     value = jsonio.value(unquoted(first_present(line, _DEFINED)) or b"null")
-    definitions = [_named(*each) for each in value.items()] if isinstance(value, dict) else as_list(value)
+    definitions = [_with_name(*each) for each in value.items()] if isinstance(value, dict) else as_list(value)
     return [tool for each in definitions if (tool := function_tool(each))]
 
 
-def _named(name: str, definition: Json) -> Json:
+def _with_name(name: str, definition: Json) -> Json:
     """A definition with its name."""
     members = jsonio.value(definition) if isinstance(definition, str) else definition
     return {"name": name, **members} if isinstance(members, dict) else None

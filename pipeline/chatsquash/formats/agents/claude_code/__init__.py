@@ -12,7 +12,7 @@ from chatsquash.formats.agents.claude_code.conversation import FileReplies, conv
 from chatsquash.formats.agents.claude_code.paths import is_aside, originals, paths, places
 from chatsquash.formats.agents.claude_code.rows import FileContents, LogLine, is_boundary, rows
 from chatsquash.formats.agents.claude_code.tree import LineTree
-from chatsquash.formats.agents.claude_code.truncation import incomplete, reasoning_only, truncated, unsent
+from chatsquash.formats.agents.claude_code.truncation import incomplete, reasoning_only, truncated_replies, unsent
 from chatsquash.formats.agents.qwen_code import has_parts
 from chatsquash.formats.evidence import of, with_origin
 from chatsquash.formats.values import Object, at, is_plain_name, string
@@ -117,7 +117,7 @@ def _conversations(values: list[Json], lines: list[int] | None, meta: Json) -> l
     contents = rows(values, lines)
     tree = LineTree(contents)
     thoughts = reasoning_only(tree)
-    early = thoughts | truncated(tree)
+    early = thoughts | truncated_replies(tree)
     taken = paths(tree, early, unsent(tree, thoughts))
     known = FileReplies(originals(taken), early)
     taken = [path for path in taken if not is_aside(path) or any(map(known.begins, path.rows))] or taken
@@ -128,8 +128,8 @@ def _conversations(values: list[Json], lines: list[int] | None, meta: Json) -> l
     order = sorted(range(1, len(read)), key=lambda each: (taken[each].leaf.chain[0], taken[each].leaf.place))
     left = count_unread(contents, {row.place for path in taken for row in path.rows})
     if read:  # the first one has what is said of the whole file
-        found = (*tree.findings, *incomplete(tree, early, thoughts), *of(read[0]).findings)
-        read[0] = with_origin(read[0], findings=found, unread=left)
+        findings = (*tree.findings, *incomplete(tree, early, thoughts), *of(read[0]).findings)
+        read[0] = with_origin(read[0], findings=findings, unread=left)
     # A file beside names the call that began a sub-agent; prompts may be alike.
     call_id = string(meta, "toolUseId")
     for place, each in enumerate(read if call_id else ()):

@@ -90,10 +90,10 @@ def mark_context(conversations: list[Conversation], values: list[Json]) -> list[
     printed = {string(each, "uuid") for each in values if _is_message(each)}
     kept = (at(each, "compact_metadata", "preserved_messages", "uuids") for each in values)
     lacks_kept = any(isinstance(keys, list) and not printed.issuperset(map(str, keys)) for keys in kept)
-    return [_marked(each, calls, lacks_kept=lacks_kept) for each in conversations]
+    return [_mark_replies(each, calls, lacks_kept=lacks_kept) for each in conversations]
 
 
-def _marked(conversation: Conversation, calls: set[str], *, lacks_kept: bool) -> Conversation:
+def _mark_replies(conversation: Conversation, calls: set[str], *, lacks_kept: bool) -> Conversation:
     origin = of(conversation)
     if origin.kind == "subagent" and origin.id in calls:
         conversation = with_origin(conversation, call=origin.id, parent=None)

@@ -11,7 +11,7 @@ from chatsquash.formats.agents.claude_code.tree import LineTree
 from chatsquash.formats.values import string
 
 
-def truncated(tree: LineTree) -> set[ReplyKey]:
+def truncated_replies(tree: LineTree) -> set[ReplyKey]:
     """Return the replies without what the last event of a stream brings."""
     is_open = {row.message for row in tree.replies if row.message and not row.value["message"].get("stop_reason")}
     early = _lacking(tree, is_open, _has_stop_reason) if is_open else set()

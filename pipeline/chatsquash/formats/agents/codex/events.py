@@ -67,7 +67,7 @@ def _conversation(thread: _Thread, unread: Unread, place: int) -> Conversation:
     return Conversation(loaded.messages, [], origin=origin(loaded, lacks_context=True, findings=missing, **known))
 
 
-class _Called(NamedTuple):
+class _CalledTool(NamedTuple):
     name: str
     arguments: Object
     result: Json
@@ -114,7 +114,7 @@ class _Thread:
         while ident in self.calls:  # each process counts its items anew
             ident += "+"
         self.calls.add(ident)
-        called = _called(item)
+        called = _tool_of(item)
         arguments = compact(called.arguments)
         call = {"type": "function_call", "call_id": ident, "name": called.name, "arguments": arguments}
         self._add(place, call, evidence)
@@ -131,7 +131,7 @@ class _Thread:
         self.is_divided = True
 
 
-def _called(item: Object) -> _Called:
+def _tool_of(item: Object) -> _CalledTool:
     """Return the call of an item, named after its tool or, if it has none, its type."""
     of = string(item, "type")
     shown = _RESULTS[of]
@@ -141,4 +141,4 @@ def _called(item: Object) -> _Called:
     arguments = item.get("arguments") if of == "mcp_tool_call" else None
     if not isinstance(arguments, dict):
         arguments = without(item, *_SHOWN, *_NAMING, *shown)
-    return _Called("__".join(names) or of, arguments, plain or "")
+    return _CalledTool("__".join(names) or of, arguments, plain or "")
