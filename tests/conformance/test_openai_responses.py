@@ -272,7 +272,9 @@ def test_a_recorded_request_is_recognised_and_says_what_its_items_say(path):
         request = line["request"]
         messages = loaded(request["input"])
         # Calls that the client answers by items of their own, such as those of a tool search, are calls, too.
-        others = {item["call_id"] for item in request["input"] if item.get("type") in ("tool_search_call", "shell_call")}
+        others = {
+            item["call_id"] for item in request["input"] if item.get("type") in ("tool_search_call", "shell_call")
+        }
         made = [call for each in messages for call in each.get("tool_calls", [])]
         calls = [(call["id"], call["function"]) for call in made if call["id"] not in others]
         assert others <= {call["id"] for call in made}
