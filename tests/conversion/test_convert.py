@@ -356,6 +356,7 @@ def test_a_log_that_cannot_be_opened_is_left_out_and_the_others_are_converted(he
     ("an empty file", b"", 0, 0, "unanswered-session"),
     ("blank lines", b"\n \t\r\n\n", 3, 3, "unanswered-session"),
     ("a byte order mark", b"\xef\xbb\xbf", 1, 1, "unanswered-session"),
+    ("NUL bytes", b"\xef\xbb\xbf\0\0\n\0", 2, 2, "unanswered-session"),
     ("bad lines alone", b"{\n[]\n", 2, 0, "empty-session"),
 )
 def test_in_a_log_without_an_entry_nobody_answered_unless_it_has_bad_lines(here, data, lines, blank, left_out):

@@ -122,7 +122,6 @@ LINES = [
     Line("an integer of 4,000 digits", told('[{"type": "text", "text": "a", "n": ' + "1" * 4000 + "}]"), []),
     Line("keys twice, of which the last counts", told('"a", "content": "b"'), []),
     Line("lone surrogates", told('"\\ud800 and \\udfff"'), []),
-    Line("NUL bytes", b"\x00" * 100, [("bad-line", HERE.format("no JSON object: Expecting '{' at byte 1"))]),
     Line("NUL bytes in a text", told('"\x00"'), [("bad-line", HERE.format("no JSON object: Invalid control character at byte 76"))]),
     Line("NUL as JSON writes it", told('"\\u0000"'), []),
     Line("no UTF-8", told('"\udcff\udcfe"'), [("bad-line", HERE.format("no JSON object: it is no UTF-8"))]),
@@ -155,6 +154,15 @@ def test_a_hostile_line(here, command, row, by):
     )
     assert code == (3 if row.found else 0)
     assert len(users()) == (1 if row.found else 2)
+
+
+@pytest.mark.parametrize("by", ["file", "id"])
+def test_lines_of_nul_bytes_alone_are_blank(here, command, by):
+    """A crash leaves them."""
+    write_log(here / "logs" / "hostile.jsonl", b"\x00" * 100, b"\x00")
+    assert hold_to_the_promise(here, command, "--sessions-by", by)[0] == 0
+    assert [code for code, _ in of("logs/hostile.jsonl")] == ["unanswered-session"]
+    assert (users(), manifest()["counts"]["lines"]["blank"]) == (["good"], 2)
 
 
 DEEP_TOOL = {
@@ -311,7 +319,7 @@ def test_a_hostile_name(here, command, sentence, name, label):
 
 
 def test_outputs_have_the_mode_that_the_umask_says(here, command):
-    write_log(here / "logs" / "bad.jsonl", b"bad")
+    write_log(here / "logs" / "bad.jsonl", b"{bad")
     before = os.umask(0o027)
     try:
         command("convert", "logs", "--keep-rejected")
@@ -389,8 +397,8 @@ def test_nothing_is_sent_and_nothing_is_written_outside_the_output_folder(here, 
 def test_a_log_of_which_hardly_a_line_can_be_read_is_read_no_further(here, command):
     """Else 20 MB of such lines would take the memory of many GB; the hash is that of the whole log all the same."""
     write_log(here / "logs" / "many.jsonl", log_line("first", session_id="many"), *[b"x"] * 9, log_line("behind"))
-    (here / "logs" / "many.jsonl.gz").write_bytes(gzip.compress(b"x\n" * 9 + b"behind"))
-    (here / "logs" / "few.jsonl").write_bytes(b"x\n" * 3)
+    (here / "logs" / "many.jsonl.gz").write_bytes(gzip.compress(b"{x\n" * 9 + b"behind"))
+    (here / "logs" / "few.jsonl").write_bytes(b"{x\n" * 3)
     hold_to_the_promise(here, command, "--max-rejected", "3", "--exclude", "many.jsonl.gz")
     why = "more than 3 of its lines cannot be read (--max-rejected allows more)"
     cut = ("cut-short", f"the log is read up to where that ended, {why}: see whether there is a better copy")

@@ -95,7 +95,7 @@ def test_archives_are_read_and_leave_nothing(logs, monkeypatch, tmp_path):
 
 
 def test_a_session_is_converted_when_it_is_asked_for(logs):
-    write_log(logs / "b.jsonl", "no JSON")
+    write_log(logs / "b.jsonl", "{no JSON")
     sessions = read(logs, plain(strict=True))
     assert next(sessions).facts["session"] == "a"
     with pytest.raises(StoppedError, match=r"logs/b\.jsonl:1"):
@@ -103,7 +103,7 @@ def test_a_session_is_converted_when_it_is_asked_for(logs):
 
 
 def test_sessions_without_a_record_are_given_too(logs):
-    write_log(logs / "b.jsonl", "no JSON")
+    write_log(logs / "b.jsonl", "{no JSON")
     found = {session.facts["log"][-7:]: session for session in read("logs", plain(where="turns > 5"))}
     assert found["a.jsonl"].records == found["b.jsonl"].records == []
     assert (found["a.jsonl"].refused, found["a.jsonl"].facts["filtered"]) == ("filtered", "--where")

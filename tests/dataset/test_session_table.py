@@ -117,11 +117,15 @@ def test_history_that_a_resumed_session_copied_is_not_counted_twice(here):
 
 def test_history_that_was_copied_to_a_file_of_its_own_is_not_counted_twice(here):
     said = [_said("m1", "00", 10, 4), _said("m2", "01", 20, 6)]
-    for name, lines in {"a": said[:1], "b": said, "c": [_said("m1", "02", 10, 4)]}.items():
+    later = _said("m1", "02", 10, 4)
+    other = {**later, "uuid": "another"}
+    for name, lines in {"a": said[:1], "b": said, "c": [later], "d": [other]}.items():
         write_log(here / f"logs/{name}.jsonl", _asked(name), *({**line, "sessionId": name} for line in lines))
     convert("logs")
     counts = {row["session"]: tuple(row["usage"].values()) for row in report("sessions.jsonl")}
-    assert counts == {"a": (10, 4), "b": (20, 6), "c": (10, 4)}  # of the last one only the id is the same
+    nothing = (None, None)
+    # Of the last one only the id of the response is the same; c has the uuid and the content, at another time.
+    assert counts == {"a": nothing, "b": (30, 10), "c": nothing, "d": (10, 4)}
 
 
 def _asked(session):

@@ -507,7 +507,7 @@ def test_replies_that_a_file_names_are_trained_on(tmp_path):
 
 @cache
 def plain(path: Path) -> list[Any]:
-    return convert_session(path, Options(anonymize=False, trace_replies=True, media="refuse"))
+    return convert_session(path, Options(anonymize=False, trace_replies=True))
 
 
 @pytest.mark.parametrize("preset", presets.names())

@@ -26,7 +26,7 @@ from chatsquash.reading import envelopes, replies
 from chatsquash.reading.appearance import of_lines
 from chatsquash.reading.endpoints import other_endpoint
 from chatsquash.reading.envelopes import Envelope
-from chatsquash.reading.exchange import LineError, is_claimed, raw_members, split
+from chatsquash.reading.exchange import LineError, is_blank, is_claimed, raw_members, split
 from chatsquash.reading.members import NOTHING, REFUSED
 from chatsquash.sources.beginnings import read_from_start
 from chatsquash.sources.lines import LONGEST
@@ -237,7 +237,7 @@ def _lines(data: bytes, memory: int) -> list[bytes]:
     while at < len(data) and len(lines) < _LINES:
         stop = data.find(b"\n", at)
         stop = len(data) if stop < 0 else stop
-        if (line := data[at:stop]).strip():
+        if not is_blank(line := data[at:stop]):
             lines.append(b"" if footprint.exceeds(line, memory) else line)
         at = stop + 1
     return lines

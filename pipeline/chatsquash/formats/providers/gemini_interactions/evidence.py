@@ -24,7 +24,9 @@ def _has_call_ids(given: list[object]) -> bool:
 
 
 def _has_steps(body: Object) -> bool:
-    return any(type(of := step.get("type")) is str and of in TYPES for step in objects(body.get("input")))
+    """Check for steps only: OpenAI has calls of a tool search, too, among messages with roles."""
+    has_any = any(type(of := step.get("type")) is str and of in TYPES for step in objects(body.get("input")))
+    return has_any and accepts(body)
 
 
 def _has_members(body: Object) -> bool:
