@@ -64,10 +64,11 @@ def read(data: bytes, stem: str = "") -> list[Row]:
 
 def read_line(line: bytes, number: int) -> Row:
     line = line.removeprefix(BOM)
-    if not line.strip(JSON_SPACE):
+    # Reading: NULs are what a crash leaves of lines that were not written yet; what was appended stands behind them.
+    if not line.strip(JSON_SPACE + b"\0"):
         return Row("blank", number)
     try:
-        text = line.decode("utf-8", "surrogatepass")
+        text = line.lstrip(b"\0").decode("utf-8", "surrogatepass")
         value = json.loads(text)  # with Python's own bound of 4300 digits for integers
         as_logged = json.loads(text, parse_float=Decimalish)
     except (ValueError, RecursionError):

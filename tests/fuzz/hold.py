@@ -13,6 +13,7 @@ from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
 from chatsquash.formats.providers.openai_chat.foreign import has_foreign
 from chatsquash.reading import contents, envelopes
+from chatsquash.reading.endpoints import other_endpoint
 from chatsquash.reading.identify import as_line
 from chatsquash.reading.reader import Reader
 from chatsquash.session.converter import Converter
@@ -45,7 +46,12 @@ def hold(data: bytes) -> None:
     _hold_account(outcome, len(data))
     assert outcome.account.lines == len(naive)
     if _is_judged_whole(data) and _envelope(data) in (None, PLAIN):
-        bad = [row.line for row in naive if row.kind in ("bad-line", "bad-entry")]
+        lines = read.split(b"\n")
+        bad = [
+            row.line
+            for row in naive
+            if row.kind == "bad-line" or (row.kind == "bad-entry" and not _is_aside(lines[row.line - 1]))
+        ]
         deep = {each.line for each in outcome.report.rejected if "--max-nesting" in each.reason}
         if not deep:  # the naive reader has no bounds
             assert [each.line for each in outcome.report.rejected] == bad
@@ -58,14 +64,27 @@ def _hold_record(outcome: Outcome, read: bytes) -> None:
     if outcome.left_out == "unknown-format":  # all responses are of another format
         assert naive is not None
         assert all(message["role"] != "assistant" for message in json.loads(naive)["messages"])
-    elif not any(map(_has_foreign, read.split(b"\n"))):
+    elif is_plain_chat(read):
         assert outcome.record == naive
 
 
+def is_plain_chat(data: bytes) -> bool:
+    """Whether no request of a log has content of another format, which is rewritten as that of chat."""
+    return not any(map(_has_foreign, data.split(b"\n")))
+
+
+def _is_aside(line: bytes) -> bool:
+    """Whether a line is no exchange, as its own envelope tells, and so is counted and not rejected.
+
+    The naive reader knows one envelope.
+    """
+    envelope = envelopes.recognise(line) or envelopes.PLAIN
+    return bool(other_endpoint(line, envelope) or envelopes.aside(line, envelope))
+
+
 def _has_foreign(line: bytes) -> bool:
-    """Whether a line has content of another format, which is rewritten as that of chat."""
     try:
-        request = json.loads(line)["request"]
+        request = json.loads(line.removeprefix(oracle.BOM).lstrip(b"\0"))["request"]
     except (ValueError, TypeError, KeyError, RecursionError):
         return False
     return isinstance(request, dict) and has_foreign(request)

@@ -18,6 +18,7 @@ from chatsquash.reading.evidence import Shape
 from chatsquash.session.cleaning import clean
 from tests import format_logs, oracle, strategies
 from tests.conftest import examples, often
+from tests.fuzz.hold import is_plain_chat
 from tests.session.streams import entries, taken
 
 
@@ -59,12 +60,13 @@ def hold_to_the_law(data):
     assert [(rejected.line, rejected.code) for rejected in session.rejected] == bad
     expected = [row for row in rows if row.kind == "entry"]
     assert [entry.line for entry in found] == [row.line for row in expected]
-    before = []
+    before, lines = [], data.split(b"\n")
     for entry, row in zip(found, expected, strict=True):
-        assert spelled(entry.messages) == spelled(row.messages)
+        is_known = is_plain_chat(lines[row.line - 1])  # what is of another format is rewritten
+        assert not is_known or spelled(entry.messages) == spelled(row.messages)
         before = replay(before, entry.edits)
         assert all(a is b for a, b in zip(before, entry.messages, strict=True))
-        assert spelled(entry.tools) == spelled(row.tools)
+        assert not is_known or spelled(entry.tools) == spelled(row.tools)
         assert spelled(entry.reply.message) == spelled(row.reply)
         assert (entry.at, entry.session_id) == (row.at, row.session_id)
     return effort

@@ -34,6 +34,8 @@ _GLANCE = 1 << 16
 _DEFAULTS = Options()
 PART = "part of another file"
 """What a file counts as that is read with another one."""
+_SIDES = frozenset(("request", "response"))
+"""The members of a log entry; no body of a request has any of them."""
 _ONE_LINE = bytes.maketrans(b"\r\n", b"  ")
 
 
@@ -236,6 +238,8 @@ def _single(value: Json, data: bytes, forced: str | None) -> Content | None:
     """An exchange that spans several lines, or a request's body with turns."""
     if line := as_line(data):
         return Content("", "", [], line=line)
+    if isinstance(value, dict) and not value.keys().isdisjoint(_SIDES):
+        return None  # as a body it would lose its reply
     body = bodies.recognise(value)
     name = forced or body.name
     if name is None or not bodies.has_turns(formats.named(name), value):
