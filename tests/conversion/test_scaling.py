@@ -10,6 +10,7 @@ import pytest
 from bench.content import Shape
 from bench.generate import PROFILES, generate
 from chatsquash import Options, convert
+from chatsquash.core import platform
 from tests.conftest import cases
 
 from .shapes import SHAPES, write
@@ -27,6 +28,12 @@ ALL = Options(
     duplicates="ids",
     format="jsonl",
 )
+
+
+@pytest.fixture(autouse=True)
+def one_thread(monkeypatch):
+    """Calls that wait for the disk are made in one thread: else it depends on the load which of them are counted."""
+    monkeypatch.setattr(platform, "_AT_ONCE", 1)
 
 
 def calls(logs, out, options=DEFAULT) -> int:

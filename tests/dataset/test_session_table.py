@@ -117,8 +117,7 @@ def test_history_that_a_resumed_session_copied_is_not_counted_twice(here):
 
 def test_history_that_was_copied_to_a_file_of_its_own_is_not_counted_twice(here):
     said = [_said("m1", "00", 10, 4), _said("m2", "01", 20, 6)]
-    later = _said("m1", "02", 10, 4)
-    other = {**later, "uuid": "another"}
+    later, other = _said("m1", "02", 10, 4), {**_said("m1", "03", 10, 4), "uuid": "another"}
     for name, lines in {"a": said[:1], "b": said, "c": [later], "d": [other]}.items():
         write_log(here / f"logs/{name}.jsonl", _asked(name), *({**line, "sessionId": name} for line in lines))
     convert("logs")

@@ -47,10 +47,13 @@ def name(case):
 
 
 def with_lines(case, target, lines):
-    """A copy of a case's logs with lines after the first line and at the end of each file."""
-    for path in golden.logs(case):
+    """A copy of a case's logs and the files beside them, with lines after the first and at the end of each by lines."""
+    for path in (path for path in (case / "logs").rglob("*") if path.is_file()):
         copy = target / path.relative_to(case)
         copy.parent.mkdir(parents=True, exist_ok=True)
+        if path.suffix != ".jsonl":
+            copy.write_bytes(path.read_bytes())
+            continue
         first, *rest = path.read_bytes().splitlines(keepends=True)
         copy.write_bytes(
             b"".join([first, *lines, *rest, *([b"\n"] if rest and not rest[-1].endswith(b"\n") else []), *lines])
