@@ -621,7 +621,7 @@ def test_any_log_becomes_the_record_that_the_oracle_gives():
     seen: Counter[str] = Counter()
 
     @given(log=strategies.described_logs())
-    @examples(500, suppress_health_check=[HealthCheck.too_slow])
+    @examples(1000, suppress_health_check=[HealthCheck.too_slow])
     def holds(log):
         is_known = is_plain_chat(log.data) and not is_request_body(log.data)  # to the oracle
         for options in OPTIONS:
