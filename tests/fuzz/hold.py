@@ -14,6 +14,7 @@ from chatsquash.core.outcome import Outcome
 from chatsquash.formats.providers.openai_chat.foreign import has_foreign
 from chatsquash.reading import contents, envelopes
 from chatsquash.reading.endpoints import other_endpoint
+from chatsquash.reading.exchange import is_blank
 from chatsquash.reading.identify import as_line
 from chatsquash.reading.reader import Reader
 from chatsquash.session.converter import Converter
@@ -44,8 +45,9 @@ def hold(data: bytes) -> None:
     outcome = _converted(data, CHAT)
     assert outcome
     _hold_account(outcome, len(data))
-    assert outcome.account.lines == len(naive)
-    if _is_judged_whole(data) and _envelope(data) in (None, PLAIN):
+    envelope = _envelope(data)
+    assert outcome.account.lines == (1 if envelope == "document" else len(naive))  # one request's body
+    if _is_judged_whole(data) and envelope in (None, PLAIN):
         lines = read.split(b"\n")
         bad = [
             row.line
@@ -93,7 +95,7 @@ def _has_foreign(line: bytes) -> bool:
 def _as_read(data: bytes) -> bytes:
     """A log in which a break of a line leaves one exchange on several lines, which counts as one; others as they are."""
     objects, broken, _ = contents.parse(data)
-    first = next((line for line in data.split(b"\n") if line.strip()), b"")
+    first = next((line for line in data.split(b"\n") if not is_blank(line)), b"")
     is_one = len(objects) == 1 and not broken and envelopes.recognise(first) is None
     return as_line(data) or data if is_one else data
 
@@ -105,13 +107,20 @@ def _converted(data: bytes, options: Options) -> Outcome | None:
 def _hold_account(outcome: Outcome, size: int) -> None:
     assert sum(outcome.account.counts) == outcome.account.lines
     assert sum(outcome.account.sizes) == outcome.account.size == size
-    assert (outcome.record is None) == (outcome.left_out is not None)
+    assert (outcome.record is None) == (outcome.left_out is not None) or _is_copy(outcome)
     assert outcome.left_out is None or outcome.left_out in {found.code for found in outcome.findings}
     assert all(found.text.isprintable() for found in outcome.findings)
     if outcome.record is not None:
         record = json.loads(outcome.record)
         assert list(record) == ["messages", "tools"]
         assert b"\n" not in outcome.record
+
+
+def _is_copy(outcome: Outcome) -> bool:
+    """Whether a conversation of a file has no record, since another one has all of its replies."""
+    account, coverage = outcome.account, outcome.replies.coverage
+    nothing_else = account.counts.left_out == account.lines == 1 and not account.size
+    return nothing_else and not outcome.record and not coverage.conversations and not coverage.lost
 
 
 def _hold_parts(data: bytes) -> None:

@@ -60,6 +60,10 @@ def test_a_document_is_loaded_and_never_mixes_sessions(sentence, content, format
     ("nothing known", data({"x": 1})),
     ("no JSON", b"\xff\xfe"),
     ("nothing", b""),
+    (
+        "a reply beside the messages, which a body has not",
+        data({**log_line("hi")["request"], "response": {"choices": []}}),
+    ),
 )
 def test_an_unknown_file_is_read_as_chat_and_says_what_was_seen(sentence, content):
     identity = of_bytes(content)
