@@ -472,7 +472,9 @@ def test_every_option_that_a_page_names_exists():
         "--llm-history-file",
         "--include-body",
         "--additional-suffix",
-    }  # of pipx, Aider, Helicone, split
+        "--output-format",
+        "--replay-user-messages",
+    }  # of pipx, Aider, Helicone, split, Claude Code
     assert named - known - others == {"--help", "--version"} & named
 
 
@@ -484,6 +486,20 @@ def table(page: str, heading: str) -> list[str]:
     return re.findall(r"^\| `([^`]+)` \|", section, re.MULTILINE)
 
 
+def claude_code_line(session: str, number: int, text: str) -> dict:
+    """A line as recordings of Claude Code have them: prompts and replies take turns."""
+    ids = {"sessionId": session, "uuid": f"u{number}", "parentUuid": f"u{number - 1}" if number else None}
+    if number % 2 == 0:
+        return {**ids, "type": "user", "message": {"role": "user", "content": text}}
+    message = {
+        "role": "assistant",
+        "model": "m",
+        "stop_reason": "end_turn",
+        "content": [{"type": "text", "text": text}],
+    }
+    return {**ids, "type": "assistant", "message": {"id": f"m{number}", **message}}
+
+
 @pytest.fixture(scope="module")
 def converted(tmp_path_factory):
     """A run whose files have all fields that there are."""
@@ -493,6 +509,10 @@ def converted(tmp_path_factory):
     response = {"choices": [{"message": {"role": "assistant", "content": "Hello"}}]}
     (folder / "a.jsonl").write_text(f"{json.dumps({**entry, 'response': response})}\n[1]\n")
     (folder / "notes.txt").write_text("notes\n")
+    turns = ["When is low tide?", "At three.", "And high tide?", "At nine."]
+    for name, length in (("parent", 2), ("fork", 4)):  # the fork repeats a reply
+        rows = [claude_code_line(name, number, text) for number, text in enumerate(turns[:length])]
+        (folder / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
     ran = CliRunner().invoke(
         cli,
         [
@@ -551,8 +571,10 @@ def test_the_fields_of_the_summary_are_described(converted):
 
 
 def test_the_fields_of_a_record_are_described(converted):
-    (record,) = lines(next(converted[0].glob("*.jsonl")))
-    assert list(record) == table("docs/output.md", "Records")
+    records = lines(next(converted[0].glob("*.jsonl")))
+    assert records
+    for record in records:
+        assert list(record) == table("docs/output.md", "Records")
 
 
 @pytest.mark.parametrize("name", ["redactions", "tool-usage", "tools"])

@@ -45,6 +45,9 @@ RUNNING = {
         "chatsquash.templates.counting",
         "'|'.join((text if takes_more else f'({text})' for text, takes_more in spelled))",
     ): [("finditer", re.compile(r"(<\|im_start\|>)|(<\|im_end\|>)|<mask>|(<s>)"))],
+    ("chatsquash.reading.ancestry", "b'\"uuid\": ?\"(' + b'|'.join((re.escape(each.encode()) for each in ids)) + b')\"'"): [
+        ("finditer", re.compile(b'"uuid": ?"(' + b"|".join((b"some-id", b"some-other-id", b"another-id")) + b')"'))
+    ],
     ("chatsquash.session.ending", "f\"{begin}(?:{'|'.join(map(re.escape, longest_first))})\\\\b\""): [("finditer", each) for each in WORDS_OF_USERS],
     ("chatsquash.sources.compression", "kind.begins"): [("match", kind) for kind in KINDS],
     ("chatsquash.sources.compression", "self._kind.begins"): [("match", kind) for kind in KINDS],

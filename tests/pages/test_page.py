@@ -231,7 +231,7 @@ def test_what_is_no_longer_there_is_said(tmp_path, change, told):
 def test_a_session_without_a_record_says_why(tmp_path):
     write_log(tmp_path / "logs/a.jsonl", "no JSON")
     page = converted(tmp_path / "logs", tmp_path / "out").decode()
-    assert "There is no record: empty-session." in page
+    assert "There is no record: unknown-format." in page
     hold_to_the_policy(page.encode())
 
 

@@ -37,7 +37,7 @@ def test_the_columns_of_the_session_table_have_the_types_that_the_page_gives():
 def test_the_columns_beside_a_record_are_those_that_the_page_lists():
     told = [name for cells in rows("docs/dataset.md", "Columns beside the record") for name in named(cells[0])]
     ending = [field.name for field in columns.ENDING if not field.name.endswith("_evidence")]
-    beside = [*columns.METADATA, *columns.CONVERSATION, *columns.SAMPLE, columns.TOKENS]
+    beside = [*columns.METADATA, *columns.CONVERSATION, *columns.SAMPLE, columns.TOOLS_SUPPLIED, columns.TOKENS]
     assert sorted(told) == sorted([*ending, *(field.name for field in beside)])
     assert {f"{name}_evidence" for name in ending} == {field.name for field in columns.ENDING} - set(ending)
 
