@@ -213,8 +213,7 @@ class _ShapeReader:
         line = self._unwrapped(line) if self.shape.envelope.unwrap else line
         try:
             exchange, request = self.history.read(line)
-            if exchange.reply.message is None:
-                self._refuse_other_endpoint(exchange, whole)
+            self._refuse_other_endpoint(exchange, whole)
             self.bounds.hold(request, exchange.reply)
             if other and (exchange.reply.foreign or (loader is None and _has_foreign(exchange, request))):
                 _raise_other(whole, other)
@@ -231,15 +230,14 @@ class _ShapeReader:
         self.history.remember(request)
         messages, edits, tools = request.messages, request.edits, offered.tools
         session_id, reply = exchange.session_id, exchange.reply
-        findings: tuple[RepeatedViolation, ...] = (RepeatedViolation("hosted-tools"),) if offered.hosted else ()
-        findings += (RepeatedViolation("cut-by-logger", (cut,)),) if (cut := exchange.cut) else ()
+        findings = _losses(exchange, is_hosted=bool(offered.hosted))
         if loader and loaded:
             messages, edits = loaded.turns.messages, loaded.turns.edits
             tools = bodies.merge_tools(tools, loaded.brought)
             findings += loader.remember(loaded, exchange, request.messages)
             self.history.known.learn_system(exchange)
-        is_hidden = loaded.is_hidden if loaded else reply.compacted is not None
-        reply = replace(reply, cleared=_HIDDEN) if is_hidden and not reply.cleared else reply
+        if (loaded.is_hidden if loaded else reply.compacted is not None) and not reply.cleared:
+            reply = replace(reply, cleared=_HIDDEN)
         if when is None or when.naive or session_id is None or offered.wrong or reply.wrong or reply.cleared:
             findings = (*findings, *_lacking(when, session_id, reply.cleared, offered.wrong, reply.wrong))
         return Entry(
@@ -255,7 +253,7 @@ class _ShapeReader:
 
     def _refuse_other_endpoint(self, exchange: Exchange, line: Line) -> None:
         """Raise ``LineError`` for a call that has turns, but whose response is that of another endpoint."""
-        if bytes(exchange.line.response) in (NOTHING, b"null"):
+        if exchange.reply.message is not None or bytes(exchange.line.response) in (NOTHING, b"null"):
             return
         if other_endpoint(bytes(line.buffer[line.start : line.stop]), self.shape.envelope):
             raise LineError("bad-entry", "is a call of another endpoint")
@@ -330,6 +328,12 @@ def unreadable(rejected: RejectedLine, size: int) -> SkippedLine:
     """A line that cannot be read, and its bytes with the line feed."""
     make = reading.bad_line if rejected.code == "bad-line" else reading.bad_entry
     return SkippedLine(rejected.line, "unreadable", size, rejected=rejected, findings=(make(rejected.reason),))
+
+
+def _losses(exchange: Exchange, *, is_hosted: bool) -> tuple[RepeatedViolation, ...]:
+    """Return what is reported of tools that the provider runs, and of what the logger cut."""
+    hosted = (RepeatedViolation("hosted-tools"),) if is_hosted else ()
+    return (*hosted, RepeatedViolation("cut-by-logger", (cut,))) if (cut := exchange.cut) else hosted
 
 
 def _lacking(

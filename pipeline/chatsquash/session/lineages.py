@@ -21,7 +21,7 @@ from chatsquash.core.urls import is_remote
 if TYPE_CHECKING:
     from chatsquash.formats.ancestry import Ancestry
     from chatsquash.reading.documents import LogDocument
-    from chatsquash.trees.copies import Member, SampledReply
+    from chatsquash.trees.copies import LineageMember, SampledReply
 
 MOST = 1_000
 """Logs of a lineage that are compared."""
@@ -97,16 +97,16 @@ class Lineages:
                 self._copies.popitem(last=False)
         return self._copies[first][log.shown]
 
-    def _read(self, log: Log, known: dict[str, list[SampledReply]]) -> Member:
+    def _read(self, log: Log, known: dict[str, list[SampledReply]]) -> LineageMember:
         """A log of a lineage; ``known`` are the replies of logs that were read."""
         from chatsquash.reading.ancestry import ancestry  # as above
-        from chatsquash.trees.copies import Member
+        from chatsquash.trees.copies import LineageMember
 
         origin = ancestry(log, self._options)
         replies = known.get(log.shown)
         if replies is None:
             replies = _replies(log, self._options)
-        return Member(f"{log.name}\n{log.shown}", origin.session, origin.parents, origin.begun, replies)
+        return LineageMember(f"{log.name}\n{log.shown}", origin.session, origin.parents, origin.begun, replies)
 
     def _lineage(self, log: Log) -> list[Log]:
         """The logs of the lineage of a log; empty if it is alone."""

@@ -36,7 +36,7 @@ class SampledReply(NamedTuple):
     """A digest of the beginning without times, for a reply without ids in a file that names the session it repeats."""
 
 
-class Member(Struct, frozen=True):
+class LineageMember(Struct, frozen=True):
     """A file of several with a common beginning."""
 
     name: str
@@ -101,7 +101,7 @@ def _ids(message: Message, known: OriginReply) -> Iterator[str]:
         yield f"calls {calls}"
 
 
-def copies(members: Sequence[Member]) -> list[frozenset[int]]:
+def copies(members: Sequence[LineageMember]) -> list[frozenset[int]]:
     """Return the numbers of the replies of each file that count in another one.
 
     A reply counts in the first file that contains it: a parent before the files that name it, then the one that was
@@ -127,7 +127,7 @@ def copies(members: Sequence[Member]) -> list[frozenset[int]]:
     return copied
 
 
-def _in_order(members: Sequence[Member]) -> list[int]:
+def _in_order(members: Sequence[LineageMember]) -> list[int]:
     """Return the indices of files in the order in which replies count in them."""
     times = Counter(key for member in members for key in {key for reply in member.replies for key in reply.keys})
     sessions = {member.session: index for index, member in reversed([*enumerate(members)]) if member.session}
@@ -147,7 +147,7 @@ def _in_order(members: Sequence[Member]) -> list[int]:
     return sorted(range(len(members)), key=lambda each: (*rank(each, frozenset()), own[each], members[each].name))
 
 
-def _first_own(member: Member, times: Counter[bytes]) -> int:
+def _first_own(member: LineageMember, times: Counter[bytes]) -> int:
     """Return the time of the first reply that no other file contains."""
     own = (each.time for each in member.replies if each.time is not None and all(times[key] == 1 for key in each.keys))
     return min(own, default=_NEVER)
