@@ -228,8 +228,7 @@ class _ShapeReader:
         except ValueError as problem:
             raise LineError("bad-line", f"no JSON object: {jsonio.refusal(problem)}") from None
         self.history.remember(request)
-        messages, edits, tools = request.messages, request.edits, offered.tools
-        session_id, reply = exchange.session_id, exchange.reply
+        messages, edits, tools, reply = request.messages, request.edits, offered.tools, exchange.reply
         findings = _losses(exchange, is_hosted=bool(offered.hosted))
         if loader and loaded:
             messages, edits = loaded.turns.messages, loaded.turns.edits
@@ -238,10 +237,10 @@ class _ShapeReader:
             self.history.known.learn_system(exchange)
         if (loaded.is_hidden if loaded else reply.compacted is not None) and not reply.cleared:
             reply = replace(reply, cleared=_HIDDEN)
-        if when is None or when.naive or session_id is None or offered.wrong or reply.wrong or reply.cleared:
-            findings = (*findings, *_lacking(when, session_id, reply.cleared, offered.wrong, reply.wrong))
+        if when is None or when.naive or exchange.session_id is None or offered.wrong or reply.wrong or reply.cleared:
+            findings = (*findings, *_lacking(when, exchange.session_id, reply.cleared, offered.wrong, reply.wrong))
         return Entry(
-            *(line.number, when.at if when else None, session_id, messages, edits, tools, reply),
+            *(line.number, when.at if when else None, exchange.session_id, messages, edits, tools, reply),
             size=line.size,
             findings=findings,
             loaded=loaded is not None and not loaded.turns.are_verbatim,
