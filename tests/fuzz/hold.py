@@ -71,7 +71,11 @@ def _hold_record(outcome: Outcome, read: bytes) -> None:
 
 
 def is_plain_chat(data: bytes) -> bool:
-    """Whether no request of a log has content of another format, which is rewritten as that of chat."""
+    """Whether a log has nothing that the naive reader does not know.
+
+    That is content of another format in a request, which is rewritten as that of chat, and a response logged as the text of
+    its stream.
+    """
     return not any(map(_has_foreign, data.split(b"\n")))
 
 
@@ -86,10 +90,12 @@ def _is_aside(line: bytes) -> bool:
 
 def _has_foreign(line: bytes) -> bool:
     try:
-        request = json.loads(line.removeprefix(oracle.BOM).lstrip(b"\0"))["request"]
-    except (ValueError, TypeError, KeyError, RecursionError):
+        exchange = json.loads(line.removeprefix(oracle.BOM).lstrip(b"\0"))
+        request, response = exchange["request"], exchange.get("response")
+    except (ValueError, TypeError, KeyError, RecursionError, AttributeError):
         return False
-    return isinstance(request, dict) and has_foreign(request)
+    is_stream = isinstance(response, str) and response.lstrip().startswith(("data:", "event:"))
+    return is_stream or (isinstance(request, dict) and has_foreign(request))
 
 
 def _as_read(data: bytes) -> bytes:
