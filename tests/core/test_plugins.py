@@ -145,6 +145,7 @@ def test_another_version_of_a_package_converts_everything_again(install, chatsqu
         (OWL.replace("def fits", "def other"), "owl", "does not define fits: see chatsquash.formats.base"),
         (OWL, "codex", "has the name of a format of chatsquash: rename it, or uninstall the package"),
         (OWL, "eagle", "has another NAME in its module: 'owl'"),
+        (PARROT.replace("NAME = ", "NAME: str = "), "parrot", "has no line that begins with NAME = in its module"),
     ],
 )
 def test_a_package_that_cannot_be_used_is_an_error_that_names_it(install, chatsquash, text, name, error):

@@ -34,6 +34,7 @@ def test_branches_of_a_long_history_are_refused_beyond_the_bound(options):
         ("branches", {"conversations": "all", "max_output_growth": 3}),
         ("chain", {"samples": "reply", "max_output_growth": 13}),
         ("edited_prompts", {"conversations": "main", "max_output_growth": 1}),
+        ("edited_prompts", {"conversations": "last", "max_output_growth": 1}),
     ],
 )
 def test_records_within_the_bound_are_written(shape, options):

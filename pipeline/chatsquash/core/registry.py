@@ -66,7 +66,7 @@ class Room(Generic[T]):
             kind: the dataclass of a plug-in, or ``ModuleType``
             packages: where the modules of chatsquash are
             place: returns what orders names before the alphabet does; ``None`` for a module that is not a plug-in
-            accepts: checks whether the module of an installed package belongs here; without it none does
+            accepts: checks whether the module of an installed package belongs here; if missing, packages are ignored
         """
         self._kind = kind
         self._packages = packages
@@ -113,7 +113,7 @@ class Room(Generic[T]):
             if self._accepts and self._accepts(module):
                 yield plugin, module
 
-    def _installed(self, plugin: Plugin, module: ModuleType, names: set[str]) -> tuple[int | None, str, str]:
+    def _installed(self, plugin: Plugin, module: ModuleType, names: set[str]) -> tuple[int, str, str]:
         """Return what orders a plug-in of an installed package, its name and its path."""
         if plugin.name in names:
             raise UsageError(f"{plugin} has the name of a format of chatsquash: rename it, or uninstall the package")
@@ -124,4 +124,7 @@ class Room(Generic[T]):
             raise UsageError(f"{plugin} does not define {', '.join(missing)}: see chatsquash.formats.base")
         if vars(module)["NAME"] != plugin.name:
             raise UsageError(f"{plugin} has another NAME in its module: {vars(module)['NAME']!r}")
-        return self._place(Item(plugin.name, module.__file__ or "")), plugin.name, plugin.module
+        place = self._place(Item(plugin.name, module.__file__ or ""))
+        if place is None:
+            raise UsageError(f"{plugin} has no line that begins with NAME = in its module")
+        return place, plugin.name, plugin.module

@@ -29,7 +29,7 @@ class Ancestry(NamedTuple):
     session: str = ""
     parents: tuple[str, ...] = ()
     """The ids of the sessions whose messages it may repeat, as it names them."""
-    begun: int | None = None
+    started: int | None = None
     """The first time in it, in nanoseconds since the epoch, which in a copy may be later than its first message."""
     summary: str = ""
     """The id of its first message, if that is the summary of a compaction, which the parent has in its middle."""
@@ -40,12 +40,12 @@ def of_objects(objects: Iterable[Json]) -> Ancestry:
 
     Of a file that begins with a summary, the replies that follow may name the parent.
     """
-    session, begun, summary = "", None, ""
+    session, started, summary = "", None, ""
     parents: dict[str, None] = {}
     keys: tuple[int, ...] = ()
     for value in _first_level(objects):
-        if begun is None:
-            begun = _time(value)
+        if started is None:
+            started = _time(value)
         name, is_header = _session(value)
         if is_header and session and name and name != session:
             parents[name] = None  # the lines of that session follow
@@ -59,7 +59,7 @@ def of_objects(objects: Iterable[Json]) -> Ancestry:
                 break
             summary = string(value, "uuid")
     return (
-        Ancestry(keys, session, tuple(each for each in parents if each != session), begun, summary)
+        Ancestry(keys, session, tuple(each for each in parents if each != session), started, summary)
         if keys
         else Ancestry()
     )

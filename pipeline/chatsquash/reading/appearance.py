@@ -40,18 +40,18 @@ _EXAMINED, _LINES = 1 << 12, 8
 
 
 def _by_beginning(data: bytes) -> str | None:
-    begun = data[:_EXAMINED].lstrip()
+    beginning = data[:_EXAMINED].lstrip()
     known = next((words for begin, words in _BEGINNINGS if data.startswith(begin)), None)
-    return known or next((words for begin, words in _MARKUP if begun[: len(begin)].lower() == begin), None)
+    return known or next((words for begin, words in _MARKUP if beginning[: len(begin)].lower() == begin), None)
 
 
 def _of_text(data: bytes) -> str | None:
     """Describe lines that are not JSON; ``None`` for those that were to be JSON objects."""
-    begun = data[:_EXAMINED].lstrip()
-    lines = [line for line in begun.splitlines() if line.strip()][:_LINES]
+    beginning = data[:_EXAMINED].lstrip()
+    lines = [line for line in beginning.splitlines() if line.strip()][:_LINES]
     if not lines or any(line.lstrip().startswith(b"{") for line in lines):
         return None
-    if b"\0" in begun:
+    if b"\0" in beginning:
         return "binary data"
     value = jsonio.value(lines[0])
     if value is not None:

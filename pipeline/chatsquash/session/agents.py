@@ -19,8 +19,7 @@ from chatsquash.session.conversations import MakeLast, asks_marks, count_flags, 
 from chatsquash.session.log_findings import SessionCoverage, lost_of, ways
 from chatsquash.session.session import Session, Snapshot
 from chatsquash.trees.account import Placement, loss_of, outcomes, place_in_file
-from chatsquash.trees.documents import FilePath, paths_of
-from chatsquash.trees.kinds import unwanted
+from chatsquash.trees.documents import FilePath, is_written, paths_of
 from chatsquash.trees.loss import Judge
 
 _BEGUN = ("subagent", "side")
@@ -51,13 +50,9 @@ class DocumentPart(Struct, frozen=True, dict=True):
 
     def is_written(self, place: FilePath) -> bool:
         """Whether a conversation of the document is to become a record."""
-        if place.is_copy:
-            return False
-        if self.options.conversations == "last":
-            return self.log.part is None or bool(place.session and place is place.session.longest)
-        if self.options.conversations == "main":
-            return bool(place.session and place is next(iter(place.session.chain), None))
-        return place.kind not in unwanted(self.options)
+        if self.options.conversations == "last" and self.log.part is None:
+            return not place.is_copy
+        return is_written(place, self.options)
 
     def names(self, place: FilePath) -> tuple[str, str | None]:
         """The id of a conversation, and of that which it comes from, which may stand in another file."""

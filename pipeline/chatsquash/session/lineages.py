@@ -106,7 +106,7 @@ class Lineages:
         replies = known.get(log.shown)
         if replies is None:
             replies = _replies(log, self._options)
-        return LineageMember(f"{log.name}\n{log.shown}", origin.session, origin.parents, origin.begun, replies)
+        return LineageMember(f"{log.name}\n{log.shown}", origin.session, origin.parents, origin.started, replies)
 
     def _lineage(self, log: Log) -> list[Log]:
         """The logs of the lineage of a log; empty if it is alone."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chatsquash.checks.sampling import output_growth
 from chatsquash.core import jsonio
@@ -13,8 +13,10 @@ from chatsquash.core.model import Violation
 from chatsquash.core.options import Options
 from chatsquash.reading.documents import LogDocument
 from chatsquash.session.session import Session
-from chatsquash.trees.documents import FilePath, paths_of
-from chatsquash.trees.replies import Reply
+
+if TYPE_CHECKING:
+    from chatsquash.trees.documents import FilePath
+    from chatsquash.trees.replies import Reply
 
 
 def check_growth(session: Session, document: LogDocument | None, options: Options) -> Violation | None:
@@ -63,9 +65,9 @@ def _sizes_of_log(replies: list[Reply], options: Options) -> list[int]:
 
 def _sizes_of_file(document: LogDocument, options: Options) -> list[int]:
     """The sizes of the records of an agent's file, about."""
-    paths = paths_of(document)
-    if options.conversations == "main":
-        paths = [path for path in paths if path.session and path is next(iter(path.session.chain), None)]
+    from chatsquash.trees.documents import is_written, paths_of  # which logs do not need
+
+    paths = [path for path in paths_of(document) if is_written(path, options)]
     if not _repeats(options):
         return _sizes_of_paths(paths) if len(paths) > options.max_output_growth else []
     if sum(path.length for path in paths) <= options.max_output_growth:

@@ -43,7 +43,7 @@ class LineageMember(Struct, frozen=True):
     """Decides if nothing else does."""
     session: str
     parents: tuple[str, ...]
-    begun: int | None
+    started: int | None
     """As in ``Ancestry``."""
     replies: list[SampledReply]
 
@@ -137,10 +137,10 @@ def _in_order(members: Sequence[LineageMember]) -> list[int]:
     def rank(index: int, passed: frozenset[int]) -> tuple[int, int]:
         """When a file was begun, not before a parent, and how many parents precede it."""
         if index not in ranks:
-            begun = members[index].begun
+            started = members[index].started
             parents = {sessions[name] for name in members[index].parents if name in sessions} - passed - {index}
             above = [rank(parent, passed | {index}) for parent in parents]
-            first = _NEVER if begun is None else begun
+            first = _NEVER if started is None else started
             ranks[index] = max([first, *(each[0] for each in above)]), max((each[1] + 1 for each in above), default=0)
         return ranks[index]
 

@@ -15,7 +15,9 @@ from xxhash import xxh3_128_digest
 
 from chatsquash.core import chat, jsonio
 from chatsquash.core.model import Conversation, Origin, OriginReply
+from chatsquash.core.options import Options
 from chatsquash.reading.documents import LogDocument
+from chatsquash.trees.kinds import unwanted
 from chatsquash.trees.paths import LoggedReply, Path, assign_replies, longest_chain, set_kinds, sort_members
 
 Key = tuple[object, ...]
@@ -92,6 +94,17 @@ def paths_of(document: LogDocument) -> list[FilePath]:
         document.paths = paths(document.conversations)
     known: list[FilePath] = document.paths
     return known
+
+
+def is_written(path: FilePath, options: Options) -> bool:
+    """Check whether a conversation is to become a record, by ``--conversations`` and the kinds that are excluded."""
+    if path.is_copy:
+        return False
+    if options.conversations == "last":
+        return path.session is not None and path is path.session.longest
+    if options.conversations == "main":
+        return path.session is not None and path is next(iter(path.session.chain), None)
+    return path.kind not in unwanted(options)
 
 
 def paths(conversations: list[Conversation]) -> list[FilePath]:

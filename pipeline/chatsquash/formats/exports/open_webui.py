@@ -127,10 +127,9 @@ class _Thread:
         if not self._system:
             return self._steps
         turn = self._system_turn("chat.params.system")
-        begin = [step._replace(turns=(turn, *step.turns)) for step in self._steps]
         return [
-            first if place == ROOT and not step.is_summary else step
-            for place, step, first in zip(before, self._steps, begin, strict=True)
+            step._replace(turns=(turn, *step.turns)) if place == ROOT and not step.is_summary else step
+            for place, step in zip(before, self._steps, strict=True)
         ]
 
     def _system_turn(self, place: str, *more: str) -> LoggedTurn:
