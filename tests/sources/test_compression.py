@@ -140,7 +140,9 @@ def test_members_before_a_damaged_one_are_whole_and_so_is_what_it_begins_with(tm
 
 @pytest.mark.parametrize("way", ["bz2", "xz", "zst"])
 def test_other_kinds_give_what_their_blocks_gave_before_the_damage(tmp_path, way):
-    text = b"".join(b"%d %s\n" % (number, os.urandom(40).hex().encode()) for number in range(20_000))
+    # By a seed: of one in some thousand texts, the damaged end of bzip2 asks for more bytes than there are.
+    letters = random.Random(0)
+    text = b"".join(b"%d %s\n" % (number, letters.randbytes(40).hex().encode()) for number in range(20_000))
     compress = zstandard.ZstdCompressor(write_checksum=True).compress if way == "zst" else WAYS[way]
     data = bytearray(compress(text))
     data[-60] ^= 255
