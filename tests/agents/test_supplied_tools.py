@@ -14,9 +14,7 @@ from tests.agents.invent import FOLDER
 
 AGENTS = ("cline", "codex", "continue_dev", "gemini_cli", "kimi_cli", "opencode", "pi", "qwen_code")
 NAMES = sorted(
-    name
-    for path in FOLDER.glob("*.tar.xz")
-    if (name := path.name.removesuffix(".tar.xz")).partition("-")[0] in AGENTS
+    name for path in FOLDER.glob("*.tar.xz") if (name := path.name.removesuffix(".tar.xz")).partition("-")[0] in AGENTS
 )
 
 
