@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 from glob import escape
@@ -33,6 +34,10 @@ _BESIDE = (
     *("api-request", "api-request-blob", "api-request-shape", "tools-used", "frame-link", "continued-in"),
 )
 """Types of lines that name their session and have no id."""
+
+
+_OWN_FOLDER = re.compile(r"((?:.*/)?(?:\.claude|claude-cli-nodejs))/.*\.jsonl$", re.DOTALL)
+"""The folders of Claude Code's settings and of its logs of MCP servers."""
 
 
 def fits(values: list[Json]) -> str | None:
@@ -74,8 +79,10 @@ def beside(name: str) -> str | None:
 
 
 def owner(path: str) -> str | None:
-    """Return what a journal in the folder of a session, or a list of prompts, belongs to."""
+    """Return what a journal in the folder of a session, a list of prompts, or a log of the client belongs to."""
     folder, _, name = path.rpartition("/")
+    if own := _OWN_FOLDER.match(path):
+        return own[1]
     if name == "history.jsonl":
         return f"{folder}/projects"
     above, inside, below = folder.rpartition("/projects/")
