@@ -15,7 +15,7 @@ from chatsquash.formats.agents.claude_code.rows import FileContents, LogLine, is
 from chatsquash.formats.agents.claude_code.tree import LineTree
 from chatsquash.formats.agents.claude_code.truncation import incomplete, reasoning_only, truncated_replies, unsent
 from chatsquash.formats.agents.qwen_code import has_parts
-from chatsquash.formats.evidence import of, with_origin
+from chatsquash.formats.evidence import Unread, of, with_origin
 from chatsquash.formats.values import Object, at, is_plain_name, string
 
 NAME = "claude_code"
@@ -125,7 +125,8 @@ def _conversations(values: list[Json], lines: list[int] | None, meta: Json) -> l
     tree = LineTree(contents)
     thoughts = reasoning_only(tree)
     early = thoughts | truncated_replies(tree)
-    taken = paths(tree, early, unsent(tree, thoughts))
+    beyond = Unread()
+    taken = paths(tree, beyond, early, unsent(tree, thoughts))
     known = FileReplies(originals(taken), early)
     taken = [path for path in taken if not is_aside(path) or any(map(known.begins, path.rows))] or taken
     read = [
@@ -133,7 +134,7 @@ def _conversations(values: list[Json], lines: list[int] | None, meta: Json) -> l
         for path, place in zip(taken, places(tree, taken), strict=True)
     ]
     order = sorted(range(1, len(read)), key=lambda each: (taken[each].leaf.chain[0], taken[each].leaf.place))
-    left = count_unread(contents, {row.place for path in taken for row in path.rows})
+    left = {**count_unread(contents, {row.place for path in taken for row in path.rows}), **beyond.of(0)}
     if read:  # the first one has what is said of the whole file
         findings = (*tree.findings, *incomplete(tree, early, thoughts), *of(read[0]).findings)
         read[0] = with_origin(read[0], findings=findings, unread=left)
