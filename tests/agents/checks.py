@@ -6,6 +6,7 @@ import json
 import re
 import tempfile
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -41,6 +42,8 @@ class Recording(NamedTuple):
     """The numbers of the replies that the source has."""
     systems: str
     """The system prompts of all requests: a record has one of them, also where the client changed a part of it."""
+    tools: list[str]
+    """The tools of all requests."""
 
 
 def wrong(folder: Path, client: type[Client], source: str) -> list[str]:
@@ -60,7 +63,7 @@ def wrong(folder: Path, client: type[Client], source: str) -> list[str]:
     }[source]
     options: Json = {"join": True} if source == "join" else {}
     if source != "files":
-        options["sessions_by"] = "id" if client.session_header and source != "litellm" else "chain"
+        options["sessions_by"] = "id" if _has_ids(client, source, exchanges) else "chain"
     recording = _recording(folder, client, source, exchanges, files)
     with tempfile.TemporaryDirectory() as scratch:
         loss = {"conversations": "all", "loss": "weight"}
@@ -70,6 +73,13 @@ def wrong(folder: Path, client: type[Client], source: str) -> list[str]:
         found += [text for each in records for text in _pairs(each)]
         plain, second = _records(logs, Path(scratch) / "plain", **options)
         return [*failure, *second, *found, *_repeated(plain)]
+
+
+def _has_ids(client: type[Client], source: str, exchanges: list[Exchange]) -> bool:
+    """Whether the requests of a session have one id."""
+    if not client.session_header or source == "litellm":
+        return False
+    return not client.has_subagent_ids or all(each.kind != "subagent" for each in exchanges)
 
 
 def _recording(
@@ -84,7 +94,9 @@ def _recording(
         for turn in BY_NAME[each.api].turns(request)
         if turn.role == "system"
     ]
-    return Recording(source, exchanges, requests, present, _plain("\n".join(turn.text for turn in turns)))
+    tools = [BY_NAME[each.api].tools(request) for each, request in zip(exchanges, requests, strict=True)]
+    systems = _plain("\n".join(turn.text for turn in turns))
+    return Recording(source, exchanges, requests, present, systems, list(dict.fromkeys(chain.from_iterable(tools))))
 
 
 def _records(logs: list[Path], out: Path, **options: Any) -> tuple[list[Json], list[str]]:
@@ -182,6 +194,8 @@ def _surroundings(each: Exchange, place: Trained, recording: Recording) -> Itera
         if strange and not strange[0].startswith("data:image"):
             yield f"follows a text of the {message['role']} that the model was not sent: {strange[0][:80]!r}"
             break
+    if not tools:  # calls in a history that a request without tools repeats keep their definitions
+        tools = [name for name in recording.tools if name in place.tools]
     if recording.source in WITHOUT_REQUESTS:
         if unknown := sorted(set(place.tools) - set(tools)):
             yield f"has tools that the model was not sent: {', '.join(unknown)[:100]}"

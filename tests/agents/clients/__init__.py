@@ -41,6 +41,8 @@ class Client:
     binary: str = ""
     session_header: str = ""
     """The header, in lower case, in which requests have their session's id."""
+    has_subagent_ids = False
+    """Whether requests of a sub-agent have an id of its own in that header, so that only their texts connect them."""
     abilities: frozenset[str] = frozenset()
     litellm: str = ""
     """The provider as which LiteLLM's proxy can be between this agent and its model."""
