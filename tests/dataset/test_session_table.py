@@ -5,7 +5,7 @@ import json
 import os
 from pathlib import Path
 
-import polars
+import polars as pl
 import pytest
 from click.testing import CliRunner
 
@@ -242,7 +242,7 @@ OPENS = [
 PLAIN = [
     "session <> 'SELECT x FROM read_csv(''y'')'",
     "EXTRACT(YEAR FROM TIMESTAMP '2026-01-01 00:00:00') = 2026 AND turns >= 0",
-    "`session` IS NOT NULL AND \"turns\" >= 0",
+    '`session` IS NOT NULL AND "turns" >= 0',
     "session ~ '\\w' AND turns::int >= -1 AND session NOT LIKE '%values%'",
 ]
 
@@ -258,7 +258,7 @@ def test_a_wrong_condition_says_what_is_wrong(here, condition, told):
 
 @pytest.mark.parametrize("condition", OPENS)
 def test_a_condition_opens_nothing(here, monkeypatch, condition):
-    monkeypatch.setattr(polars, "sql_expr", lambda text: pytest.fail(f"polars gets to see {text}"))
+    monkeypatch.setattr(pl, "sql_expr", lambda text: pytest.fail(f"polars gets to see {text}"))
     with pytest.raises(UsageError, match="--where"):
         Where(condition.format(file=here / "private"))
 

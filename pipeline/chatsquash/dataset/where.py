@@ -89,9 +89,11 @@ def _refusal(condition: str) -> str | None:
     while at < len(condition):
         piece = _PIECE.match(condition, at)
         if piece is None or piece["comment"] or _is_unpaired(piece[0]):
-            return f"{quoted(condition[at : at + 2])} has no place in a condition: quote texts with '' and names with \"\""
+            return (
+                f"{quoted(condition[at : at + 2])} has no place in a condition: quote texts with '' and names with \"\""
+            )
         if piece["text"] and before == "word" and condition[at - 1].isalnum():
-            return f"{quoted(condition[at - 1 : at + SHOWN // 2])}: a text begins with a quote, and with no letter before it"
+            return f"{quoted(condition[at - 1 : at + SHOWN // 2])}: a text begins with a quote, not with a letter"
         if (word := piece["word"]) and (_QUERY.fullmatch(word) or (word.upper() == "FROM" and before == "(")):
             return f"{word} begins a query of its own: write a condition over the columns alone"
         if not piece[0].isspace():
