@@ -53,8 +53,8 @@ class Where:
 
 def _expression(condition: str) -> pl.Expr:
     said = f"--where {condition!r}"
-    if problem := _refusal(condition):
-        raise UsageError(f"{said}: {problem}")
+    if why := _refusal(condition):
+        raise UsageError(f"{said}: {why}")
     try:
         expression = pl.sql_expr(condition)
         names = expression.meta.root_names()
