@@ -66,12 +66,12 @@ def beside(name: str) -> str | None:
 
 
 def owner(path: str) -> str | None:
-    """Return the context that an earlier one, the events or the state of a session, or a list of prompts, belong to."""
+    """Return the context that an earlier one, events or the state of a session, prompts or telemetry belong to."""
     folder, slash, name = path.rpartition("/")
     if _PARTS.fullmatch(name):
         return f"{folder}{slash}{_NAME}"
     above, _, last = folder.rpartition("/")
-    return f"{above}/sessions" if last == "user-history" else None
+    return f"{above}/sessions" if last in ("user-history", "telemetry") else None
 
 
 def session(path: str, origin: Origin) -> str | None:
