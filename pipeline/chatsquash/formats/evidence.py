@@ -39,7 +39,8 @@ class Evidence(NamedTuple):
     finish_reason: str | None = None
     response_id: str | None = None
     logged_id: str | None = None
-    """As in ``OriginReply``."""
+    lacks_context: bool = False
+    """Both as in ``OriginReply``."""
 
     def and_then(self, later: Evidence) -> Evidence:
         """Combine what is known of this turn with what is known of a later one of the same message."""
@@ -54,6 +55,7 @@ class Evidence(NamedTuple):
             self.finish_reason if later.finish_reason is None else later.finish_reason,
             self.response_id if later.response_id is None else later.response_id,
             self.logged_id if later.logged_id is None else later.logged_id,
+            self.lacks_context or later.lacks_context,
         )
 
 
