@@ -18,7 +18,7 @@ EXPORTS = {
 """The samples of exports, and the envelope that their lines have."""
 _COMPLETIONS = ("openhands",)
 """Formats of documents whose folder holds logs of exchanges."""
-_BESIDE = (".settings.json", "ui_messages.json", "sdk-1.json", "requests.json")
+_BESIDE = (".settings.json", "ui_messages.json", "sdk-1.json", "requests.json", "transcript.jsonl")
 
 
 WITH_OTHERS = ("batch",)
