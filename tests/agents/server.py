@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import groupby
 from pathlib import Path
+from random import Random
 from typing import Any, NamedTuple, Self
 
 from tests.agents.protocols import PROTOCOLS, Call, Json, Scripted, Turn, error
@@ -16,9 +17,11 @@ from tests.agents.scenarios import Step
 
 MARK = re.compile(r"([qrus])x(\w{3})x(\d{3})")
 """Marks: ``q`` in texts and arguments of replies, ``r`` in reasoning, ``u`` in prompts, ``s`` in prompts of sub-agents."""
+WORDS = (Path(__file__).parents[1] / "simulator" / "words.txt").read_text(encoding="utf-8").split()
 COMPACTING_USAGE = 190_000
 STATUSES = {"cut": "cut", "hold": "cut", "error": "error", "length": "length", "refusal": "refusal"}
-CALLS = ("call", "parallel", "fail", "agent", "wait", "image", "mcp")
+CALLS = ("call", "parallel", "fail", "sleep", "agent", "wait", "image", "mcp")
+_SECTIONS = ("Files", "Errors and fixes", "Decisions", "Open questions", "Next step")
 _NOTES = ("NOT USER INPUT", "<subagent_notification>", "You have stopped calling tools", "response was too brief")
 
 
@@ -99,6 +102,8 @@ class ModelServer:
             handler.send_events(events, held=step.do == "hold")
         else:
             handler.send_body(200, whole)
+        if step.do == "sleep":
+            self.holds.set()
 
     def _next(self, turns: list[Turn], tools: list[str]) -> tuple[str, Step, str]:
         """The kind of a request, the step of the script that answers it, and the mark of its prompt."""
@@ -192,9 +197,17 @@ def _side_reply(mark: str, turns: list[Turn]) -> str:
             *quoted,
             "What was done last:",
             *done,
+            *(f"{number}. {head}:\n{_prose(mark, number)}" for number, head in enumerate(_SECTIONS, 1)),
         )
     )
     return f"<analysis>The history has {len(turns)} messages.</analysis>\n<summary>\n{text}\n</summary>"
+
+
+def _prose(mark: str, number: int) -> str:
+    """Invented sentences, as long as a section of a summary: others for each summary and section."""
+    words = Random(f"{mark} {number}")
+    sentences = (" ".join(words.choices(WORDS, k=12)) for _ in range(3))
+    return " ".join(f"{sentence.capitalize()}." for sentence in sentences)
 
 
 def _handler(model: ModelServer) -> type[BaseHTTPRequestHandler]:

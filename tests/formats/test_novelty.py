@@ -1,6 +1,7 @@
 """Lines of unknown types, rows of NULs and files that agents keep beside sessions change no record and are no errors."""
 
 import json
+import shutil
 
 import pytest
 
@@ -77,3 +78,38 @@ def test_records_stay_the_same(case, added, tmp_path):
     before = convert([str(case / "logs")], tmp_path / "before", options)
     errors = [code for severity, code in summary.findings if severity == "error"]
     assert errors == [code for severity, code in before.findings if severity == "error"]
+
+
+SESSIONS = {
+    "claude_code": "claude_code/a_message_over_three_lines",
+    "codex": "codex/events_that_repeat_items",
+    "kimi_cli": "kimi_cli/two_compactions_and_the_events",
+}
+
+
+@pytest.mark.parametrize(
+    ("agent", "sessions", "path", "row"),
+    [
+        ("claude_code", ".claude/projects/-w", ".claude/history.jsonl", {"display": "/clear", "project": "/w"}),
+        ("claude_code", ".claude/projects/-w", ".claude/telemetry/events.jsonl", {"event": "start", "n": 1}),
+        (
+            "claude_code",
+            ".claude/projects/-w",
+            ".cache/claude-cli-nodejs/-w/mcp-logs-words/2026.jsonl",
+            {"debug": "connected", "timestamp": "2026-11-04T08:00:00Z", "sessionId": "s", "cwd": "/w"},
+        ),
+        ("codex", ".codex/sessions/2026/11/04", ".codex/history.jsonl", {"session_id": "s", "ts": 1, "text": "hi"}),
+        ("codex", ".codex/sessions/2026/11/04", ".codex/session_index.jsonl", {"id": "s", "thread_name": "x"}),
+        ("kimi_cli", ".kimi/sessions/5d/s", ".kimi/telemetry/failed_1.jsonl", {"event_id": "e", "event": "exit"}),
+        ("kimi_cli", ".kimi/sessions/5d/s", ".kimi/user-history/5d.jsonl", {"content": "hi"}),
+    ],
+)
+def test_other_files_in_the_folder_of_an_agent_are_counted(agent, sessions, path, row, tmp_path):
+    """Paths and members are those that recorded runs of these agents left, but of the telemetry of Claude Code."""
+    home, case = tmp_path / "home", golden.ROOT / SESSIONS[agent]
+    shutil.copytree(case / "logs", home / sessions)
+    (home / path).parent.mkdir(parents=True, exist_ok=True)
+    (home / path).write_text(f"{json.dumps(row)}\n" * 50)
+    summary = convert([str(home)], tmp_path / "out", golden.options(case, group_by="none"))
+    assert (tmp_path / "out" / summary.files[0]).read_bytes() == (case / "expected.jsonl").read_bytes()
+    assert not [code for severity, code in summary.findings if severity == "error"]

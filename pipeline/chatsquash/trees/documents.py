@@ -41,6 +41,8 @@ class FilePath(Path[FileReply], eq=False, kw_only=True):
     origin: Origin
     replies: list[FileReply] = field(default_factory=list)
     """All its replies, including those that other conversations have before it."""
+    owners: dict[int, FilePath] = {}  # noqa: RUF012 - replaced by that of the file
+    """The conversation that each reply of the file belongs to, by the reply's number."""
     begun: Origin = Origin()
     """The origin of the conversation that its branch, if it is one, comes from in the end."""
     session: FileSession | None = None
@@ -125,7 +127,9 @@ def paths(conversations: list[Conversation]) -> list[FilePath]:
             path.begun = root.origin
     # What a compaction copied belongs to what was there before it.
     depths: dict[int, int] = {}
-    assign_replies(tree for _, tree in sorted(trees, key=lambda each: _compactions(each[0], names, depths)))
+    owners = assign_replies(tree for _, tree in sorted(trees, key=lambda each: _compactions(each[0], names, depths)))
+    for path in members:
+        path.owners = owners
     calls = {call_id: path for path in members for call_id in path.calls}
     for root, tree in trees:
         _set_parent(root, tree, calls, names)
