@@ -20,7 +20,7 @@ MARK = re.compile(r"([qrus])x(\w{3})x(\d{3})")
 WORDS = (Path(__file__).parents[1] / "simulator" / "words.txt").read_text(encoding="utf-8").split()
 COMPACTING_USAGE = 190_000
 STATUSES = {"cut": "cut", "hold": "cut", "error": "error", "length": "length", "refusal": "refusal"}
-CALLS = ("call", "parallel", "fail", "agent", "wait", "image", "mcp")
+CALLS = ("call", "parallel", "fail", "sleep", "agent", "wait", "image", "mcp")
 _SECTIONS = ("Files", "Errors and fixes", "Decisions", "Open questions", "Next step")
 _NOTES = ("NOT USER INPUT", "<subagent_notification>", "You have stopped calling tools", "response was too brief")
 
@@ -102,6 +102,8 @@ class ModelServer:
             handler.send_events(events, held=step.do == "hold")
         else:
             handler.send_body(200, whole)
+        if step.do == "sleep":
+            self.holds.set()
 
     def _next(self, turns: list[Turn], tools: list[str]) -> tuple[str, Step, str]:
         """The kind of a request, the step of the script that answers it, and the mark of its prompt."""

@@ -14,7 +14,6 @@ class OpenCode(Client):
     name, title = "opencode", "OpenCode"
     package, binary = "opencode-ai", "opencode"
     session_header = "x-session-id"
-    has_subagent_ids = True
     abilities = frozenset({"resume", "fork", "agents", "models", "image", "screenshot", "mcp"})
     litellm = "openai"
     files = (".local/share/opencode/opencode.db",)
