@@ -32,6 +32,9 @@ UNDECIDABLE: dict[Cell, str] = {
     Cell("gemini_cli", "length", "files"): (
         "Messages have `tokens`, but no finish reason; only a terminal gets the notice that a reply was truncated."
     ),
+    Cell("gemini_cli", "stopped", "files"): (
+        "A reply gets its calls when they have run: those of a killed process are in no file."
+    ),
     Cell("kimi_cli", "length", "files"): (
         "Neither `_usage` in the context nor `StatusUpdate` in `wire.jsonl` has a finish reason or a limit."
     ),
