@@ -243,7 +243,7 @@ def _output(part: Object) -> Any:
     if part["state"] == "output-error":
         return part["errorText"]
     if part["state"] == "output-denied":
-        return part["approval"].get("reason") or DENIED
+        return part["approval"].get("reason", DENIED)
     return part["output"]
 
 
