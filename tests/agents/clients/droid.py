@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tests.agents.clients import Client, shell
+from tests.agents.clients import PLATFORM, Client, shell
 
 
 class Droid(Client):
     """``droid exec``, started as its documentation says."""
 
     name, title = "droid", "Factory Droid"
-    package, binary = "@factory/cli", "droid"
+    package, binary = f"@factory/cli{PLATFORM}", "droid"
     files = (".factory/sessions",)
 
     def configure(self) -> None:
