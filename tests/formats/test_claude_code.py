@@ -462,10 +462,10 @@ def test_time_is_linear():
 
 
 def test_branches_that_would_repeat_too_many_lines_are_counted(monkeypatch):
-    """The trunk, and what repeats nothing, is read however little room there is."""
+    """The trunk, and what repeats nothing, such as a first prompt that was edited, is read however little room there is."""
     monkeypatch.setattr(threads, "_LEAST", 0)
     monkeypatch.setattr(threads, "_MOST", 1)
     agent = [side(user("s1", None, "look")), side(assistant("s2", "s1"))]
     read = CLAUDE.conversations([*SHAPES["edited_prompts"](40), *agent])
-    assert sorted(len(each.messages) for each in read) == [2, 38, 40, 40]
-    assert read[0].origin.unread["branch beyond those that are read"] == 18
+    assert sorted(len(each.messages) for each in read) == [2, 2, 38, 40, 40]
+    assert read[0].origin.unread["branch beyond those that are read"] == 17

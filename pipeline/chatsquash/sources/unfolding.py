@@ -33,8 +33,7 @@ class UnfoldedFile(ExpandedFile):
         self._ended = False
         self._lines: Iterator[bytes] = self.unfolding.lines(_FoldedSource(self))
 
-    def _expand(self, most: int) -> bytes:
-        del most
+    def _expand(self) -> bytes:
         made = bytearray()
         try:
             while len(made) < _PIECE and (line := next(self._lines, None)) is not None:

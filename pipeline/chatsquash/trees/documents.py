@@ -115,13 +115,13 @@ def paths(conversations: list[Conversation]) -> list[FilePath]:
         FilePath(number=number, conversation=each, origin=each.origin or Origin())
         for number, each in enumerate(conversations)
     ]
+    for path in members:
+        path.is_abandoned = path.origin.is_undone
     _add_replies(members)
     names = _NameIndex(members)
     trees = _trees(members, names)
     for root, tree in trees:
         sort_members(tree)
-        if any(path.length and not path.origin.is_undone for path in tree):
-            tree.sort(key=lambda path: path.origin.is_undone)
         set_kinds(tree, "main" if root.origin.kind == "branch" else root.origin.kind)
         for path in tree:
             path.begun = root.origin
@@ -268,7 +268,7 @@ def _by_length(path: FilePath) -> tuple[bool, bool, int, tuple[int, int, int]]:
     """
     last = path.origin.replies[-1].at if path.origin.replies else None
     length = len(path.conversation.messages) if last is None else last
-    return path.kind != "side", not path.origin.is_undone, length, path.ends
+    return path.kind != "side", not path.is_abandoned, length, path.ends
 
 
 def _first(members: list[FilePath]) -> FilePath:

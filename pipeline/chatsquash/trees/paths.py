@@ -59,6 +59,8 @@ class Path(Struct, Generic[R], eq=False, kw_only=True):
     """The number of its replies, including those that other conversations have before it."""
     parent: Self | None = None
     """The conversation that it comes from."""
+    is_abandoned: bool = False
+    """Whether the client took back its last turns, or replaced replies in it before it continued."""
     own: list[R] = field(default_factory=list)
     """The replies that belong to it, in order."""
 
@@ -91,9 +93,13 @@ P = TypeVar("P", bound=AnyPath)
 def sort_members(members: list[P]) -> None:
     """Put the trunk of a tree first, which is the path with the most replies, and longer paths before others.
 
-    Of equals the one that ends last is first; side requests are last.
+    Of equals the one that ends last is first; abandoned paths and then side requests are last.
     """
-    members.sort(key=lambda path: (path.kind != "side", path.length, path.ends), reverse=True)
+    members.sort(key=_rank, reverse=True)
+
+
+def _rank(path: AnyPath) -> tuple[bool, bool, int, tuple[int, ...]]:
+    return path.kind != "side", path.length > 0 and not path.is_abandoned, path.length, path.ends
 
 
 def set_kinds(members: list[P], kind: ConversationKind) -> None:

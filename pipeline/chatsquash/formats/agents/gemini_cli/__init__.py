@@ -25,6 +25,7 @@ from chatsquash.formats.evidence import (
 )
 from chatsquash.formats.providers import gemini
 from chatsquash.formats.providers.gemini.blocks import camel
+from chatsquash.formats.truncation import TRUNCATED
 from chatsquash.formats.values import Object, count, is_plain_name, objects, string
 from chatsquash.formats.values import at as member
 
@@ -106,6 +107,8 @@ def _conversation(session: SessionState, turns: list[LoggedTurn], way: SessionPa
     )
 
 
+_NOTICES = {"Response truncated due to token limits.": "MAX_TOKENS", "Response stopped ": TRUNCATED}
+"""What the terminal tells its user of replies that ended early, with reasons to have ended."""
 _RECORD = ("id", "timestamp", "type", "content", "toolCalls", "thoughts", "tokens", "model")
 _CALL = ("id", "name", "args", "result", "agentId")
 
@@ -122,14 +125,15 @@ class _RecordReader:
     def read(self, records: list[ChatRecord]) -> list[LoggedTurn]:
         """Return the turns of messages, without what the client tells the user."""
         turns: list[LoggedTurn] = []
-        for place, line, record, is_sampled in records:
+        stops = _stops(records)
+        for number, (place, line, record, is_sampled) in enumerate(records):
             of = record.get("type")
             if of not in KINDS:
                 raise TurnError(f"{place} has a type that is none of {', '.join(KINDS)}")
             at = Evidence(line, moment(record.get("timestamp")))
             if of == "gemini":
                 self.rest(record)
-                known = _of_model(record, at) if is_sampled else at
+                known = _of_model(record, at)._replace(finish_reason=stops.get(number)) if is_sampled else at
                 turns.append(LoggedTurn(place, {"role": "model", "parts": _said(record)}, known))
                 answers = [part for call in objects(record.get("toolCalls")) for part in self.results(call)]
                 turns += [LoggedTurn(place, {"role": "user", "parts": answers}, at)] if answers else []
@@ -168,6 +172,23 @@ class _RecordReader:
             return False
         self.answered |= {key} if key else set()
         return True
+
+
+def _stops(records: list[ChatRecord]) -> dict[int, str]:
+    """Return the replies, by their places, of which a notice says that they reached their limit or were stopped.
+
+    The notice is written while the reply ends: before it, or before what the user says next.
+    """
+    stops, reply, notice = dict[int, str](), -1, ""
+    for number, each in enumerate(records):
+        of = each.record.get("type")
+        if of == "info" and isinstance(said := each.record.get("content"), str):
+            notice = next((reason for text, reason in _NOTICES.items() if text in said), notice)
+        elif notice and of in ("gemini", "user"):
+            stops[number if of == "gemini" else reply] = notice
+            notice = ""
+        reply = number if of == "gemini" else reply
+    return stops | ({reply: notice} if notice else {})
 
 
 def _of_model(record: Object, at: Evidence) -> Evidence:
