@@ -61,6 +61,8 @@ def _agent(client: type[Client], chosen: argparse.Namespace, result: table.Resul
     for scenario in SCENARIOS:
         if chosen.scenario and scenario.name not in chosen.scenario:
             continue
+        if chosen.check and not (chosen.folder / "recordings" / client.name / scenario.name / "truth.json").exists():
+            continue
         if not set(scenario.needs) <= client.abilities:
             result.cells.pop(scenario.name, None)
         elif not chosen.litellm:

@@ -42,8 +42,8 @@ class Recording(NamedTuple):
     """The numbers of the replies that the source has."""
     systems: str
     """The system prompts of all requests: a record has one of them, also where the client changed a part of it."""
-    tools: list[str]
-    """The tools of all requests."""
+    tools: dict[str, list[str]]
+    """The tools of requests by kind: a record has those of all requests of its conversation."""
 
 
 def wrong(folder: Path, client: type[Client], source: str) -> list[str]:
@@ -63,7 +63,8 @@ def wrong(folder: Path, client: type[Client], source: str) -> list[str]:
     }[source]
     options: Json = {"join": True} if source == "join" else {}
     if source != "files":
-        options["sessions_by"] = "id" if _has_ids(client, source, exchanges) else "chain"
+        log = _lines(folder / "log" / "gateway.jsonl")
+        options["sessions_by"] = "id" if source != "litellm" and _has_ids(log, exchanges) else "chain"
     recording = _recording(folder, client, source, exchanges, files)
     with tempfile.TemporaryDirectory() as scratch:
         loss = {"conversations": "all", "loss": "weight"}
@@ -75,11 +76,12 @@ def wrong(folder: Path, client: type[Client], source: str) -> list[str]:
         return [*failure, *second, *found, *_repeated(plain)]
 
 
-def _has_ids(client: type[Client], source: str, exchanges: list[Exchange]) -> bool:
-    """Whether the requests of a session have one id."""
-    if not client.session_header or source == "litellm":
-        return False
-    return not client.has_subagent_ids or all(each.kind != "subagent" for each in exchanges)
+def _has_ids(log: list[Json], exchanges: list[Exchange]) -> bool:
+    """Whether ids of the log connect a session: its sub-agents and titles may have ids of their own."""
+    ids: dict[bool, set[str]] = {True: set(), False: set()}
+    for line, each in zip(log, exchanges, strict=True):
+        ids[each.kind == "main"].add(line.get("session_id", ""))
+    return "" not in ids[True] and ids[False] <= ids[True]
 
 
 def _recording(
@@ -94,9 +96,11 @@ def _recording(
         for turn in BY_NAME[each.api].turns(request)
         if turn.role == "system"
     ]
-    tools = [BY_NAME[each.api].tools(request) for each, request in zip(exchanges, requests, strict=True)]
+    tools: dict[str, list[str]] = {}
+    for each, request in zip(exchanges, requests, strict=True):
+        tools.setdefault(each.kind, []).extend(BY_NAME[each.api].tools(request))
     systems = _plain("\n".join(turn.text for turn in turns))
-    return Recording(source, exchanges, requests, present, systems, list(dict.fromkeys(chain.from_iterable(tools))))
+    return Recording(source, exchanges, requests, present, systems, tools)
 
 
 def _records(logs: list[Path], out: Path, **options: Any) -> tuple[list[Json], list[str]]:
@@ -194,18 +198,22 @@ def _surroundings(each: Exchange, place: Trained, recording: Recording) -> Itera
         if strange and not strange[0].startswith("data:image"):
             yield f"follows a text of the {message['role']} that the model was not sent: {strange[0][:80]!r}"
             break
-    if not tools:  # calls in a history that a request without tools repeats keep their definitions
-        tools = [name for name in recording.tools if name in place.tools]
+    unknown = sorted(set(place.tools) - set(_known_tools(each, tools, recording)))
+    if unknown:
+        yield f"has tools that the model was not sent: {', '.join(unknown)[:100]}"
     if recording.source in WITHOUT_REQUESTS:
-        if unknown := sorted(set(place.tools) - set(tools)):
-            yield f"has tools that the model was not sent: {', '.join(unknown)[:100]}"
         return
     if any(turn.role == "system" for turn in turns) and not any(
         message["role"] in ("system", "developer") for message in place.before
     ):
         yield "has no system prompt"
-    if sorted(place.tools) != sorted(tools):
-        yield f"has {len(place.tools)} tools, not {len(tools)}"
+    if absent := sorted(set(tools) - set(place.tools)):
+        yield f"does not have these tools: {', '.join(absent)[:100]}"
+
+
+def _known_tools(each: Exchange, tools: list[str], recording: Recording) -> list[str]:
+    """The tools that a record may have: if the request has none, the calls that it repeats keep their definitions."""
+    return recording.tools[each.kind] if tools else list(chain.from_iterable(recording.tools.values()))
 
 
 def _plain(text: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.agents import table
-from tests.agents.checks import Trained, _pairs, _recording, _repeated, _surroundings, wrong
+from tests.agents.checks import Trained, _has_ids, _pairs, _recording, _repeated, _surroundings, wrong
 from tests.agents.clients import clients
 from tests.agents.scenarios import SCENARIOS, Step
 from tests.agents.server import COMPACTING_USAGE, Exchange, ModelServer, marks
@@ -137,7 +137,7 @@ def test_a_summary_quotes_prompts_but_no_reply(tmp_path):
 
 
 def test_every_scenario_begins_with_a_session_and_has_a_sentence():
-    assert all(each.prompts[0].how == "new" and each.sentence for each in SCENARIOS)
+    assert all(each.prompts[0].how in ("new", "terminal") and each.sentence for each in SCENARIOS)
     assert len({each.name for each in SCENARIOS}) == len(SCENARIOS)
 
 
@@ -168,17 +168,27 @@ def test_no_cell_that_cannot_be_decided_is_right():
     assert all(why.endswith(".") and len(why) < 200 for why in UNDECIDABLE.values())
 
 
-def test_a_request_without_tools_has_those_of_its_session(recording):
+def test_a_request_without_tools_may_have_those_of_its_session(recording):
     place = Trained("side", {}, [{"role": "system", "content": "You print words."}], ["print"])
     log = recording / "log" / "gateway.jsonl"
     lines = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
     del lines[0]["request"]["tools"]
     log.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
-    exchanges = [Exchange(**each) for each in json.loads((recording / "truth.json").read_text())["exchanges"]]
-    seen = _recording(recording, Plain, "gateway", exchanges, [])
-    assert list(_surroundings(exchanges[0], place, seen)) == []
-    assert list(_surroundings(exchanges[0], place._replace(tools=["write"]), seen)) == ["has 1 tools, not 0"]
-    assert list(_surroundings(exchanges[1], place._replace(tools=[]), seen)) == ["has 0 tools, not 1"]
+    first, second, _ = [Exchange(**each) for each in json.loads((recording / "truth.json").read_text())["exchanges"]]
+    seen = _recording(recording, Plain, "gateway", [first, second, second], [])
+    assert list(_surroundings(first, place, seen)) == []
+    unknown = "has tools that the model was not sent: write"
+    assert list(_surroundings(first, place._replace(tools=["write"]), seen)) == [unknown]
+    assert list(_surroundings(second, place._replace(tools=[]), seen)) == ["does not have these tools: print"]
+
+
+@pytest.mark.parametrize("kinds, ids, is_found", [
+    (["main", "side"], "aa", True), (["main", "side"], "ab", False), (["main", "subagent", "main"], "aba", False),
+])  # fmt: skip
+def test_ids_connect_a_session_unless_a_part_of_it_has_its_own(kinds, ids, is_found):
+    exchanges = [Exchange(1, kind, "whole", "", "", "", [], "Chat") for kind in kinds]
+    assert _has_ids([{"session_id": each} for each in ids], exchanges) == is_found
+    assert not _has_ids([{} for _ in ids], exchanges)
 
 
 def test_a_reader_without_a_recording_is_from_documentation():
