@@ -1,11 +1,17 @@
 """Damaged samples, each by chance and the same in every run: a session is left out at worst, and nothing crashes."""
 
 import bz2
+import csv
 import gzip
+import json
 import lzma
 import os
 import random
+import sqlite3
+import tarfile
+import zipfile
 
+import polars as pl
 import pytest
 import zstandard
 
@@ -72,3 +78,74 @@ def _read(path, size):
     with open_file(path, Options()) as file:
         data = b"".join(iter(lambda: file.read(size), b""))
         return data, file.tell(), file.seek(0) or file.seek(0, os.SEEK_END), getattr(file, "problem", None)
+
+
+ROW = {"session_id": "s", "request": {"messages": [{"role": "user", "content": "q"}]}}
+REPLY = {"choices": [{"message": {"role": "assistant", "content": "a"}}]}
+
+
+def _log(path):
+    path.write_bytes(
+        b"".join(json.dumps({**ROW, "timestamp": at, "response": REPLY}).encode() + b"\n" for at in range(9))
+    )
+
+
+def _zip(path, log):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.write(log, "folder/a.jsonl")
+        archive.writestr("b.json", log.read_bytes().splitlines()[0], zipfile.ZIP_BZIP2)
+
+
+def _tar(path, log):
+    with tarfile.open(path, "w:" + path.suffix.removeprefix(".").replace("tar", "")) as archive:
+        archive.add(log, "folder/a.jsonl")
+
+
+def _parquet(path, log):
+    rows = [json.loads(line) for line in log.read_bytes().splitlines()]
+    cells = {name: [json.dumps(row[name]) for row in rows] for name in ("request", "response")}
+    pl.DataFrame(cells).write_parquet(path)
+
+
+def _csv(path, log):
+    rows = [json.loads(line) for line in log.read_bytes().splitlines()]
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, ("request", "response"))
+        writer.writeheader()
+        writer.writerows({name: json.dumps(row[name]) for name in ("request", "response")} for row in rows)
+
+
+def _database(path, log):
+    with sqlite3.connect(path) as database:
+        database.execute("CREATE TABLE sessions (id TEXT, data TEXT)")
+        database.execute("INSERT INTO sessions VALUES (?, ?)", ("s", log.read_text()))
+
+
+def _compressed(path, log):
+    path.write_bytes(COMPRESSIONS[path.suffix[1:]](log.read_bytes()))
+
+
+def _sample(path, log):
+    path.write_bytes(next(each for _, each in exports() if each.suffix == path.suffix).read_bytes())
+
+
+CONTAINERS = {
+    "a.zip": _zip, "a.tar": _tar, "a.tar.gz": _tar, "a.tar.xz": _tar, "a.parquet": _parquet, "a.csv": _csv,
+    "a.db": _database, "a.har": _sample, "a.flow": _sample, **{f"a.jsonl.{kind}": _compressed for kind in COMPRESSIONS},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CONTAINERS)
+def test_next_to_a_damaged_container_the_good_session_is_written(name, here, command):
+    chance = random.Random(name)
+    (here / "logs").mkdir()
+    _log(here / "logs/good.jsonl")
+    path = here / "logs" / name
+    CONTAINERS[name](path, here / "logs/good.jsonl")
+    data = path.read_bytes()
+    for number in range(MUTATIONS or 4):
+        path.write_bytes(damaged(data, chance))
+        done = command("convert", "logs", f"logs/{name}", "--replace", "--quiet", "--full")
+        assert done.code in (0, 3), (number, done.err)
+        assert b'"q"' in b"".join(each.read_bytes() for each in (here / "out").glob("*.jsonl")), number
+        assert command("inspect", f"logs/{name}").code in (0, 2, 3), number

@@ -16,7 +16,7 @@ class UnfoldedFile(ExpandedFile):
     """The lines of an export, as if it were compressed; going back makes them once more from its beginning."""
 
     def __init__(self, file: io.FileIO | ExpandedFile, kind: Unfolding, options: Options) -> None:
-        self.unfolding = kind
+        self.unfolding, self.options = kind, options
         self._inner = file
         self.name = file.name
         self.hashed: Callable[[memoryview], object] | None = None
@@ -86,6 +86,8 @@ class _FoldedSource:
 
     def __init__(self, unfolded: UnfoldedFile) -> None:
         self._unfolded = unfolded
+        self.options = unfolded.options
+        """What bounds how a file is read."""
 
     def read(self, size: int) -> bytes:
         """So many bytes, fewer at the end only."""
