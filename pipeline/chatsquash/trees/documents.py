@@ -17,8 +17,15 @@ from chatsquash.core import chat, jsonio
 from chatsquash.core.model import Conversation, Origin, OriginReply
 from chatsquash.core.options import Options
 from chatsquash.reading.documents import LogDocument
-from chatsquash.trees.kinds import unwanted
-from chatsquash.trees.paths import LoggedReply, Path, assign_replies, longest_chain, set_kinds, sort_members
+from chatsquash.trees.paths import (
+    LoggedReply,
+    Path,
+    assign_replies,
+    is_selected,
+    longest_chain,
+    set_kinds,
+    sort_members,
+)
 
 Key = tuple[object, ...]
 """What tells a reply from the others of its file."""
@@ -102,11 +109,10 @@ def is_written(path: FilePath, options: Options) -> bool:
     """Check whether a conversation is to become a record, by ``--conversations`` and the kinds that are excluded."""
     if path.is_copy:
         return False
-    if options.conversations == "last":
-        return path.session is not None and path is path.session.longest
-    if options.conversations == "main":
-        return path.session is not None and path is next(iter(path.session.chain), None)
-    return path.kind not in unwanted(options)
+    if path.session is None:
+        return False
+    is_last = options.conversations == "last"
+    return is_selected(path, path.session.longest if is_last else next(iter(path.session.chain), None), options)
 
 
 def paths(conversations: list[Conversation]) -> list[FilePath]:

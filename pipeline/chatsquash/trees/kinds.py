@@ -16,7 +16,7 @@ from chatsquash.trees.calls import equal_calls, returning
 from chatsquash.trees.canonical import is_long
 from chatsquash.trees.forks import find_later_calls, is_fork, separate_forks
 from chatsquash.trees.links import Link, is_tail
-from chatsquash.trees.paths import assign_replies, longest_chain, set_kinds, sort_members
+from chatsquash.trees.paths import assign_replies, is_selected, longest_chain, set_kinds, sort_members
 from chatsquash.trees.replies import LogPath, Reply
 from chatsquash.trees.sides import Sides, inside
 from chatsquash.trees.trees import Trees
@@ -184,17 +184,10 @@ class _Shapes:
         return trunks[max(before) if before else min(others)] if others else None
 
 
-def unwanted(options: Options) -> set[str]:
-    """The kinds of conversations that options leave aside."""
-    return {kind for kind, is_wanted in (("subagent", options.subagents), ("side", options.side)) if not is_wanted}
-
-
 def select_paths(paths: list[LogPath], options: Options) -> list[LogPath]:
-    """All conversations, but for the kinds that are not wanted, or the last one of the person's chain."""
-    if options.conversations == "all":
-        aside = unwanted(options)
-        return [path for path in paths if path.kind not in aside]
-    return longest_chain(paths)[:1]
+    """The conversations of a log that become records."""
+    last = next(iter(longest_chain(paths)), None)
+    return [path for path in paths if is_selected(path, last, options)]
 
 
 def names(paths: Iterable[LogPath], session: str) -> dict[int, str]:

@@ -8,6 +8,7 @@ from typing import Any, Generic, Self, TypeVar
 from msgspec import Struct, field
 
 from chatsquash.core.model import ConversationKind, Message, Tool
+from chatsquash.core.options import Options
 
 OF_PERSONS = ("main", "branch", "compacted")
 """Kinds of conversations in which a person may have gone back; agents ask several sub-agents the same at once."""
@@ -150,3 +151,10 @@ def longest_chain(paths: list[P]) -> list[P]:
     earlier = {id(path.parent) for path in paths if path.kind == "compacted" and path.parent}
     chains = [chain for path in paths if id(path) not in earlier and (chain := path.chain())]
     return max(chains, key=lambda chain: (sum(path.length for path in chain), chain[0].ends), default=[])
+
+
+def is_selected(path: AnyPath, chosen: AnyPath | None, options: Options) -> bool:
+    """Check whether a conversation becomes a record; ``chosen`` is the one if a session has one record."""
+    if options.conversations in ("last", "main"):
+        return path is chosen
+    return {"subagent": options.subagents, "side": options.side}.get(path.kind, True)
