@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chatsquash.core import jsonio
 from chatsquash.core.options import Options
 from chatsquash.sources.arrays import Readable
 from chatsquash.sources.unfold.rows import KINDS
-from chatsquash.storage.confine.process import Confined, EndedError, OutOfMemoryError, OutOfTimeError
 from chatsquash.storage.parquet_footer import row_groups
+
+if TYPE_CHECKING:
+    from chatsquash.storage.confine.process import Confined
 
 NAME = "Parquet of rows"
 WHAT = "a Parquet file whose columns are the members that another logger writes"
@@ -30,6 +32,8 @@ def fits(head: bytes) -> str | None:
 
 def lines(file: Readable) -> Iterator[bytes]:
     """A line for each row, without cells that are null; none of a file with other columns."""
+    from chatsquash.storage.confine.process import Confined  # which few files need
+
     options: Options = getattr(file, "options", None) or Options()
     data = file.read(_LONGEST + 1)
     if len(data) > _LONGEST:
@@ -58,6 +62,8 @@ def _refuse_large(data: bytes, options: Options) -> None:
 
 
 def _ask(process: Confined, request: bytes, options: Options) -> tuple[str, list[Any]]:
+    from chatsquash.storage.confine.process import EndedError, OutOfMemoryError, OutOfTimeError
+
     memory, seconds = options.max_memory, options.max_database_time
     try:
         process.begin(request)
