@@ -1,4 +1,4 @@
-"""The records of the second corpus: each a session with one text that is planted, in a message, an argument or a result."""
+"""The records of the second corpus: each has one planted text, in a message, an argument or a result."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 import re
 import string
 from collections.abc import Iterator
-from os.path import commonprefix
 from random import Random
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -100,11 +99,17 @@ def _spelled(rng: Random, form: str, value: str) -> tuple[str, tuple[str, ...]]:
     """A text with the value in a form, and what may not be left of it: what another value would change."""
     seed = rng.random()
     written, other = (encoded.FORMS[form](Random(seed), each) for each in (value, _turned(value)))
-    start = len(commonprefix([written, other]))
-    end = len(written) - len(commonprefix([written[::-1], other[::-1]]))
+    start = _same(written, other)
+    end = len(written) - _same(written[::-1], other[::-1])
     if not form.startswith(("split", "wrapped")):
         return written, (written[start:end],)
     return written, tuple(_pieces(value, written[start:end]))
+
+
+def _same(one: str, other: str) -> int:
+    """With how many equal characters two texts begin."""
+    pairs = zip(one, other, strict=False)
+    return next((at for at, (first, second) in enumerate(pairs) if first != second), min(len(one), len(other)))
 
 
 def _turned(value: str) -> str:

@@ -23,7 +23,7 @@ def _joined(before: str, between: str, after: str) -> Form:
 
 
 def _wrapped(width: int, prefix: str = "") -> Form:
-    def wrapped(rng: Random, value: str) -> str:
+    def wrapped(_: Random, value: str) -> str:
         text = "the value that was set is " + value + " and it stays"
         return "\n".join(prefix + text[at : at + width] for at in range(0, len(text), width))
 
@@ -46,34 +46,34 @@ def _lines64(value: str) -> str:
 
 
 FORMS: dict[str, Form] = {
-    "url": lambda rng, value: f"GET /cb?state=1&v={_quoted(value)}&x=2 HTTP/1.1",
-    "url-lower": lambda rng, value: f"redirect=/in%3fk%3d{_lower(_quoted(value))}&n=1",
-    "url-plus": lambda rng, value: f"q=value+is+{quote_plus(value)}&lang=en",
-    "url-twice": lambda rng, value: f"next=%252Fa%253Fv%253D{_quoted(_quoted(value))}",
-    "url-every-byte": lambda rng, value: f"https://a.corp.io/?v={_all_quoted(value)}",
-    "url-in-url": lambda rng, value: "https://sso.corp.io/?to=" + _quoted(f"https://a.corp.io/?v={_quoted(value)}"),
-    "json-escapes": lambda rng, value: f'{{"v": {json.dumps(value)}}}',
-    "json-in-json": lambda rng, value: json.dumps({"body": json.dumps({"v": value, "text": 'a "b"\n'})}),
-    "json-three-deep": lambda rng, value: json.dumps({"a": json.dumps({"b": json.dumps({"v": value})})}),
-    "json-unicode": lambda rng, value: '{"v":"' + "".join(f"\\u{ord(each):04x}" for each in value) + '"}',
-    "json-unicode-signs": lambda rng, value: (
+    "url": lambda _, value: f"GET /cb?state=1&v={_quoted(value)}&x=2 HTTP/1.1",
+    "url-lower": lambda _, value: f"redirect=/in%3fk%3d{_lower(_quoted(value))}&n=1",
+    "url-plus": lambda _, value: f"q=value+is+{quote_plus(value)}&lang=en",
+    "url-twice": lambda _, value: f"next=%252Fa%253Fv%253D{_quoted(_quoted(value))}",
+    "url-every-byte": lambda _, value: f"https://a.corp.io/?v={_all_quoted(value)}",
+    "url-in-url": lambda _, value: "https://sso.corp.io/?to=" + _quoted(f"https://a.corp.io/?v={_quoted(value)}"),
+    "json-escapes": lambda _, value: f'{{"v": {json.dumps(value)}}}',
+    "json-in-json": lambda _, value: json.dumps({"body": json.dumps({"v": value, "text": 'a "b"\n'})}),
+    "json-three-deep": lambda _, value: json.dumps({"a": json.dumps({"b": json.dumps({"v": value})})}),
+    "json-unicode": lambda _, value: '{"v":"' + "".join(f"\\u{ord(each):04x}" for each in value) + '"}',
+    "json-unicode-signs": lambda _, value: (
         '{"v":"' + "".join(each if each.isalnum() else f"\\u{ord(each):04X}" for each in value) + '"}'
     ),
-    "json-slash": lambda rng, value: '{"v":"' + json.dumps(value)[1:-1].replace("/", "\\/") + '"}',
-    "hex-escapes": lambda rng, value: "b'" + "".join(f"\\x{byte:02x}" for byte in value.encode()) + "'",
-    "xml": lambda rng, value: f"<v>{value.replace('&', '&amp;').replace('<', '&lt;').replace(chr(34), '&quot;')}</v>",
-    "base64": lambda rng, value: f"data: {base64.b64encode(value.encode()).decode()}",
-    "base64-no-padding": lambda rng, value: f"p.{base64.urlsafe_b64encode(value.encode()).decode().rstrip('=')}",
-    "base64-basic": lambda rng, value: f"Authorization: Basic {base64.b64encode(f'ana:{value}'.encode()).decode()}",
-    "base64-json": lambda rng, value: base64.b64encode(json.dumps({"user": "ana", "v": value}).encode()).decode(),
-    "base64-of-url": lambda rng, value: base64.b64encode(f"https://a.io/?v={_quoted(value)}".encode()).decode(),
-    "base64-twice": lambda rng, value: base64.b64encode(base64.b64encode(value.encode())).decode(),
-    "base64-lines": lambda rng, value: _lines64(value),
-    "base64-in-url": lambda rng, value: f"/x?d={_quoted(base64.b64encode(value.encode()).decode())}",
-    "base64-in-json": lambda rng, value: json.dumps({"data": base64.b64encode(value.encode()).decode(), "n": 1}),
-    "base64-yaml": lambda rng, value: f"kind: Secret\ndata:\n  value: {base64.b64encode(value.encode()).decode()}\n",
-    "base64-newline": lambda rng, value: base64.b64encode(f"{value}\n".encode()).decode(),
-    "hex": lambda rng, value: f"00000000: {value.encode().hex()}",
+    "json-slash": lambda _, value: '{"v":"' + json.dumps(value)[1:-1].replace("/", "\\/") + '"}',
+    "hex-escapes": lambda _, value: "b'" + "".join(f"\\x{byte:02x}" for byte in value.encode()) + "'",
+    "xml": lambda _, value: f"<v>{value.replace('&', '&amp;').replace('<', '&lt;').replace(chr(34), '&quot;')}</v>",
+    "base64": lambda _, value: f"data: {base64.b64encode(value.encode()).decode()}",
+    "base64-no-padding": lambda _, value: f"p.{base64.urlsafe_b64encode(value.encode()).decode().rstrip('=')}",
+    "base64-basic": lambda _, value: f"Authorization: Basic {base64.b64encode(f'ana:{value}'.encode()).decode()}",
+    "base64-json": lambda _, value: base64.b64encode(json.dumps({"user": "ana", "v": value}).encode()).decode(),
+    "base64-of-url": lambda _, value: base64.b64encode(f"https://a.io/?v={_quoted(value)}".encode()).decode(),
+    "base64-twice": lambda _, value: base64.b64encode(base64.b64encode(value.encode())).decode(),
+    "base64-lines": lambda _, value: _lines64(value),
+    "base64-in-url": lambda _, value: f"/x?d={_quoted(base64.b64encode(value.encode()).decode())}",
+    "base64-in-json": lambda _, value: json.dumps({"data": base64.b64encode(value.encode()).decode(), "n": 1}),
+    "base64-yaml": lambda _, value: f"kind: Secret\ndata:\n  value: {base64.b64encode(value.encode()).decode()}\n",
+    "base64-newline": lambda _, value: base64.b64encode(f"{value}\n".encode()).decode(),
+    "hex": lambda _, value: f"00000000: {value.encode().hex()}",
     "split-lines": _joined("the value is\n", "\n", "\nand no more"),
     "split-crlf": _joined("v: ", "\r\n", "\r\nend"),
     "split-indented": _joined("value:\n    ", "\n    ", "\nnext: 1"),

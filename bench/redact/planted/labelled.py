@@ -25,8 +25,10 @@ OPAQUE = {
         "curl -u build:<v> 'https://dev.azure.com/fabrikam/_apis/git/repositories'",
         "./config.sh --unattended --url https://dev.azure.com/fabrikam --auth pat --token <v> --pool default",
         '<add key="ClearTextPassword" value="<v>" />',
-        "nuget sources add -name feed -source https://pkgs.dev.azure.com/fabrikam/_packaging/f/nuget/v3/index.json "
-        "-username any -password <v>",
+        (
+            "nuget sources add -name feed -source https://pkgs.dev.azure.com/fabrikam/_packaging/f/nuget/v3/index.json "
+            "-username any -password <v>"
+        ),
         '{"endpointCredentials":[{"endpoint":"https://pkgs.dev.azure.com/fabrikam/_packaging/f/nuget/v3/index.json",'
         '"username":"any","password":"<v>"}]}',
         "index-url = https://feed:<v>@pkgs.dev.azure.com/fabrikam/_packaging/f/pypi/simple/",
@@ -35,8 +37,10 @@ OPAQUE = {
     ),
     "service-bus|{b43}=": (
         "Endpoint=sb://orders.servicebus.windows.net/;SharedAccessKeyName=RootManageSharedAccessKey;SharedAccessKey=<v>",
-        '"AzureServiceBus": "Endpoint=sb://orders.servicebus.windows.net/;SharedAccessKeyName=send;SharedAccessKey=<v>;'
-        'EntityPath=queue1",',
+        (
+            '"AzureServiceBus": "Endpoint=sb://orders.servicebus.windows.net/;SharedAccessKeyName=send;SharedAccessKey=<v>;'
+            'EntityPath=queue1",'
+        ),
         "HostName=plant.azure-devices.net;DeviceId=pump7;SharedAccessKey=<v>",
         "SERVICEBUS_KEY=<v>",
         '"primaryKey": "<v>",',

@@ -54,10 +54,17 @@ URLS = (
 
 STRINGS = (
     "Server=sql.corp.io,1433;Database=shop;User Id=app;Password=<v>;Encrypt=True;",
-    "Server=tcp:shop.database.windows.net,1433;Initial Catalog=shop;Persist Security Info=False;User ID=app;Password=<v>;"
+    (
+        (
+        "Server=tcp:shop.database.windows.net,1433;Initial Catalog=shop;Persist Security Info=False;User"
+        " ID=app;Password=<v>;"
+    ),
     "MultipleActiveResultSets=False;",
     '"DefaultConnection": "Data Source=sql;Initial Catalog=shop;User ID=sa;Pwd=<v>;TrustServerCertificate=true"',
-    '<add name="Shop" connectionString="Server=.;Database=Shop;uid=app;pwd=<v>" providerName="System.Data.SqlClient" />',
+    (
+        '<add name="Shop" connectionString="Server=.;Database=Shop;uid=app;pwd=<v>"'
+        ' providerName="System.Data.SqlClient" />'
+    ),
     "DRIVER={ODBC Driver 18 for SQL Server};SERVER=sql.corp.io;DATABASE=shop;UID=app;PWD=<v>",
     "pyodbc.connect('DSN=shop;UID=app;PWD=<v>')",
     "Host=db;Port=5432;Database=shop;Username=app;Password=<v>;Pooling=true",
@@ -87,7 +94,10 @@ STRINGS = (
     "SNOWFLAKE_PASSWORD=<v>",
     "SNOWSQL_PWD=<v> snowsql -a xy12345 -u ana",
     "[connections.dev]\naccountname = xy12345\nusername = ana\npassword = <v>",
-    "sales:\n  target: dev\n  outputs:\n    dev:\n      type: snowflake\n      account: xy12345\n      user: ana\n      password: <v>",
+    (
+        "sales:\n  target: dev\n  outputs:\n    dev:\n      type: snowflake\n      account: xy12345\n     "
+        " user: ana\n      password: <v>"
+    ),
     "snow connection add --connection-name dev --account xy12345 --user ana --password <v>",
     "ana:<v>@xy12345/SALES/PUBLIC?warehouse=WH",
     "jdbc:redshift://c.eu-west-1.redshift.amazonaws.com:5439/dev?user=app&password=<v>",
@@ -124,7 +134,10 @@ STRINGS = (
     'ALTER USER scott IDENTIFIED BY "<v>";',
     "SET PASSWORD FOR 'app'@'%' = PASSWORD('<v>');",
     "CREATE USER ana PASSWORD = '<v>' MUST_CHANGE_PASSWORD = TRUE;",
-    "'default': {'ENGINE': 'django.db.backends.postgresql', 'NAME': 'shop', 'USER': 'app', 'PASSWORD': '<v>', 'HOST': 'db'}",
+    (
+        "'default': {'ENGINE': 'django.db.backends.postgresql', 'NAME': 'shop', 'USER': 'app', 'PASSWORD':"
+        " '<v>', 'HOST': 'db'}"
+    ),
     "production:\n  adapter: postgresql\n  database: shop\n  username: app\n  password: <v>",
     "spring.datasource.password=<v>",
     "spring:\n  data:\n    redis:\n      host: cache\n      password: <v>",

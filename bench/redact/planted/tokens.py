@@ -1,4 +1,4 @@
-"""Tokens whose form alone says what they are, as their providers document it, and texts that may contain any of them."""
+"""Tokens with a form of their own, as their providers document it, and texts that may contain any of them."""
 
 from __future__ import annotations
 

@@ -16,7 +16,8 @@ _WHOLE_NAME = re.compile(r"[\w.-]{1,80}+")
 _GOES_ON = re.compile(
     rb"(?!pass(?:e[dnrs]|i[nv]|ab)|author(?!i[sz])|tokeni[sz]|(?<![a-z0-9_. \\/-])key)"
     rb"[a-z0-9_.-]{1,80}+(?:\\{0,16}+[\"'`\])]{1,2}+|:?\\{0,16}+[\"'])?+(?:\s|\\{1,16}+[nrt]){0,30}+"
-    rb"(?:(?<=\t)|(?<=\\t)|[=:,>|(?&{<'.\[\\-]|(?:for |changed |set )?(?:is|to|was|or|lautet|ist|est|es)[ :]|for [^\n]{1,80}|[\"'`v]|"
+    rb"(?:(?<=\t)|(?<=\\t)|[=:,>|(?&{<'.\[\\-]|(?:for |changed |set )?(?:is|to|was|or|lautet|ist|est|es)[ :]|"
+    rb"for [^\n]{1,80}|[\"'`v]|"
     rb"[a-z]{2,20}=[^<>\n]{0,60}>|(?<= )(?=[^\s0-9]{0,64}+[0-9])\S{6})"
 )
 """What may stand between a word and its value, as far as one look tells; that of a key is said before it."""
@@ -48,7 +49,8 @@ _NATIVE = (
 )
 """Words for a password in which not all letters are ASCII."""
 _NATIVE_VALUE = re.compile(
-    r"\w{0,3}?[\"']?[ ]{0,2}(?:[:=\uff1a]|\u306f|\u662f|\u4e3a|\u70ba|\uc740|\ub294|es|to)[ ]{0,2}[\"'\u300c]?(?P<secret>[!-~]{6,100})"
+    r"\w{0,3}?[\"']?[ ]{0,2}(?:[:=\uff1a]|\u306f|\u662f|\u4e3a|\u70ba|\uc740|\ub294|es|to)[ ]{0,2}"
+    r"[\"'\u300c]?(?P<secret>[!-~]{6,100})"
 )
 
 

@@ -50,6 +50,8 @@ _ASCII = re.compile(rb"(?:[A-Za-f][A-HQ-Xg-nw-z0-3][ABEFIJMNQRUVYZcdghklopstwx01
 _DIGESTS = frozenset((32, 36, 40, 64, 96, 128))
 _JOINTS = frozenset(":.$")
 _HEX = re.compile(r"[0-9a-f-]*+\Z|[0-9A-F-]*+\Z")
+_HEX_BYTES = re.compile(r"(?:[2-7][0-9a-fA-F])++")
+"""Printable ASCII in hexadecimal digits."""
 _CHECKSUM = re.compile(r"sha(?:1|256|384|512)-")
 _STANDARD = bytes.maketrans(b"-_", b"+/")
 _LONGEST = 1 << 20
@@ -145,6 +147,10 @@ def _decode_runs(reading: UnescapedText, breaks: Substitution | None = None) -> 
     for start, end in run_spans(reading.text):
         if breaks and breaks.piece(start)[1] >= end:
             continue
+        if _HEX_BYTES.fullmatch(reading.text, start, end):
+            plain = bytes.fromhex(reading.text[start:end]).decode("utf-8", "surrogateescape")
+            if plain.isprintable():
+                yield _Base64Run((start, end), _UNKNOWN, plain, is_text=True)
         for first, data in decoded_bytes(reading.text[start:end]):
             yield _Base64Run((start, end), first, data.decode("utf-8", "surrogateescape"), is_text(data))
             if data.count(0) * 4 > len(data):

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from hashlib import sha256
-from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
 from chatsquash.core.errors import UsageError
-from chatsquash.redact import encodings, patterns
+from chatsquash.redact import encodings, joints, patterns
 from chatsquash.redact.encodings import BREAKS, UnescapedText
 from chatsquash.redact.forms import apart, everywhere, texts
 from chatsquash.redact.hits import Finder, Hit
@@ -34,6 +35,12 @@ _TOKENS = (
     re.compile(r"[\w-]{6,}+"),
 )
 """Words, by more and more of what may stand between them."""
+_SHORT_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{8,27}={0,2}")
+_STANDARD = str.maketrans("-_", "+/")
+_LINES = 8
+"""Lines over which a value is looked for by its hash."""
+_SHORT = 15
+"""Characters of a value whose base64 is too short to be decoded wherever it is."""
 _AT_ENDS = ".,;:!?\\"
 _SIGNS = " \t+>|#*-"
 _QUOTES = "\"'`"
@@ -146,13 +153,15 @@ def _candidates(text: str) -> set[str]:
 
     These are words between spaces, quotes, brackets, commas and so on, and between more and more other signs; all of a
     line, and what stands in it behind the first colon or equals sign; all between two quotes; blocks of keys; and the
-    password of a URL.  A value that no such sign stands next to, or that is broken over more than two lines, is not
+    password of a URL.  A value that no such sign stands next to, or that is broken over more than `_LINES`, is not
     found by its hash.
     """
     lines = text.splitlines()
-    words = "\n".join([text, *_over_breaks(lines)])
+    joined = joints.joined(UnescapedText(text)).text
+    words = "\n".join([text, *_over_breaks(lines), *([] if joined == text else [joined])])
     candidates = {word for pattern in _TOKENS for word in re.findall(pattern, words)}
     candidates |= {word.strip(_AT_ENDS) for word in candidates}
+    candidates |= {plain for word in candidates if (plain := _plain_of(word))}
     for line in lines:
         candidates |= {line.strip(), *(line.partition(sign)[2].strip().rstrip(",;").strip(_QUOTES) for sign in "=:")}
     for quote in _QUOTES:
@@ -163,13 +172,35 @@ def _candidates(text: str) -> set[str]:
 
 
 def _over_breaks(lines: list[str]) -> Iterator[str]:
-    """The last word of each line with the first one of the next, with and without the sign of a diff before it."""
-    for line, after in pairwise(lines):
-        last, first = line[-_LONGEST:].split()[-1:], after[:_LONGEST].split()[:1]
-        if last and first:
-            yield last[0] + first[0]
-            rest = after[:_LONGEST].lstrip(_SIGNS).split()[:1]
-            yield from (last[0] + each for each in rest if each != first[0])
+    """The last word of each line with the first ones of the next, with and without the signs that begin these."""
+    for at, line in enumerate(lines):
+        last = line[-_LONGEST:].rstrip().removesuffix("\\").split()[-1:]
+        for signs in ("", _SIGNS) if last else ():
+            yield from _joined_words(last[0], lines[at + 1 : at + _LINES], signs)
+
+
+def _joined_words(word: str, lines: list[str], signs: str) -> Iterator[str]:
+    """A word with those that begin the lines after it, up to a line that has more words."""
+    for line in lines:
+        words = line[:_LONGEST].lstrip(signs or None).split()
+        if not words:
+            return
+        word += words[0].removesuffix("\\")
+        yield word
+        if len(words) > 1:
+            return
+
+
+def _plain_of(word: str) -> str:
+    """What a word that is too short to be searched for base64 stands for, if that is text."""
+    if not _SHORT_BASE64.fullmatch(word):
+        return ""
+    core = word.rstrip("=").translate(_STANDARD)
+    try:
+        plain = binascii.a2b_base64(core + "=" * (-len(core) % 4)).decode("ascii")
+    except (binascii.Error, ValueError):
+        return ""
+    return plain.strip() if plain.strip().isprintable() else ""
 
 
 def _text(data: bytes, option: str) -> str:
@@ -214,11 +245,13 @@ class _ValueFinder:
 
     def __init__(self, kinds: Mapping[str, tuple[str, str]]) -> None:
         self._told = {printable_text(value): (value, *each) for value, each in kinds.items() if value}
-        self._plain = Needles(self._told)
+        encoded = {form: known for value, known in self._told.items() for form in _short_forms(value)}
         self._cores: dict[str, list[_Core]] = {}
         for value in self._told:
             for core in _cores(value):
                 self._cores.setdefault(_FILLING.out_of(core.text), []).append(core)
+        self._told = encoded | self._told
+        self._plain = Needles(self._told)
         self._bare = Needles(self._cores)
 
     def find(self, text: str) -> list[Hit]:
@@ -229,12 +262,25 @@ class _ValueFinder:
         text = printable_text(reading.text)
         for start, end in self._plain.places(text):
             yield from self._hit(reading, text, (start, end), text[start:end])
+        yield from self._in_pieces(reading)
         bare = Bare(text, _FILLING)
         done = 0
         for first, last in self._bare.places(bare.text):
             if first >= done and (span := self._in_core(reading, text, bare.span(first, last), bare.text[first:last])):
                 yield span
                 done = last
+
+    def _in_pieces(self, reading: UnescapedText) -> Iterator[Hit]:
+        """The pieces of values that are joined only where they are used."""
+        whole = joints.joined(reading)
+        if whole is reading:
+            return
+        text = printable_text(whole.text)
+        for start, end in self._plain.places(text):
+            spelled, kind, rule = self._told[text[start:end]]
+            spans = [*joints.piece_spans(whole, start, end)]
+            if len(spans) > 1 and kind not in _NUMBERS and end - start >= _SURE:
+                yield from (Hit(first, last, kind, rule, spelled) for first, last in spans)
 
     def _in_core(self, reading: UnescapedText, text: str, span: tuple[int, int], bare: str) -> Hit | None:
         start, end = span
@@ -250,6 +296,15 @@ class _ValueFinder:
         spelled, kind, rule = self._told[value]
         if kind not in _NUMBERS or not (text[start - 1 : start].isdigit() or text[end : end + 1].isdigit()):
             yield Hit(*reading.span(start, end), kind, rule, spelled)
+
+
+def _short_forms(value: str) -> Iterator[str]:
+    """The base64 of a short value, alone and with a break of the line."""
+    if _SURE <= len(value) <= _SHORT:
+        for text in (value, f"{value}\n"):
+            yield base64.b64encode(text.encode()).decode()
+            yield base64.b64encode(text.encode()).decode().rstrip("=")
+            yield base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
 def _cores(value: str) -> Iterator[_Core]:

@@ -158,12 +158,13 @@ _SPACED_USER = re.compile(rf"{_WORDS}(?={_SLASH})")
 _WINDOW = 160
 """Characters before the folder of all homes that tell whether it is one."""
 _ABOVE = (
-    r"(?:(?:var|export|usr|data|nfs|net|srv|host|rootfs|mnt|volume[0-9]|System/Volumes/Data|Volumes/[\w.-]{1,40}(?: [\w.-]{1,20}){0,3}"
-    r"|[\w-]{1,40}+/\.\.)/)"
+    r"(?:(?:var|export|usr|data|nfs|net|srv|host|rootfs|mnt|volume[0-9]|System/Volumes/Data"
+    r"|Volumes/[\w.-]{1,40}(?: [\w.-]{1,20}){0,3}|[\w-]{1,40}+/\.\.)/)"
 )
 _UNIX = re.compile(
     rf"(?:(?:\A|[^\w.~/\\-]|(?:\A|[\s\"'=(,])-[A-Za-z])(?:/{{1,3}}|\\{{1,16}}/?){_ABOVE}?"
-    r"|(?:sftp|ssh|scp|file|nfs|smb|rsync|ftps?|webdavs?|vscode-remote|vscode(?:-insiders)?|cursor|idea|txmt|zed)://[\w.@:%+-]{1,80}/"
+    r"|(?:sftp|ssh|scp|file|nfs|smb|rsync|ftps?|webdavs?|vscode(?:-remote|-insiders)?|cursor|idea|txmt|zed)://"
+    r"[\w.@:%+-]{1,80}/"
     rf"|(?i:wsl(?:\$|\.localhost)){_SLASH}[\w.-]{{1,40}}{_SLASH})\Z"
 )
 _WINDOWS = re.compile(

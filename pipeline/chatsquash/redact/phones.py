@@ -34,7 +34,8 @@ _WIDE = {
 _NATIONAL = re.compile(
     r"(?<![\w.+/#=~-])(?:"
     r"(?:1[ .-])?(?:\([2-9][0-9]{2}\)[ .-]?|[2-9][0-9]{2}[./-])[2-9][0-9]{2}[ .-][0-9]{4}"  # North America
-    r"|(?<![0-9] )(?:\(0[1-9][0-9]{0,4}\)[ .-]{0,2}|(?:0[1-9][0-9]{0,4}|0 [1-9][0-9]{1,3}(?= ?/))(?: ?/ ?|[ .-]{1,2}|(?=\()))"
+    r"|(?<![0-9] )(?:\(0[1-9][0-9]{0,4}\)[ .-]{0,2}"
+    r"|(?:0[1-9][0-9]{0,4}|0 [1-9][0-9]{1,3}(?= ?/))(?: ?/ ?|[ .-]{1,2}|(?=\()))"
     r"(?:\([0-9]{2,4}\)|[0-9]{2,8}+)(?:[ .-]?[0-9]{2,8}+){0,4}"
     r")(?!\w)(?![.-]\w)(?! [0-9])"
 )
@@ -45,11 +46,12 @@ _PAIRS = re.compile(r"[0-9]{2}(?:([ .-])[0-9]{2})(?:\1[0-9]{2}){3}")
 _BYTE_AFTER = re.compile(r" ?(?:[0-9][0-9a-fA-F]|[a-fA-F][0-9])(?![0-9A-Za-z])")
 _BYTE_BEFORE = re.compile(r"(?<![0-9A-Za-z])(?:[0-9][0-9a-fA-F]|[a-fA-F][0-9]):? \Z|[0-9a-fA-F]{4}: \Z")
 _LABEL = re.compile(
-    r"(?:(?:phone|fone|tel[e\u00e9]fono|t[e\u00e9]l[e\u00e9]phone|telefax|m[o\u00f3]bil(?:e|fon|telefon)?|telefon[eo]?|rufnummer|handy|"
-    r"cellulare|celular|whatsapp|msisdn|hotline|portable|(?<![a-z])(?:tel|t\u00e9l|fax|cell|sms))"
+    r"(?:(?:phone|fone|tel[e\u00e9]fono|t[e\u00e9]l[e\u00e9]phone|telefax|m[o\u00f3]bil(?:e|fon|telefon)?|telefon[eo]?|"
+    r"rufnummer|handy|cellulare|celular|whatsapp|msisdn|hotline|portable|(?<![a-z])(?:tel|t\u00e9l|fax|cell|sms))"
     r"s?(?:[ _-]?(?:number|nummer|num[e\u00e9]ro|num|no|nr|home|work|private?|privat|[0-9]))?"
     r"|\u96fb\u8a71(?:\u756a\u53f7)?|\u643a\u5e2f(?:\u96fb\u8a71)?(?:\u756a\u53f7)?|\u30d5\u30a1\u30c3\u30af\u30b9|\uff34\uff25\uff2c|"
-    r"(?<![a-z_.])(?:call(?:ed|ing)?|dial|ring|reach|text|contact)(?: (?:me|us|him|her|them|you|back))?(?: (?:at|on|under|from))?|"
+    r"(?<![a-z_.])(?:call(?:ed|ing)?|dial|ring|reach|text|contact)(?: (?:me|us|him|her|them|you|back))?"
+    r"(?: (?:at|on|under|from))?|"
     r"(?<![a-z_.])(?:my|our|his|her|their) number is|(?<![a-z])[tmf](?=[.:]))"
     r"(?:;[\w=,]{1,40}){0,3}(?:[. :=\uff1a>(\[\t\u3000]|\\{0,8}[\"']){0,6}\Z",
     re.IGNORECASE,
