@@ -29,8 +29,10 @@ OPAQUE = {
             "nuget sources add -name feed -source https://pkgs.dev.azure.com/fabrikam/_packaging/f/nuget/v3/index.json "
             "-username any -password <v>"
         ),
-        '{"endpointCredentials":[{"endpoint":"https://pkgs.dev.azure.com/fabrikam/_packaging/f/nuget/v3/index.json",'
-        '"username":"any","password":"<v>"}]}',
+        (
+            '{"endpointCredentials":[{"endpoint":"https://pkgs.dev.azure.com/fabrikam/_packaging/f/nuget/v3/index.json",'
+            '"username":"any","password":"<v>"}]}'
+        ),
         "index-url = https://feed:<v>@pkgs.dev.azure.com/fabrikam/_packaging/f/pypi/simple/",
         "AZP_TOKEN=<v>",
         "SYSTEM_ACCESSTOKEN: <v>",

@@ -55,11 +55,9 @@ URLS = (
 STRINGS = (
     "Server=sql.corp.io,1433;Database=shop;User Id=app;Password=<v>;Encrypt=True;",
     (
-        (
         "Server=tcp:shop.database.windows.net,1433;Initial Catalog=shop;Persist Security Info=False;User"
-        " ID=app;Password=<v>;"
+        " ID=app;Password=<v>;MultipleActiveResultSets=False;"
     ),
-    "MultipleActiveResultSets=False;",
     '"DefaultConnection": "Data Source=sql;Initial Catalog=shop;User ID=sa;Pwd=<v>;TrustServerCertificate=true"',
     (
         '<add name="Shop" connectionString="Server=.;Database=Shop;uid=app;pwd=<v>"'
