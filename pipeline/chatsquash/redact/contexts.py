@@ -37,27 +37,21 @@ _ESCAPED = re.compile(r"\\(.)")
 
 _NATIVE = (
     "\u30d1\u30b9\u30ef\u30fc\u30c9",  # Japanese
-    "\u6697\u8a3c\u756a\u53f7",
     "\u5bc6\u7801",  # Chinese
-    "\u5bc6\u78bc",
-    "\u53e3\u4ee4",
     "\ube44\ubc00\ubc88\ud638",  # Korean
-    "\u043f\u0430\u0440\u043e\u043b",  # Russian
-    "contrase\u00f1a",
-    "has\u0142o",
-    "\u015fifre",
+    "\u043f\u0430\u0440\u043e\u043b\u044c",  # Russian
 )
-"""Words for a password in which not all letters are ASCII."""
+"""Words for a password in other scripts."""
 _NATIVE_VALUE = re.compile(
-    r"\w{0,3}?[\"']?[ ]{0,2}(?:[:=\uff1a]|\u306f|\u662f|\u4e3a|\u70ba|\uc740|\ub294|es|to)[ ]{0,2}"
+    r"\w{0,3}?[\"']?[ ]{0,2}(?:[:=\uff1a]|\u306f|\u662f|\u4e3a|\u70ba|\uc740|\ub294|\uff1d)[ ]{0,2}"
     r"[\"'\u300c]?(?P<secret>[!-~]{6,100})"
 )
 
 
-def native_hits(text: str) -> Iterator[Hit]:
-    """Passwords after the word for one in a language whose letters are not ASCII."""
-    for word in _NATIVE if not text.isascii() else ():
-        at = text.find(word)
+def native_hits(text: str, data: Bytes) -> Iterator[Hit]:
+    """Passwords after the word for one in another script."""
+    for word in _NATIVE if not text.isascii() and b"??" in data.plain else ():  # two characters that are not ASCII
+        at = text.find(word) if word[0] in text else -1  # which is found sooner
         while at >= 0:
             end = at + len(word)
             if match := _NATIVE_VALUE.match(text, end):

@@ -26,7 +26,7 @@ _JOINT = re.compile(
 )
 
 
-def joined(reading: UnescapedText) -> UnescapedText:
+def join_pieces(reading: UnescapedText) -> UnescapedText:
     """A text with nothing between pieces that may belong together; itself if there are none."""
     return reading.then(_JOINT, nothing)
 

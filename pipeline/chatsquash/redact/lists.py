@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -35,12 +33,8 @@ _TOKENS = (
     re.compile(r"[\w-]{6,}+"),
 )
 """Words, by more and more of what may stand between them."""
-_SHORT_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{8,27}={0,2}")
-_STANDARD = str.maketrans("-_", "+/")
 _LINES = 8
 """Lines over which a value is looked for by its hash."""
-_SHORT = 15
-"""Characters of a value whose base64 is too short to be decoded wherever it is."""
 _AT_ENDS = ".,;:!?\\"
 _SIGNS = " \t+>|#*-"
 _QUOTES = "\"'`"
@@ -157,11 +151,10 @@ def _candidates(text: str) -> set[str]:
     found by its hash.
     """
     lines = text.splitlines()
-    joined = joints.joined(UnescapedText(text)).text
-    words = "\n".join([text, *_over_breaks(lines), *([] if joined == text else [joined])])
+    words = "\n".join([text, *_over_breaks(lines)])
     candidates = {word for pattern in _TOKENS for word in re.findall(pattern, words)}
     candidates |= {word.strip(_AT_ENDS) for word in candidates}
-    candidates |= {plain for word in candidates if (plain := _plain_of(word))}
+    candidates |= {plain for word in candidates if (plain := encodings.plain_of_short(word))}
     for line in lines:
         candidates |= {line.strip(), *(line.partition(sign)[2].strip().rstrip(",;").strip(_QUOTES) for sign in "=:")}
     for quote in _QUOTES:
@@ -189,18 +182,6 @@ def _joined_words(word: str, lines: list[str], signs: str) -> Iterator[str]:
         yield word
         if len(words) > 1:
             return
-
-
-def _plain_of(word: str) -> str:
-    """What a word that is too short to be searched for base64 stands for, if that is text."""
-    if not _SHORT_BASE64.fullmatch(word):
-        return ""
-    core = word.rstrip("=").translate(_STANDARD)
-    try:
-        plain = binascii.a2b_base64(core + "=" * (-len(core) % 4)).decode("ascii")
-    except (binascii.Error, ValueError):
-        return ""
-    return plain.strip() if plain.strip().isprintable() else ""
 
 
 def _text(data: bytes, option: str) -> str:
@@ -245,7 +226,7 @@ class _ValueFinder:
 
     def __init__(self, kinds: Mapping[str, tuple[str, str]]) -> None:
         self._told = {printable_text(value): (value, *each) for value, each in kinds.items() if value}
-        encoded = {form: known for value, known in self._told.items() for form in _short_forms(value)}
+        encoded = {form: known for value, known in self._told.items() for form in encodings.short_base64(value)}
         self._cores: dict[str, list[_Core]] = {}
         for value in self._told:
             for core in _cores(value):
@@ -272,7 +253,7 @@ class _ValueFinder:
 
     def _in_pieces(self, reading: UnescapedText) -> Iterator[Hit]:
         """The pieces of values that are joined only where they are used."""
-        whole = joints.joined(reading)
+        whole = joints.join_pieces(reading)
         if whole is reading:
             return
         text = printable_text(whole.text)
@@ -296,15 +277,6 @@ class _ValueFinder:
         spelled, kind, rule = self._told[value]
         if kind not in _NUMBERS or not (text[start - 1 : start].isdigit() or text[end : end + 1].isdigit()):
             yield Hit(*reading.span(start, end), kind, rule, spelled)
-
-
-def _short_forms(value: str) -> Iterator[str]:
-    """The base64 of a short value, alone and with a break of the line."""
-    if _SURE <= len(value) <= _SHORT:
-        for text in (value, f"{value}\n"):
-            yield base64.b64encode(text.encode()).decode()
-            yield base64.b64encode(text.encode()).decode().rstrip("=")
-            yield base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
 def _cores(value: str) -> Iterator[_Core]:

@@ -193,7 +193,7 @@ def words(text: str) -> frozenset[str]:
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _CHOSEN = words("""
     password passwords passwd passwrd passphrase passcode pass pwd pw secret psk pswd userpass dbpass
-    rootpw userpassword dbpassword requirepass passwort passe senha kennwort wachtwoord contrase parola
+    rootpw userpassword dbpassword requirepass passwort passe senha kennwort wachtwoord
 """)
 _RANDOM = words("""
     key keys secrets token tokens apikey accesskey secretkey authkey privatekey credential credentials creds appkey
