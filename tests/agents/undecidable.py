@@ -16,7 +16,32 @@ class Cell(NamedTuple):
     source: str
 
 
-UNDECIDABLE: dict[Cell, str] = {}
+_NO_IDS = (
+    "Messages have neither ids nor times, and the server's call ids are shorter than the 16 characters that identify."
+)
+
+UNDECIDABLE: dict[Cell, str] = {
+    Cell("continue_dev", "fork", "files"): _NO_IDS,
+    Cell("continue_dev", "fork", "join"): _NO_IDS,
+    Cell("continue_dev", "length", "files"): (
+        "Items have `usage.completion_tokens`, but no finish reason, and no limit (`promptLogs[].completionOptions`)."
+    ),
+    Cell("copilot_cli", "length", "files"): (
+        "The reply at its limit was never written, and the next request had it: the reply to that has weight 0."
+    ),
+    Cell("gemini_cli", "length", "files"): (
+        "Messages have `tokens`, but no finish reason; only a terminal gets the notice that a reply was truncated."
+    ),
+    Cell("gemini_cli", "stopped", "files"): (
+        "A reply gets its calls when they have run: those of a killed process are in no file."
+    ),
+    Cell("kimi_cli", "length", "files"): (
+        "Neither `_usage` in the context nor `StatusUpdate` in `wire.jsonl` has a finish reason or a limit."
+    ),
+    Cell("openhands", "length", "files"): (
+        "Events have no finish reason, `agent.llm.max_output_tokens` is not set, and `stats` is of the last process."
+    ),
+}
 
 
 def reason(agent: str, scenario: str, source: str) -> str:

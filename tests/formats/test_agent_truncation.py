@@ -257,6 +257,12 @@ def test_a_notice_of_gemini_says_which_reply_ended_early(notice):
     assert records(gemini(*said[:4], ("info", "An update is there."))) == [("main", ["a", "b*", "c", "d*"])]
 
 
+def test_a_reply_of_gemini_whose_call_was_never_written_is_in_no_record_as_it_was_not_sent_again():
+    said = [("user", "a"), ("gemini", "b"), ("user", "c"), ("gemini", ""), ("user", "d"), ("gemini", "e")]
+    assert records(gemini(*said)) == [("main", ["a", "b*", "c", "d", "e*"])]
+    assert records(gemini(*said[:4])) == [("main", ["a", "b*"])]
+
+
 # Copilot CLI
 
 

@@ -62,7 +62,10 @@ def _sizes_of_log(replies: list[Reply], options: Options) -> list[int]:
         for each in reversed(path):
             size += sum(map(_size, each.behind), _size(each.message))
             sizes[each.number] = size
-    return [sizes[reply.number] for reply in replies if _repeats(options) or not reply.children]
+    replaced = {reply.parent.number for reply in replies if reply.wording and reply.parent}
+    return [
+        sizes[reply.number] for reply in replies if _repeats(options) or not reply.children or reply.number in replaced
+    ]
 
 
 def _sizes_of_file(document: LogDocument, options: Options) -> list[int]:

@@ -45,7 +45,7 @@ def beside(name: str) -> str | None:
     return "transcript_full.jsonl*" if name == "transcript.jsonl" else None
 
 
-BESIDE_MARK = b'"step_index"'
+BESIDE_MARKS = (b'"step_index"',)
 
 
 def owner(path: str) -> str | None:

@@ -15,7 +15,7 @@ from chatsquash.formats.agents.claude_code.rows import FileContents, LogLine, is
 from chatsquash.formats.agents.claude_code.tree import LineTree
 from chatsquash.formats.agents.claude_code.truncation import incomplete, reasoning_only, truncated_replies, unsent
 from chatsquash.formats.agents.qwen_code import has_parts
-from chatsquash.formats.evidence import Unread, of, with_origin
+from chatsquash.formats.evidence import Unread, member_path, of, with_origin
 from chatsquash.formats.values import Object, at, is_plain_name, string
 
 NAME = "claude_code"
@@ -208,9 +208,9 @@ class _Members:
         """Return the counts by name."""
         names: Counter[str] = Counter()
         for (line_type, inner, *members), count in self._shapes.items():
-            where = f"{line_type}.{inner}" if inner else line_type
+            where = member_path(line_type, inner) if inner else line_type
             read = _INSIDE[inner] if inner else (*_LINE, *_READ.get(line_type, ()))
-            names.update({f"{where}.{name}": count for name in members if name not in read})
+            names.update({member_path(where, name): count for name in members if name not in read})
         return names
 
 

@@ -133,8 +133,12 @@ class _RecordReader:
             at = Evidence(line, moment(record.get("timestamp")))
             if of == "gemini":
                 self.rest(record)
+                parts = _said(record)
+                if is_sampled and not any(map(_is_shown, parts)):
+                    self.unread.one("reply without a text or a call")
+                    continue
                 known = _of_model(record, at)._replace(finish_reason=stops.get(number)) if is_sampled else at
-                turns.append(LoggedTurn(place, {"role": "model", "parts": _said(record)}, known))
+                turns.append(LoggedTurn(place, {"role": "model", "parts": parts}, known))
                 answers = [part for call in objects(record.get("toolCalls")) for part in self.results(call)]
                 turns += [LoggedTurn(place, {"role": "user", "parts": answers}, at)] if answers else []
             elif of == "user":
@@ -224,6 +228,11 @@ def _said(record: Object) -> list[Json]:
     thoughts = [_thought(each) for each in objects(record.get("thoughts"))]
     called = [{name: call[name] for name in ("id", "name", "args") if name in call} for call in calls]
     return [*thoughts, *said, *({"functionCall": call} for call in called)]
+
+
+def _is_shown(part: Json) -> bool:
+    """Whether a part is more than a thought: calls are written after they ran, so a killed process leaves none."""
+    return isinstance(part, dict) and part.get("thought") is not True and part.get("text") != ""
 
 
 def _thought(thought: Object) -> Object:
