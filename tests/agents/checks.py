@@ -6,6 +6,7 @@ import json
 import re
 import tempfile
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -41,6 +42,8 @@ class Recording(NamedTuple):
     """The numbers of the replies that the source has."""
     systems: str
     """The system prompts of all requests: a record has one of them, also where the client changed a part of it."""
+    tools: dict[str, list[str]]
+    """The tools of requests by kind: a record has those of all requests of its conversation."""
 
 
 def wrong(folder: Path, client: type[Client], source: str) -> list[str]:
@@ -60,7 +63,8 @@ def wrong(folder: Path, client: type[Client], source: str) -> list[str]:
     }[source]
     options: Json = {"join": True} if source == "join" else {}
     if source != "files":
-        options["sessions_by"] = "id" if client.session_header and source != "litellm" else "chain"
+        log = _lines(folder / "log" / "gateway.jsonl")
+        options["sessions_by"] = "id" if source != "litellm" and _has_ids(log, exchanges) else "chain"
     recording = _recording(folder, client, source, exchanges, files)
     with tempfile.TemporaryDirectory() as scratch:
         loss = {"conversations": "all", "loss": "weight"}
@@ -70,6 +74,14 @@ def wrong(folder: Path, client: type[Client], source: str) -> list[str]:
         found += [text for each in records for text in _pairs(each)]
         plain, second = _records(logs, Path(scratch) / "plain", **options)
         return [*failure, *second, *found, *_repeated(plain)]
+
+
+def _has_ids(log: list[Json], exchanges: list[Exchange]) -> bool:
+    """Whether ids of the log connect a session: its sub-agents and titles may have ids of their own."""
+    ids: dict[bool, set[str]] = {True: set(), False: set()}
+    for line, each in zip(log, exchanges, strict=True):
+        ids[each.kind == "main"].add(line.get("session_id", ""))
+    return "" not in ids[True] and ids[False] <= ids[True]
 
 
 def _recording(
@@ -84,7 +96,11 @@ def _recording(
         for turn in BY_NAME[each.api].turns(request)
         if turn.role == "system"
     ]
-    return Recording(source, exchanges, requests, present, _plain("\n".join(turn.text for turn in turns)))
+    tools: dict[str, list[str]] = {}
+    for each, request in zip(exchanges, requests, strict=True):
+        tools.setdefault(each.kind, []).extend(BY_NAME[each.api].tools(request))
+    systems = _plain("\n".join(turn.text for turn in turns))
+    return Recording(source, exchanges, requests, present, systems, tools)
 
 
 def _records(logs: list[Path], out: Path, **options: Any) -> tuple[list[Json], list[str]]:
@@ -182,16 +198,22 @@ def _surroundings(each: Exchange, place: Trained, recording: Recording) -> Itera
         if strange and not strange[0].startswith("data:image"):
             yield f"follows a text of the {message['role']} that the model was not sent: {strange[0][:80]!r}"
             break
+    unknown = sorted(set(place.tools) - set(_known_tools(each, tools, recording)))
+    if unknown:
+        yield f"has tools that the model was not sent: {', '.join(unknown)[:100]}"
     if recording.source in WITHOUT_REQUESTS:
-        if unknown := sorted(set(place.tools) - set(tools)):
-            yield f"has tools that the model was not sent: {', '.join(unknown)[:100]}"
         return
     if any(turn.role == "system" for turn in turns) and not any(
         message["role"] in ("system", "developer") for message in place.before
     ):
         yield "has no system prompt"
-    if sorted(place.tools) != sorted(tools):
-        yield f"has {len(place.tools)} tools, not {len(tools)}"
+    if absent := sorted(set(tools) - set(place.tools)):
+        yield f"does not have these tools: {', '.join(absent)[:100]}"
+
+
+def _known_tools(each: Exchange, tools: list[str], recording: Recording) -> list[str]:
+    """The tools that a record may have: if the request has none, the calls that it repeats keep their definitions."""
+    return recording.tools[each.kind] if tools else list(chain.from_iterable(recording.tools.values()))
 
 
 def _plain(text: str) -> str:

@@ -18,10 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.agents.clients import Client
-from tests.agents.server import MARK
+from tests.agents.server import MARK, WORDS
 
 FOLDER = Path(__file__).parent / "recordings"
-WORDS = (Path(__file__).parents[1] / "simulator" / "words.txt").read_text(encoding="utf-8").split()
 HOME = "/home/ada"
 SHORT = 6
 """Words that a line may have to stay as it is."""
@@ -40,7 +39,8 @@ def invented(text: str) -> str:
 
 
 def _line(line: str) -> str:
-    if len(line.split()) <= SHORT or MARK.search(line):
+    words = line.split()
+    if len(words) <= SHORT or MARK.search(line) or all(word.strip(".").lower() in WORDS for word in words):
         return line
     digest = sha256(line.strip().encode()).digest()
     indent = line[: len(line) - len(line.lstrip())]

@@ -9,7 +9,8 @@ class Step(NamedTuple):
     """What the model does next for a prompt."""
 
     do: str
-    """``text``, ``call``, ``parallel`` (two calls), ``fail`` (a call that fails), ``agent`` (a sub-agent), ``wait`` (for
+    """``text``, ``call``, ``parallel`` (two calls), ``fail`` (a call that fails), ``sleep`` (a call that takes long, until the
+    client is interrupted), ``agent`` (a sub-agent), ``wait`` (for
     it, where the agent has a tool for that), ``image`` (a
     call whose result is an image), ``mcp`` (a call of an MCP server's tool), ``error``, ``cut`` (a stream that ends
     midway), ``hold`` (a stream that stops midway until the client leaves), ``length``, ``refusal``, ``compact`` (a text,
@@ -19,15 +20,16 @@ class Step(NamedTuple):
 
 
 class Prompt(NamedTuple):
-    """One process of the agent, which answers one prompt."""
+    """A prompt, and the process of the agent that answers it."""
 
     how: str
-    """``new``, ``resume`` or ``fork``."""
+    """``new``, ``resume`` or ``fork`` is a process that answers this prompt only. ``terminal`` is a new session at a
+    terminal, ``typed`` another prompt there, and ``rewind`` one after the last one was taken back."""
     steps: tuple[Step, ...]
     model: int = 0
     has_image: bool = False
-    command: str = ""
-    """A command of the agent, such as ``/compact``, instead of a prompt."""
+    compacts: bool = False
+    """The agent's command for a compaction instead of a prompt."""
 
 
 class Scenario(NamedTuple):
@@ -79,14 +81,43 @@ SCENARIOS = (
     ),
     Scenario(
         "compact",
-        "A compaction by command",
-        (Prompt("new", (CALL, TEXT)), Prompt("resume", (), command="/compact"), Prompt("resume", (CALL, TEXT))),
-        ("resume", "compact"),
+        "Two compactions by command",
+        (
+            Prompt("new", (CALL, TEXT)),
+            Prompt("resume", (), compacts=True),
+            Prompt("resume", (CALL, TEXT)),
+            Prompt("resume", (), compacts=True),
+            Prompt("resume", (CALL, TEXT)),
+        ),
+        ("compact",),
+    ),
+    Scenario(
+        "terminal",
+        "Two prompts in a session at a terminal, which another process resumes",
+        (Prompt("terminal", (CALL, TEXT)), Prompt("typed", (CALL, TEXT)), Prompt("resume", (TEXT,))),
+        ("resume", "terminal"),
+    ),
+    Scenario(
+        "rewind",
+        "A prompt that is taken back, and another one in its place",
+        (
+            Prompt("terminal", (CALL, TEXT)),
+            Prompt("typed", (CALL, TEXT)),
+            Prompt("rewind", (CALL, TEXT)),
+            Prompt("resume", (TEXT,)),
+        ),
+        ("resume", "rewind"),
     ),
     Scenario(
         "interrupt",
         "An interrupt while a reply is streamed, then a resume",
         (Prompt("new", (CALL, Step("hold"))), Prompt("resume", (CALL, TEXT))),
+        ("resume",),
+    ),
+    Scenario(
+        "stopped",
+        "An interrupt while a tool runs, then a resume",
+        (Prompt("new", (CALL, Step("sleep"))), Prompt("resume", (CALL, TEXT))),
         ("resume",),
     ),
     Scenario(

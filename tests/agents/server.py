@@ -6,9 +6,11 @@ import json
 import re
 import threading
 from datetime import UTC, datetime
+from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import groupby
 from pathlib import Path
+from random import Random
 from typing import Any, NamedTuple, Self
 
 from tests.agents.protocols import PROTOCOLS, Call, Json, Scripted, Turn, error
@@ -16,9 +18,11 @@ from tests.agents.scenarios import Step
 
 MARK = re.compile(r"([qrus])x(\w{3})x(\d{3})")
 """Marks: ``q`` in texts and arguments of replies, ``r`` in reasoning, ``u`` in prompts, ``s`` in prompts of sub-agents."""
+WORDS = (Path(__file__).parents[1] / "simulator" / "words.txt").read_text(encoding="utf-8").split()
 COMPACTING_USAGE = 190_000
 STATUSES = {"cut": "cut", "hold": "cut", "error": "error", "length": "length", "refusal": "refusal"}
-CALLS = ("call", "parallel", "fail", "agent", "wait", "image", "mcp")
+CALLS = ("call", "parallel", "fail", "sleep", "agent", "wait", "image", "mcp")
+_SECTIONS = ("Files", "Errors and fixes", "Decisions", "Open questions", "Next step")
 _NOTES = ("NOT USER INPUT", "<subagent_notification>", "You have stopped calling tools", "response was too brief")
 
 
@@ -99,6 +103,8 @@ class ModelServer:
             handler.send_events(events, held=step.do == "hold")
         else:
             handler.send_body(200, whole)
+        if step.do == "sleep":
+            self.holds.set()
 
     def _next(self, turns: list[Turn], tools: list[str]) -> tuple[str, Step, str]:
         """The kind of a request, the step of the script that answers it, and the mark of its prompt."""
@@ -149,9 +155,7 @@ class ModelServer:
             of = turns[-1].text if step.do == "wait" else ""
             of = f"{step.of[0]}x{self.run}x{int(step.of[1:]):03}" if step.of else of
             wanted = [self.client.call(step.do, f"{mark}-{place}", of, tools) for place in range(count)]
-            calls = tuple(
-                Call(each[0], each[1], f"call_{number:03}_{place}", *each[2:]) for place, each in enumerate(wanted)
-            )
+            calls = tuple(Call(each[0], each[1], _call_id(mark, place), *each[2:]) for place, each in enumerate(wanted))
         text = f"Reply {mark} to {prompt}: the number is {number * 37}." if not calls or number % 2 else ""
         reasoning = f"I think about rx{self.run}x{number:03} first." if number % 3 else ""
         return Scripted(text, reasoning, calls, step.do if step.do in ("length", "refusal") else "stop", tokens)
@@ -192,9 +196,22 @@ def _side_reply(mark: str, turns: list[Turn]) -> str:
             *quoted,
             "What was done last:",
             *done,
+            *(f"{number}. {head}:\n{_prose(mark, number)}" for number, head in enumerate(_SECTIONS, 1)),
         )
     )
     return f"<analysis>The history has {len(turns)} messages.</analysis>\n<summary>\n{text}\n</summary>"
+
+
+def _call_id(mark: str, place: int) -> str:
+    """An id as long as those of providers: a short one may be another call's, too."""
+    return f"call_{sha256(f'{mark}-{place}'.encode()).hexdigest()[:24]}"
+
+
+def _prose(mark: str, number: int) -> str:
+    """Invented sentences, as long as a section of a summary: others for each summary and section."""
+    words = Random(f"{mark} {number}")
+    sentences = (" ".join(words.choices(WORDS, k=12)) for _ in range(3))
+    return " ".join(f"{sentence.capitalize()}." for sentence in sentences)
 
 
 def _handler(model: ModelServer) -> type[BaseHTTPRequestHandler]:

@@ -9,9 +9,10 @@ from pathlib import Path
 from tests.agents.checks import SOURCES
 from tests.agents.clients import clients
 from tests.agents.scenarios import SCENARIOS
+from tests.agents.undecidable import UNDECIDABLE, Cell, reason
 
 FILE = Path(__file__).with_name("results.json")
-REGIONS = ("agents", "agents-wrong", "scenarios")
+REGIONS = ("agents", "agents-wrong", "agents-undecidable", "scenarios")
 _UNCHECKED = "from documentation"
 
 
@@ -40,7 +41,24 @@ def save(results: dict[str, Result]) -> None:
 def regions() -> dict[str, str]:
     """The regions of docs/sources.md."""
     results = load()
-    return {"agents": _agents(results), "agents-wrong": _wrong(results), "scenarios": _scenarios()}
+    return {
+        "agents": _agents(results),
+        "agents-wrong": _wrong(results),
+        "agents-undecidable": _undecidable(),
+        "scenarios": _scenarios(),
+    }
+
+
+def faults(results: dict[str, Result]) -> list[Cell]:
+    """The cells that are wrong, without those that cannot be decided."""
+    cells = [
+        Cell(name, scenario, source)
+        for name, result in results.items()
+        for scenario, sources in result.cells.items()
+        for source, found in sources.items()
+        if found
+    ]
+    return [cell for cell in cells if cell not in UNDECIDABLE]
 
 
 def verification(name: str, results: dict[str, Result]) -> str:
@@ -54,33 +72,42 @@ def _agents(results: dict[str, Result]) -> str:
     rows = [heads, ["---"] * len(heads)]
     for name, client in clients().items():
         result = results.get(name, Result())
-        cells = [_cell(result.cells.get(scenario.name)) for scenario in SCENARIOS]
+        cells = [_cell(name, scenario.name, result.cells.get(scenario.name)) for scenario in SCENARIOS]
         seen = verification(name, results) + (f" (not run: {result.skipped})" if result.skipped else "")
         rows.append([client.title, seen, *cells])
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
-def _cell(sources: dict[str, list[str]] | None) -> str:
+def _cell(agent: str, scenario: str, sources: dict[str, list[str]] | None) -> str:
     if sources is None:
         return "-"
     return " ".join(
-        source[0].upper() if not sources[source] else f"~~{source[0].upper()}~~"
-        for source in SOURCES
-        if source in sources
+        _letter(source, sources[source], reason(agent, scenario, source)) for source in SOURCES if source in sources
     )
+
+
+def _letter(source: str, found: list[str], why: str) -> str:
+    if not found:
+        return source[0].upper()
+    return f"({source[0].upper()})" if why else f"~~{source[0].upper()}~~"
 
 
 def _wrong(results: dict[str, Result]) -> str:
     titles = {name: client.title for name, client in clients().items()}
+    found = [(cell, results[cell.agent].cells[cell.scenario][cell.source]) for cell in faults(results)]
     rows = [
-        f"| {titles[name]} | {scenario} | {source} | {len(found)} | {_escape(found[0])} |"
-        for name, result in results.items()
-        for scenario, sources in result.cells.items()
-        for source, found in sources.items()
-        if found
+        f"| {titles[cell.agent]} | {cell.scenario} | {cell.source} | {len(texts)} | {_escape(texts[0])} |"
+        for cell, texts in found
     ]
     head = ["| agent | scenario | source | faults | the first one |", "|---|---|---|---|---|"]
     return "\n".join([*head, *rows]) if rows else "No cell is wrong."
+
+
+def _undecidable() -> str:
+    titles = {name: client.title for name, client in clients().items()}
+    rows = [f"| {titles[each.agent]} | {each.scenario} | {each.source} | {why} |" for each, why in UNDECIDABLE.items()]
+    head = ["| agent | scenario | source | why it cannot be decided |", "|---|---|---|---|"]
+    return "\n".join([*head, *rows]) if rows else "Every cell can be decided."
 
 
 def _escape(text: str) -> str:

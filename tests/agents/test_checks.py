@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from tests.agents import table
-from tests.agents.checks import _pairs, _repeated, wrong
+from tests.agents.checks import Trained, _has_ids, _pairs, _recording, _repeated, _surroundings, wrong
 from tests.agents.clients import clients
 from tests.agents.scenarios import SCENARIOS, Step
-from tests.agents.server import COMPACTING_USAGE, ModelServer, marks
+from tests.agents.server import COMPACTING_USAGE, Exchange, ModelServer, marks
 from tests.agents.test_protocols import BY_NAME, Plain
+from tests.agents.undecidable import UNDECIDABLE, Cell
 
 TOOLS = [{"type": "function", "function": {"name": "print", "parameters": {"type": "object", "properties": {}}}}]
 STEPS = [Step("call"), Step("text"), Step("cut")]
@@ -136,7 +137,7 @@ def test_a_summary_quotes_prompts_but_no_reply(tmp_path):
 
 
 def test_every_scenario_begins_with_a_session_and_has_a_sentence():
-    assert all(each.prompts[0].how == "new" and each.sentence for each in SCENARIOS)
+    assert all(each.prompts[0].how in ("new", "terminal") and each.sentence for each in SCENARIOS)
     assert len({each.name for each in SCENARIOS}) == len(SCENARIOS)
 
 
@@ -149,8 +150,45 @@ def test_every_agent_has_a_package_and_known_abilities():
 
 
 def test_a_cell_names_its_sources_and_strikes_out_the_wrong_ones():
-    assert table._cell({"files": [], "gateway": ["a fault"], "join": []}) == "F ~~G~~ J"
-    assert table._cell(None) == "-"
+    assert table._cell("pi", "tools", {"files": [], "gateway": ["a fault"], "join": []}) == "F ~~G~~ J"
+    assert table._cell("pi", "tools", None) == "-"
+
+
+def test_a_cell_that_cannot_be_decided_is_not_counted_and_has_its_reason(monkeypatch):
+    monkeypatch.setitem(UNDECIDABLE, Cell("pi", "tools", "files"), "The file has no times.")
+    found = {"files": ["a fault"], "gateway": [], "join": ["a fault"]}
+    assert table._cell("pi", "tools", found) == "(F) G ~~J~~"
+    assert table.faults({"pi": table.Result(cells={"tools": found})}) == [Cell("pi", "tools", "join")]
+    assert "| Pi | tools | files | The file has no times. |" in table._undecidable()
+
+
+def test_no_cell_that_cannot_be_decided_is_right():
+    results = table.load()
+    assert not [cell for cell in UNDECIDABLE if not results[cell.agent].cells[cell.scenario][cell.source]]
+    assert all(why.endswith(".") and len(why) < 200 for why in UNDECIDABLE.values())
+
+
+def test_a_request_without_tools_may_have_those_of_its_session(recording):
+    place = Trained("side", {}, [{"role": "system", "content": "You print words."}], ["print"])
+    log = recording / "log" / "gateway.jsonl"
+    lines = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    del lines[0]["request"]["tools"]
+    log.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    first, second, _ = [Exchange(**each) for each in json.loads((recording / "truth.json").read_text())["exchanges"]]
+    seen = _recording(recording, Plain, "gateway", [first, second, second], [])
+    assert list(_surroundings(first, place, seen)) == []
+    unknown = "has tools that the model was not sent: write"
+    assert list(_surroundings(first, place._replace(tools=["write"]), seen)) == [unknown]
+    assert list(_surroundings(second, place._replace(tools=[]), seen)) == ["does not have these tools: print"]
+
+
+@pytest.mark.parametrize("kinds, ids, is_found", [
+    (["main", "side"], "aa", True), (["main", "side"], "ab", False), (["main", "subagent", "main"], "aba", False),
+])  # fmt: skip
+def test_ids_connect_a_session_unless_a_part_of_it_has_its_own(kinds, ids, is_found):
+    exchanges = [Exchange(1, kind, "whole", "", "", "", [], "Chat") for kind in kinds]
+    assert _has_ids([{"session_id": each} for each in ids], exchanges) == is_found
+    assert not _has_ids([{} for _ in ids], exchanges)
 
 
 def test_a_reader_without_a_recording_is_from_documentation():

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import tarfile
 from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,9 @@ def _assistant(text: str) -> Message:
     return {"role": "assistant", "content": text}
 
 
+_SIDES = (("question", _user), ("answer", _assistant))
+
+
 def _time(number: int) -> str:
     return f"2026-01-{13 + number // 86400:02}T{number // 3600 % 24:02}:{number // 60 % 60:02}:{number % 60:02}Z"
 
@@ -48,6 +53,22 @@ def _responses(number: int, text: str, refers: Row, ident: str = "") -> Row:
 
 
 # Plain chat
+
+
+def requests(count: int) -> Iterator[Row]:
+    """One conversation, which each request continues."""
+    messages: list[Message] = []
+    for number in range(count):
+        messages.append(_user(_said("question", number)))
+        yield _chat(number, messages[:], reply := _assistant(_said("answer", number)))
+        messages.append(reply)
+
+
+def sessions(count: int) -> Iterator[Row]:
+    """Sessions of one request in one file."""
+    for number in range(count):
+        row = _chat(number, [_user(_said("question", number))], _assistant(_said("answer", number)))
+        yield {**row, "session_id": f"s{number}"}
 
 
 def retries(count: int) -> Iterator[Row]:
@@ -136,10 +157,19 @@ def findings(count: int) -> Iterator[Row]:
         yield _chat(number, [*messages, {"role": "tool", "content": "x"}], _assistant(_said("answer", number)))
 
 
+def unlogged(count: int) -> Iterator[Row]:
+    """A long request whose history was not logged, and others that go back to places in it."""
+    begun = [make(_said(name, number)) for number in range(count) for name, make in _SIDES]
+    yield _chat(0, [*begun, _user(_said("question", count))], _assistant(_said("end", 0)))
+    for number in range(1, 9):
+        messages = [*begun[: 2 * (count * number // 9) + 2], _user(_said("another", number))]
+        yield _chat(number, messages, _assistant(_said("other", number)))
+
+
 # Requests that refer to earlier ones
 
 
-def chain(count: int) -> Iterator[Row]:
+def chain_by_id(count: int) -> Iterator[Row]:
     """Each request continues the response before it."""
     for number in range(count):
         refers = {"previous_response_id": f"resp_{number - 1}"} if number else {}
@@ -204,15 +234,77 @@ def _code_row(number: int, parent: str | None, role: str, text: str) -> Row:
 SHAPES: dict[str, Callable[[int], Iterator[Row]]] = {
     make.__name__: make
     for make in (
-        *(retries, branches, equal_prompts, side_requests, sub_agents, summaries, windows, findings),
-        *(chain, two_chains, references, stored_conversations, interactions, edited_prompts),
+        *(
+            requests,
+            sessions,
+            retries,
+            branches,
+            equal_prompts,
+            side_requests,
+            sub_agents,
+            summaries,
+            windows,
+            findings,
+            unlogged,
+        ),
+        *(chain_by_id, two_chains, references, stored_conversations, interactions, edited_prompts),
     )
 }
 
 
+# Several files
+
+Files = Iterator[tuple[str, Iterator[Row]]]
+
+
+def archived(count: int) -> Files:
+    """Sessions of one request, each in a file of its own."""
+    for number, row in enumerate(sessions(count)):
+        yield f"{number}.jsonl", iter([row])
+
+
+def forks(count: int) -> Files:
+    """A session of Codex, and others that fork it and copy its first turns."""
+    name = "sessions/2026/01/13/rollout-2026-01-13T00-00-00-{}.jsonl".format
+    parent = _thread(0)
+    yield name(parent), chain([_codex_head(0)], *map(_codex_turn, range(count)))
+    for number in range(1, count):
+        rows = [_codex_head(number, forked_from_id=parent), _codex_head(0)]
+        yield name(_thread(number)), chain(rows, *map(_codex_turn, (0, 1, count + number)))
+
+
+def _thread(number: int) -> str:
+    return f"019a0000-0000-7000-8000-{number:012x}"
+
+
+def _codex_head(number: int, **more: str) -> Row:
+    known = {"id": _thread(number), "timestamp": _time(number), "cwd": "/w", "cli_version": "0.139.0"}
+    head = {**known, "originator": "codex_cli_rs", "base_instructions": {"text": "You help."}, **more}
+    return {"timestamp": _time(number), "type": "session_meta", "payload": head}
+
+
+def _codex_turn(number: int) -> Iterator[Row]:
+    asked = [{"type": "input_text", "text": _said("question", number)}]
+    answer = [{"type": "output_text", "text": _said("answer", number)}]
+    yield {"timestamp": _time(number), "type": "turn_context", "payload": {"model": "m", "cwd": "/w"}}
+    for role, content in (("user", asked), ("assistant", answer)):
+        item = {"type": "message", "role": role, "content": content}
+        yield {"timestamp": _time(number), "type": "response_item", "payload": item}
+
+
+FILES: dict[str, Callable[[int], Files]] = {make.__name__: make for make in (archived, forks)}
+
+
 def write(shape: str, count: int, folder: Path) -> Path:
-    """Write a log of a shape with so many exchanges; return its folder."""
+    """Write a log of a shape with so many exchanges, or so many files; return its folder."""
     folder.mkdir(parents=True)
-    lines = (json.dumps(row) + "\n" for row in SHAPES[shape](count))
-    (folder / "log.jsonl").write_text("".join(lines))
+    files = FILES[shape](count) if shape in FILES else [("log.jsonl", SHAPES[shape](count))]
+    for name, rows in files:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
+    if shape == archived.__name__:
+        with tarfile.open(folder / "logs.tar", "w") as archive:
+            for file in sorted(folder.glob("*.jsonl")):
+                archive.add(file, file.name)
+                file.unlink()
     return folder

@@ -4,6 +4,7 @@ import shutil
 import sys
 import tracemalloc
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -11,9 +12,13 @@ from bench.content import Shape
 from bench.generate import PROFILES, generate
 from chatsquash import Options, convert
 from chatsquash.core import platform
+from chatsquash.formats import threads
+from chatsquash.view.conversation import Conversation
+from chatsquash.view.logs import Viewer
+from chatsquash.view.pages.tree import tree
 from tests.conftest import cases
 
-from .shapes import SHAPES, write
+from .shapes import FILES, SHAPES, write
 
 SHORT = Shape(prompt=300, tools=(3, 3), result=60)
 DEFAULT = Options(anonymize=False)
@@ -28,6 +33,10 @@ ALL = Options(
     duplicates="ids",
     format="jsonl",
 )
+SESSIONS = replace(ALL, samples="session", pairs="none")
+NEAR = replace(SESSIONS, duplicates="near")
+_PAGE = 1_000
+"""Bytes of output that count as no growth."""
 
 
 @pytest.fixture(autouse=True)
@@ -37,7 +46,12 @@ def one_thread(monkeypatch):
 
 
 def calls(logs, out, options=DEFAULT) -> int:
-    """How many functions are called to convert logs, those of C among them."""
+    """How many functions are called to convert logs."""
+    return counted(partial(convert, logs, out, options))
+
+
+def counted(work) -> int:
+    """How many functions are called, those of C among them."""
     count = 0
 
     def called(_frame, event, _arg):
@@ -47,7 +61,7 @@ def calls(logs, out, options=DEFAULT) -> int:
     before = sys.getprofile()
     sys.setprofile(called)
     try:
-        convert(logs, out, options)
+        work()
     finally:
         sys.setprofile(before)
     return count
@@ -94,20 +108,54 @@ def test_a_session_costs_the_same_among_many(tmp_path):
     assert growth(tmp_path, PROFILES["tiny"], "sessions", (10, 20, 40)) < 2.2
 
 
-EVERY = [(shape, DEFAULT) for shape in SHAPES] + [(shape, ALL) for shape in ("branches", "windows", "two_chains")]
+OPTIONS = {"default": DEFAULT, "all": ALL, "near": NEAR}
+COUNTS = (10, 20, 40)
 
 
-@pytest.mark.parametrize(("shape", "options"), EVERY, ids=[f"{name} {one is ALL}" for name, one in EVERY])
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+@pytest.mark.parametrize("shape", [*SHAPES, *FILES])
 def test_work_and_memory_grow_with_what_is_read_and_written(tmp_path, shape, options):
-    """A shape whose output grows faster than its log may take as much more work as there is to write."""
+    """Twice the bytes take at most 2.6 times the calls and the memory."""
     counts, peaks, sizes = [], [], []
-    for number, count in enumerate((15, 30, 60, 120)):  # the first run loads modules, too
-        logs = write(shape, count, tmp_path / f"logs{number}")
-        out = tmp_path / f"out{number}"
+    for number, count in enumerate((COUNTS[0], *COUNTS)):  # the first run loads modules, too
+        logs, out = write(shape, count, tmp_path / f"logs{number}"), tmp_path / f"out{number}"
         counts.append(calls(logs, out, options))
         sizes.append(size(logs) + size(out))
         shutil.rmtree(out)
-        peaks.append(peak(logs, out, options))
+        peaks.append(peak(logs, out, options) if number > 1 else 0)
     allowed = 1.3 * max(2, step(*sizes[1:]))
     assert step(*counts[1:]) < allowed
     assert peaks[3] < allowed * peaks[2]
+
+
+@pytest.mark.parametrize("options", [DEFAULT, SESSIONS], ids=["default", "all"])
+@pytest.mark.parametrize("shape", [*SHAPES, *FILES])
+def test_output_grows_with_the_input(tmp_path, monkeypatch, shape, options):
+    """Twice the input gives at most 2.6 times the output, but for samples, which contain their histories.
+
+    So do branches of an agent's file, up to a bound, which is lower here.
+    """
+    monkeypatch.setattr(threads, "_MOST", 2)
+    monkeypatch.setattr(threads, "_LEAST", 0)
+    read, written = [], []
+    for count in COUNTS:
+        logs, out = write(shape, count, tmp_path / f"logs{count}"), tmp_path / f"out{count}"
+        convert(logs, out, options)
+        read.append(size(logs))
+        written.append(size(out))
+    assert written[2] - written[1] < 1.3 * step(*read) * max(written[1] - written[0], _PAGE)
+
+
+def test_a_tree_is_shown_in_time_linear_in_its_branches(tmp_path):
+    """Also where each branch is a conversation of its own, to which the viewer looks for the page."""
+    counts = []
+    for number, count in enumerate((COUNTS[0], *COUNTS)):
+        logs, out = write("edited_prompts", count, tmp_path / f"logs{number}"), tmp_path / f"out{number}"
+        convert(logs, out, DEFAULT)
+        counts.append(counted(partial(tree_of_first, out)))
+    assert step(*counts[1:]) < 2.6
+
+
+def tree_of_first(out):
+    viewer = Viewer(out)
+    return tree(Conversation(viewer.result, 0), viewer.logs, viewer.logs.look(0))

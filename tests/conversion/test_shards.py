@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -270,6 +271,31 @@ def test_files_that_hold_anything_are_refused(logs, name):
         elif not name.startswith("order"):
             with pytest.raises(UsageError):
                 convert_shard(OUT, Shard(1, 1), Options(anonymize=False, full=True))
+
+
+WRONG = ("\ud800", None, "x", -1, 1 << 70, [], {"a": "b"})
+
+
+def changes(value, at=0):
+    """Copies of an object, each with one member anywhere in it that is something else."""
+    for key, member in value.items() if isinstance(value, dict) else ():
+        at += 1
+        yield {**value, key: WRONG[at % len(WRONG)]}
+        yield from ({**value, key: other} for other in changes(member, at))
+
+
+@pytest.mark.parametrize("name", ["listing.json", "done-00001-of-00001.json"])
+def test_a_member_that_is_something_else_is_an_answer_in_words(logs, name):
+    divide("logs", OUT, PLAIN, 1)
+    convert_shard(OUT, Shard(1, 1), PLAIN)
+    shutil.copytree(OUT, "whole")
+    for value in changes(json.loads((SHARDS / name).read_text())):
+        for command in (lambda: convert_shard(OUT, Shard(1, 1), PLAIN).as_text(), lambda: merge(OUT)):
+            shutil.rmtree(OUT)
+            shutil.copytree("whole", OUT)
+            (SHARDS / name).write_text(json.dumps(value))
+            with suppress(ChatsquashError):
+                command()
 
 
 @pytest.mark.parametrize("name", ["../../../secret", "/etc/passwd", "part-x", "a/b"])

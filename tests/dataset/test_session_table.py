@@ -2,14 +2,18 @@
 
 import gzip
 import json
+import os
 from pathlib import Path
 
+import polars as pl
 import pytest
+from click.testing import CliRunner
 
 from chatsquash import Options, convert, frame
+from chatsquash.cli.main import cli
 from chatsquash.core.errors import UsageError
 from chatsquash.dataset.session_table import COLUMNS
-from chatsquash.dataset.where import SCHEMA
+from chatsquash.dataset.where import SCHEMA, Where
 from chatsquash.results.stats import stats
 from tests.conftest import assistant, cases, log_line, user, write_log
 from tests.outputs import report
@@ -209,9 +213,38 @@ WRONG = [
     ("1 = 1", "it says the same of all records"),
     ("ROW_NUMBER() OVER () > 0", "it says the same of all records"),
     ("COUNT(turns) > 1", "it says the same of all records"),
-    ("turns IN (SELECT 1)", "it holds a query of its own"),
+    ("turns IN (SELECT 1)", "SELECT begins a query of its own"),
+    ("EXISTS (SELECT 1)", "EXISTS begins a query of its own"),
+    ("turns >= 1 -- x", "'--' has no place in a condition"),
+    ("turns = $$1$$", "'$$' has no place in a condition"),
+    ("model = E'a'", "a text begins with a quote"),
+    ("model = 'a", "has no place in a condition"),
+    ("model = '\ud800'", "has no place in a condition"),
+    (" AND ".join(["turns = 1"] * 300), "it has more than 500 words and signs"),
     ("", "it is no condition of SQL"),
 ]  # fmt: skip
+OPENS = [
+    "session IN (SELECT session FROM read_csv('{file}'))",
+    "session = ANY(select session from READ_CSV('{file}'))",
+    "session IN (FROM read_csv('{file}'))",
+    "session IN ( ( \n FROM\tread_csv('{file}')))",
+    "session IN (FROM `read_csv`('{file}'))",
+    "session IN (/* a */SELECT session FROM read_csv('{file}'))",
+    "session = 'a' OR session IN (SELECT session FROM read_csv('{file}')) --'",
+    "session = E'a\\'' OR session IN (SELECT session FROM read_csv('{file}')) --'",
+    "session = $$'$$ OR session IN (SELECT session FROM read_csv('{file}')) OR session = $$'$$",
+    "session IN (WITH t AS (SELECT session FROM read_csv('{file}')) SELECT session FROM t)",
+    "EXISTS (SELECT * FROM read_parquet('{file}'))",
+    "turns > (SELECT count(*) FROM read_json('{file}'))",
+    "session IN (SELECT session FROM read_ipc('{file}'))",
+    "session IN (SELECT a.session FROM self AS a JOIN read_csv('{file}') AS b ON a.session = b.session)",
+]
+PLAIN = [
+    "session <> 'SELECT x FROM read_csv(''y'')'",
+    "EXTRACT(YEAR FROM TIMESTAMP '2026-01-01 00:00:00') = 2026 AND turns >= 0",
+    '`session` IS NOT NULL AND "turns" >= 0',
+    "session ~ '\\w' AND turns::int >= -1 AND session NOT LIKE '%values%'",
+]
 
 
 @pytest.mark.parametrize("condition, told", WRONG, ids=[row[0] for row in WRONG])
@@ -221,6 +254,44 @@ def test_a_wrong_condition_says_what_is_wrong(here, condition, told):
         convert("logs", "out", Options(where=condition))
     assert told in str(raised.value)
     assert not Path("out").exists()
+
+
+@pytest.mark.parametrize("condition", OPENS)
+def test_a_condition_opens_nothing(here, monkeypatch, condition):
+    monkeypatch.setattr(pl, "sql_expr", lambda text: pytest.fail(f"polars gets to see {text}"))
+    with pytest.raises(UsageError, match="--where"):
+        Where(condition.format(file=here / "private"))
+
+
+@pytest.mark.parametrize("condition", PLAIN)
+def test_words_of_queries_in_texts_are_texts(here, condition):
+    write_log(here / "logs/a.jsonl")
+    assert convert("logs", "out", Options(where=condition)).written == 1
+
+
+def test_a_condition_from_elsewhere_opens_nothing_either(here, monkeypatch):
+    os.mkfifo("pipe")  # whoever opens it waits
+    write_log(here / "logs/a.jsonl")
+    condition = "session IN (SELECT session FROM read_csv('pipe'))"
+
+    def refuses(*arguments):
+        with pytest.raises(UsageError, match="SELECT begins a query"):
+            CliRunner().invoke(cli, arguments, standalone_mode=False, catch_exceptions=False)
+        return True
+
+    monkeypatch.setenv("CHATSQUASH_WHERE", condition)
+    assert refuses("convert", "logs", "-o", "out")
+    monkeypatch.delenv("CHATSQUASH_WHERE")
+    (here / "chatsquash.toml").write_text(f'[convert]\nwhere = "{condition}"\n')
+    assert refuses("convert", "logs", "-o", "out")
+    (here / "chatsquash.toml").unlink()
+    assert CliRunner().invoke(cli, ["shards", "logs", "-o", "parts", "-n", "1"]).exit_code == 0
+    listing = here / "parts/.chatsquash/shards/listing.json"
+    value = json.loads(listing.read_bytes())
+    value["options"]["where"] = condition
+    listing.write_text(json.dumps(value))
+    assert refuses("convert", "--shard", "1/1", "-o", "parts")
+    assert refuses("merge", "parts")
 
 
 def test_a_condition_that_the_values_of_a_record_do_not_allow_is_not_fulfilled(here):

@@ -117,6 +117,43 @@ def test_what_was_not_wanted_is_part_of_the_sum():
     assert summary.complete
 
 
+LOST = {"branch": 3, "compacted": 2, "retry": 1, "side-request": 2}
+MORE = "add --conversations all to keep"
+
+
+@cases(
+    "lost, left_out, option, expected",
+    ("conversations that were not asked for", LOST, {}, "--conversations all", f"5 of 9 replies are in no record; {MORE} them"),
+    ("one reply", {"branch": 1}, {}, "--conversations all", f"1 of 2 replies is in no record; {MORE} it"),
+    ("the option was given", LOST, {}, "", None),
+    ("a retry and a title, which no option keeps", {"retry": 1, "side-request": 2}, {}, "--conversations all", None),
+    ("a session that was refused for a fault", {"refused": 4}, {"timestamp-order": 1}, "--conversations all", None),
+    ("a file that mixes sessions", {"refused": 2, "short-tail": 4}, {"session-id-mismatch": 1}, "--conversations all", "6 of 7 replies are in no record; add --sessions-by chain --conversations all to keep them"),
+)  # fmt: skip
+def test_the_last_line_names_the_option_that_keeps_more_replies(lost, left_out, option, expected):
+    summary = Summary(output="out", seconds=1.0, more=option)
+    covered = Coverage(1, 0, lost, conversations=1)
+    found = [finding("replies-lost", "warning")]
+    summary.add(
+        JOB, outcome(None if left_out else b"{}", left_out=next(iter(left_out), None), findings=found, coverage=covered)
+    )
+    summary.close()
+    last = summary.as_text().splitlines()[-1]
+    assert last == expected if expected else "in no record" not in last
+
+
+@cases(
+    "found, expected",
+    ("a warning", [("no-tools", "info"), ("cut-short", "warning")], "what a finding means: chatsquash explain cut-short"),
+    ("notes alone", [("no-tools", "info")], "records: out (0 files); reports: out/reports"),
+)  # fmt: skip
+def test_the_last_line_explains_no_note(found, expected):
+    summary = Summary(output="out", seconds=1.0)
+    summary.add(JOB, outcome(findings=[finding(*each) for each in found]))
+    summary.close()
+    assert summary.as_text().splitlines()[-1] == expected
+
+
 def test_splits_have_records_and_shares():
     summary = Summary(output="out", seconds=1.0, files=["a.jsonl"])
     for _ in range(3):

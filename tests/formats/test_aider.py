@@ -50,3 +50,35 @@ def test_what_stands_between_the_tags_of_aider_is_reasoning():
         ("Text.", "A plan."),
         ("", "Only that."),
     ]
+
+
+RESTORED = "> Restored previous conversation history.  \n\n"
+
+
+def test_a_run_that_restores_the_history_continues_all_runs_before_it():
+    first = f"{BEGIN}#### one  \n\n<{TAG}>\n\nA plan.\n\n</{TAG}>\n\nText.\n\n"
+    alone, restored = f"{BEGIN}#### two  \n\nMore.\n\n", f"{BEGIN}{RESTORED}#### three  \n\nThat.\n"
+    found = read(first + alone + restored)
+    thought = f"<{TAG}>\n\nA plan.\n\n</{TAG}>\n\nText."
+    assert [said(each) for each in found] == [
+        [("user", "one"), ("assistant", "Text.")],
+        [("user", "two"), ("assistant", "More.")],
+        [("user", "one"), ("assistant", thought), ("user", "two"), ("assistant", "More."), ("user", "three"), ("assistant", "That.")],
+    ]  # fmt: skip
+    assert [[each.messages[reply.at]["content"] for reply in each.origin.replies] for each in found] == [
+        ["Text."],
+        ["More."],
+        ["That."],
+    ]
+
+
+def test_what_a_mode_prints_within_a_run_restores_nothing():
+    found = read(f"{BEGIN}#### one  \n\nText.\n\n{BEGIN}#### two  \n\n{RESTORED}More.\n")
+    assert said(found[1]) == [("user", "two"), ("assistant", "More.")]
+
+
+def test_a_long_history_may_have_been_summarized():
+    found = read(f"{BEGIN}#### one  \n\n{'Text. ' * 999}\n\n{BEGIN}{RESTORED}#### two  \n\nMore.\n")
+    assert said(found[1]) == [("user", "two"), ("assistant", "More.")]
+    assert [each.origin.lacks_context for each in found] == [False, True]
+    assert "missing-history" in [each.code for _, each in found[1].origin.findings]

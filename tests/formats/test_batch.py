@@ -1,8 +1,17 @@
-"""Batches: results and requests in two files, by the API references of OpenAI and Anthropic and the types of their SDKs."""
+"""Batches: results and requests in two files.
+
+Lines of Anthropic are ``messages.batch_create_params.Request`` and ``MessageBatchIndividualResponse`` of its SDK, by which
+they are checked here; bodies are checked by the types of responses of all three SDKs. The lines of OpenAI, which its SDK
+has no types for, are ``BatchRequestInput`` and ``BatchRequestOutput`` of its OpenAPI description; those of Gemini are from
+documentation (https://ai.google.dev/gemini-api/docs/batch-api).
+"""
 
 import json
 
 import pytest
+from anthropic.types.messages import MessageBatchIndividualResponse
+from google.genai.types import GenerateContentResponse
+from openai.types.chat import ChatCompletion
 
 from chatsquash import Options, convert, convert_session
 from tests.outputs import findings
@@ -91,7 +100,98 @@ def test_other_files_of_the_folder_are_not_searched(tmp_path):
     assert ["High tide?", "At nine."] in texts(tmp_path / "out")
 
 
+FAILED = {"type": "error", "error": {"type": "invalid_request_error", "message": "max_tokens"}, "request_id": None}
+
+
 @pytest.mark.parametrize("kind", ["errored", "canceled", "expired"])
 def test_results_of_anthropic_without_a_message(kind):
-    (outcome,) = convert_session([json.dumps({"custom_id": "1", "result": {"type": kind}})], Options(anonymize=False))
+    line = {"custom_id": "1", "result": {"type": kind, **({"error": FAILED} if kind == "errored" else {})}}
+    assert MessageBatchIndividualResponse.model_validate(line).result.type == kind
+    (outcome,) = convert_session([json.dumps(line)], Options(anonymize=False))
     assert (outcome.record, outcome.left_out) == (None, "unanswered-session")
+
+
+def anthropic(name, text):
+    message = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "m-2",
+        "content": [{"type": "text", "text": text}],
+        "stop_reason": "end_turn",
+        "stop_sequence": None,
+        "usage": {"input_tokens": 3, "output_tokens": 2},
+    }
+    return {"custom_id": name, "result": {"type": "succeeded", "message": message}}
+
+
+def gemini(name, text):
+    candidate = {"content": {"role": "model", "parts": [{"text": text}]}, "finishReason": "STOP", "index": 0}
+    body = {"candidates": [candidate], "modelVersion": "m-3", "responseId": "r1"}
+    return {"key": name, "response": body}
+
+
+def test_the_lines_are_those_that_the_sdks_have_types_for():
+    assert MessageBatchIndividualResponse.model_validate(anthropic("1", "x")).result.type == "succeeded"
+    assert ChatCompletion.model_validate(result("1", "x")["response"]["body"]).choices
+    assert GenerateContentResponse.model_validate(gemini("1", "x")["response"]).candidates
+
+
+def test_batches_of_three_providers_may_lie_in_one_folder(tmp_path):
+    logs = put(
+        tmp_path / "logs",
+        a=[request("1")],
+        a_output=[result("1", "At nine.")],
+        b=[{"custom_id": "2", "params": {"model": "m-2", "max_tokens": 9, "messages": ASKED}}],
+        b_results=[anthropic("2", "At ten.")],
+        c=[{"key": "3", "request": {"contents": [{"role": "user", "parts": [{"text": "High tide?"}]}]}}],
+        c_results=[gemini("3", "At eleven."), {"key": "4", "error": {"code": 13, "message": "internal"}}],
+    )
+    convert([str(logs)], tmp_path / "out", Options(anonymize=False))
+    assert texts(tmp_path / "out") == [["High tide?", text] for text in ("At eleven.", "At nine.", "At ten.")]
+    assert not findings("unknown-format", out=tmp_path / "out")
+
+
+NIGHT = [{"role": "user", "content": "Low tide?"}]
+
+
+def test_of_batches_with_equal_ids_the_file_counts_that_has_all_of_the_results(tmp_path):
+    logs = put(
+        tmp_path / "logs",
+        day=[request("1"), request("2")],
+        night=[request("1", messages=NIGHT), request("3", messages=NIGHT)],
+        day_output=[result("2", "At ten."), result("1", "At nine.")],
+        night_output=[result("3", "At four."), result("1", "At three.")],
+    )
+    convert([str(logs)], tmp_path / "out", Options(anonymize=False))
+    asked = [
+        ("High tide?", "At nine."),
+        ("High tide?", "At ten."),
+        ("Low tide?", "At four."),
+        ("Low tide?", "At three."),
+    ]
+    assert texts(tmp_path / "out") == sorted(map(list, asked))
+
+
+def test_no_request_is_guessed_for_an_id_that_two_requests_have(tmp_path):
+    logs = put(
+        tmp_path / "logs", day=[request("1")], night=[request("1", messages=NIGHT)], output=[result("1", "At nine.")]
+    )
+    convert([str(logs)], tmp_path / "out", Options(anonymize=False))
+    assert texts(tmp_path / "out") == []
+    (found,) = findings("unknown-format", out=tmp_path / "out")
+    assert "put each batch into its own folder" in found["text"]
+
+
+def test_a_request_that_was_sent_again_after_its_batch_expired_has_one_record(tmp_path):
+    expired = {"id": "b", "custom_id": "2", "response": None, "error": {"code": "batch_expired", "message": "x"}}
+    logs = put(
+        tmp_path / "logs",
+        first=[request("1"), request("2")],
+        first_output=[result("1", "At nine.")],
+        first_errors=[expired],
+        again=[request("2")],
+        again_output=[result("2", "At ten.")],
+    )
+    convert([str(logs)], tmp_path / "out", Options(anonymize=False))
+    assert texts(tmp_path / "out") == [["High tide?", "At nine."], ["High tide?", "At ten."]]

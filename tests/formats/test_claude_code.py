@@ -5,10 +5,11 @@ import time
 import pytest
 
 from chatsquash.core.model import OriginReply, RepeatedViolation
-from chatsquash.formats import documents
+from chatsquash.formats import documents, threads
 from chatsquash.formats.base import TurnError
 from chatsquash.trees.documents import paths
 from tests.conftest import cases
+from tests.conversion.shapes import SHAPES
 
 CLAUDE = documents.named("claude_code")
 NOON = 1_767_268_800 * 10**9
@@ -458,3 +459,29 @@ def test_time_is_linear():
 
     spent(100)
     assert spent(4_000) < 16 * max(spent(1_000), 0.02)
+
+
+def test_branches_that_would_repeat_too_many_lines_are_counted(monkeypatch):
+    """The trunk, and what repeats nothing, such as a first prompt that was edited, is read however little room there is."""
+    monkeypatch.setattr(threads, "_LEAST", 0)
+    monkeypatch.setattr(threads, "_MOST", 1)
+    agent = [side(user("s1", None, "look")), side(assistant("s2", "s1"))]
+    read = CLAUDE.conversations([*SHAPES["edited_prompts"](40), *agent])
+    assert sorted(len(each.messages) for each in read) == [2, 2, 38, 40, 40]
+    assert read[0].origin.unread["branch beyond those that are read"] == 17
+
+
+def test_lines_that_are_written_late_are_before_those_that_follow_them():
+    """As a terminal's first turn was recorded with version 2.1.197."""
+    late = [
+        assistant("a2", "n1", [call()]),
+        result("u3", "a2"),
+        user("u1", None),
+        {**user("n1", "u1"), "type": "system"},
+    ]
+    lines = [*late, assistant("a4", "u3", "two"), user("u5", "a4", "why"), assistant("a6", "u5", "so")]
+    (found,) = CLAUDE.conversations(lines)
+    assert [each["role"] for each in found.messages] == ["user", "assistant", "tool", "assistant", "user", "assistant"]
+    assert found.origin.lines == (3, 1, 2, 5, 6, 7)
+    loop = [assistant("a1", "u2", "one"), user("u2", "a1", "why"), assistant("a3", "u2", "so")]
+    assert CLAUDE.conversations(loop)

@@ -1,7 +1,7 @@
 """Open WebUI's exported chats.
 
 Members and items are those of the models and the middleware in the package open-webui 0.12.4, and of
-``serialize_content_blocks`` in 0.6.33; the texts are invented.
+``serialize_content_blocks`` in 0.6.33; feedback is ``FeedbackModel`` of its ``models/feedbacks.py``. Texts are invented.
 """
 
 import html
@@ -215,3 +215,47 @@ def test_a_file_is_recognised_by_its_history():
     log = chat(message("u", None, "user", "Hi"))
     assert documents.recognise([log]).name == "open_webui"
     assert documents.recognise([{"chat": {"messages": []}}]) is None
+
+
+@cases(
+    "rating, expected",
+    ("a thumb up", 1, 1.0),
+    ("a thumb down as a text", "-1", -1.0),
+    ("no rating", None, None),
+    ("what is neither", 7, None),
+)
+def test_the_reward_of_a_conversation_is_the_rating_of_its_last_reply(rating, expected):
+    rated = answer("b", "v", "two", annotation={"rating": rating, "tags": []})
+    log = chat(message("u", None, "user", "Hi"), answer("a", "u", "one", annotation={"rating": 1}), message("v", "a", "user", "More"), rated)  # fmt: skip
+    (conversation,) = open_webui.conversations([log])
+    assert conversation.origin.reward == expected
+    assert conversation.origin.reward_evidence == (expected and "the rating of the last reply")
+
+
+def feedback(rated, rating, log):
+    return {
+        "id": f"f-{rated}",
+        "user_id": "u",
+        "version": 0,
+        "type": "rating",
+        "data": {"rating": rating, "model_id": "m"},
+        "meta": {"chat_id": "c", "message_id": rated},
+        "snapshot": log and {"chat": log},
+        "created_at": 1,
+        "updated_at": 2,
+    }
+
+
+def test_feedback_is_the_path_to_the_answer_that_was_rated_which_alone_is_sampled():
+    said = [message("u", None, "user", "Hi"), answer("a", "u", "one"), message("v", "a", "user", "More"), answer("b", "v", "two")]  # fmt: skip
+    given = [feedback("a", 1, chat(*said[:2])), feedback("b", -1, chat(*said)), feedback("c", 1, None)]
+    assert documents.recognise(given).name == "open_webui"
+    found = [
+        (
+            [each["content"] for each in made.messages],
+            [reply.logged_id for reply in made.origin.replies],
+            made.origin.reward,
+        )
+        for made in open_webui.conversations(given)
+    ]
+    assert found == [(["Hi", "one"], ["a"], 1.0), (["Hi", "one", "More", "two"], ["b"], -1.0)]

@@ -134,7 +134,9 @@ def of_origin(origin):
         return {}
     told = {name: getattr(origin, name) for name in ("id", "session_id", "kind", "parent", "unread")}
     told |= {name: stamp(getattr(origin, name)) for name in ("started", "ended") if getattr(origin, name) is not None}
-    replies = [{k: v for k, v in reply._asdict().items() if v is not None} for reply in origin.replies]
+    replies = [
+        {k: v for k, v in reply._asdict().items() if v is not None and v is not False} for reply in origin.replies
+    ]
     times = [{**reply, "time": stamp(reply["time"])} if "time" in reply else reply for reply in replies]
     found = [[line, getattr(each, "code", each)] for line, each in origin.findings]
     return {**told, "replies": times, "lines": list(origin.lines), "found": found}

@@ -84,3 +84,22 @@ def test_instructions_are_those_of_each_request():
     found, _ = read(log(*lines))
     expected = [["Be brief.", "a"], ["a", "b", "c"], ["Be kind.", "a", "b", "c", "d", "e"]]
     assert [texts(entry) for entry in held_to_the_law(found)] == expected
+
+
+def without_id(line: dict[str, Any]) -> dict[str, Any]:
+    response = {name: value for name, value in line["response"].items() if name != "id"}
+    return {**line, "response": response}
+
+
+@pytest.mark.parametrize("has_ids", [True, False])
+@pytest.mark.parametrize("again, place", [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)])
+def test_a_line_that_is_logged_twice_is_no_new_turn(again, place, has_ids):
+    lines = [told(0, "a", "b"), told(1, "c", "d"), told(2, "e", "f")]
+    lines = lines if has_ids else [*map(without_id, lines)]
+    found, _ = read(log(*lines[:place], lines[again], *lines[place:], told(3, "g", "h")))
+    assert "".join(texts([*held_to_the_law(found)][-1])) == "abcdefg"
+
+
+def test_the_same_words_at_another_time_are_a_new_turn():
+    found, _ = read(log(*map(without_id, [BEGIN, told(1, "a", "b"), told(2, "c", "d")])))
+    assert texts([*held_to_the_law(found)][-1]) == ["a", "b", "a", "b", "c"]

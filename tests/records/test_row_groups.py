@@ -10,7 +10,7 @@ from chatsquash import Options, convert
 from chatsquash.core.errors import UsageError
 from chatsquash.core.outcome import Place
 from chatsquash.records import places
-from chatsquash.records.places import FooterError, row_groups
+from chatsquash.storage.parquet_footer import FooterError, row_groups
 from chatsquash.view.conversation import Needle
 from chatsquash.view.pages.search import hits
 from chatsquash.view.result import ViewerResult

@@ -18,7 +18,7 @@ EXPORTS = {
 """The samples of exports, and the envelope that their lines have."""
 _COMPLETIONS = ("openhands",)
 """Formats of documents whose folder holds logs of exchanges."""
-_BESIDE = (".settings.json", "ui_messages.json", "sdk-1.json", "requests.json")
+_BESIDE = (".settings.json", "ui_messages.json", "sdk-1.json", "requests.json", "transcript.jsonl")
 
 
 WITH_OTHERS = ("batch",)
@@ -42,7 +42,7 @@ def agents() -> list[tuple[str, Path]]:
 
 def _in_golden_case(name: str) -> list[Path]:
     """The files of the first golden case of a format that the sample logs do not show."""
-    return sorted(min((golden.ROOT / name).glob("*/logs")).iterdir())
+    return sorted(path for path in min((golden.ROOT / name).glob("*/logs")).rglob("*") if path.is_file())
 
 
 def exports() -> list[tuple[str, Path]]:

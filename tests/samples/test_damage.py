@@ -1,16 +1,31 @@
 """Damaged samples, each by chance and the same in every run: a session is left out at worst, and nothing crashes."""
 
+import bz2
+import csv
+import gzip
+import json
+import lzma
 import os
 import random
+import sqlite3
+import tarfile
+import zipfile
 
+import polars as pl
 import pytest
+import zstandard
 
 from chatsquash import Options, convert_session
+from chatsquash.sources.open import open_file
 from tests.samples.table import agents, exports
 
 SAMPLES = [*agents(), *exports()]
 DATABASES = (".db", ".vscdb")
 OPTIONS = Options(anonymize=False, conversations="all", max_database_time=20)
+
+
+COMPRESSIONS = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress, "zst": zstandard.compress}
+MUTATIONS = int(os.environ.get("MUTATIONS", "0"))
 
 
 def damaged(data: bytes, chance: random.Random) -> bytes:
@@ -41,7 +56,96 @@ def test_a_damaged_sample_breaks_nothing(name, path, tmp_path):
     chance = random.Random(f"{name} {path.name}")
     data, copy = path.read_bytes(), tmp_path / path.name
     usual = 10 if path.suffix in DATABASES else 25  # since each of a database starts a process
-    for number in range(int(os.environ.get("MUTATIONS", usual))):
+    for number in range(MUTATIONS or usual):
         copy.write_bytes(damaged(data, chance))
         outcomes = convert_session(copy, OPTIONS)
         assert outcomes, number
+
+
+@pytest.mark.parametrize("kind", COMPRESSIONS)
+def test_what_a_damaged_stream_gives_does_not_depend_on_the_size_of_the_reads(kind, tmp_path):
+    chance = random.Random(kind)
+    repeated = b'{"role": "user", "content": "lorem ipsum dolor"}\n'
+    texts = [repeated * 8000, repeated * 20 + bytes(100_000), chance.randbytes(20_000).hex().encode()]
+    copy = tmp_path / f"log.jsonl.{kind}"
+    for number in range(MUTATIONS or 15):
+        copy.write_bytes(damaged(COMPRESSIONS[kind](chance.choice(texts)), chance))
+        given = [_read(copy, size) for size in (997, 1 << 16, 1 << 24)]
+        assert given == given[:1] * 3, number
+
+
+def _read(path, size):
+    with open_file(path, Options()) as file:
+        data = b"".join(iter(lambda: file.read(size), b""))
+        return data, file.tell(), file.seek(0) or file.seek(0, os.SEEK_END), getattr(file, "problem", None)
+
+
+ROW = {"session_id": "s", "request": {"messages": [{"role": "user", "content": "q"}]}}
+REPLY = {"choices": [{"message": {"role": "assistant", "content": "a"}}]}
+
+
+def _log(path):
+    path.write_bytes(
+        b"".join(json.dumps({**ROW, "timestamp": at, "response": REPLY}).encode() + b"\n" for at in range(9))
+    )
+
+
+def _zip(path, log):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.write(log, "folder/a.jsonl")
+        archive.writestr("b.json", log.read_bytes().splitlines()[0], zipfile.ZIP_BZIP2)
+
+
+def _tar(path, log):
+    with tarfile.open(path, "w:" + path.suffix.removeprefix(".").replace("tar", "")) as archive:
+        archive.add(log, "folder/a.jsonl")
+
+
+def _parquet(path, log):
+    rows = [json.loads(line) for line in log.read_bytes().splitlines()]
+    cells = {name: [json.dumps(row[name]) for row in rows] for name in ("request", "response")}
+    pl.DataFrame(cells).write_parquet(path)
+
+
+def _csv(path, log):
+    rows = [json.loads(line) for line in log.read_bytes().splitlines()]
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, ("request", "response"))
+        writer.writeheader()
+        writer.writerows({name: json.dumps(row[name]) for name in ("request", "response")} for row in rows)
+
+
+def _database(path, log):
+    with sqlite3.connect(path) as database:
+        database.execute("CREATE TABLE sessions (id TEXT, data TEXT)")
+        database.execute("INSERT INTO sessions VALUES (?, ?)", ("s", log.read_text()))
+
+
+def _compressed(path, log):
+    path.write_bytes(COMPRESSIONS[path.suffix[1:]](log.read_bytes()))
+
+
+def _sample(path, log):
+    path.write_bytes(next(each for _, each in exports() if each.suffix == path.suffix).read_bytes())
+
+
+CONTAINERS = {
+    "a.zip": _zip, "a.tar": _tar, "a.tar.gz": _tar, "a.tar.xz": _tar, "a.parquet": _parquet, "a.csv": _csv,
+    "a.db": _database, "a.har": _sample, "a.flow": _sample, **{f"a.jsonl.{kind}": _compressed for kind in COMPRESSIONS},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CONTAINERS)
+def test_next_to_a_damaged_container_the_good_session_is_written(name, here, command):
+    chance = random.Random(name)
+    (here / "logs").mkdir()
+    _log(here / "logs/good.jsonl")
+    path = here / "logs" / name
+    CONTAINERS[name](path, here / "logs/good.jsonl")
+    data = path.read_bytes()
+    for number in range(MUTATIONS or 4):
+        path.write_bytes(damaged(data, chance))
+        done = command("convert", "logs", f"logs/{name}", "--replace", "--quiet", "--full")
+        assert done.code in (0, 3), (number, done.err)
+        assert b'"q"' in b"".join(each.read_bytes() for each in (here / "out").glob("*.jsonl")), number
+        assert command("inspect", f"logs/{name}").code in (0, 2, 3), number

@@ -445,3 +445,18 @@ def test_requests_in_files_of_their_own_that_refer_to_what_the_service_stores_ar
     rows = [json.loads(row) for row in Path("out/reports/replies.jsonl").read_text().splitlines()]
     assert len({row["conversation"] for row in rows}) == 1
     assert [row["loss"] for row in rows] == [1, 1, 1]
+
+
+def test_sessions_of_a_file_that_begin_and_end_alike_have_conversations_of_their_own(here):
+    lines = []
+    for number in range(3):
+        begun = f"This is the answer to it, which is the one of number {number}."
+        lines += [line(2 * number, user(ASKED), reply=begun)]
+        lines += [line(2 * number + 1, user(ASKED), assistant(begun), user("Thanks."), reply=DONE * 9)]
+    put({"a": lines})
+    found = []
+    for _ in range(2):
+        convert("logs", "out", Options(sessions_by="chain", conversations="all", trace_replies=True, replace=True))
+        found.append(replies())
+    assert len({row["conversation"] for row in found[0]}) == 3
+    assert found[0] == found[1]

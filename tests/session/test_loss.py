@@ -187,6 +187,7 @@ ROWS = [
     Row("a beginning of the client's is not, nor what it makes of the two", prefilled(), {}, ["0 1"], [{"": 1, "not-logged": 1}]),
     Row("a message that the client puts in is not", injected(), {}, ["1 0 1"], [{"": 2, "not-logged": 1}]),
     Row("another wording is not", logs.reworded(), {}, ["0 1"], [{"": 1, "rewritten": 1}]),
+    Row("but the reply is, in a record of its own", logs.reworded(), ALL, ["1", "0 1"], [{"": 1}, {"": 1, "rewritten": 1}]),
     Row("a reply that reached its limit is not", limited(), {}, ["0 1"], [{"": 1, "truncated": 1}]),
     Row("a reply that broke off is not", logs.broken(), {}, ["1 0"], [{"": 1, "truncated": 1}]),
     Row("a reply that was asked for again is", logs.retried(), {}, ["1 1"], [{"": 2}]),
@@ -390,13 +391,13 @@ def given(**options: Any) -> Options:
 
 def test_the_summary_and_the_card_count_what_is_trained_on(here):
     summary = convert("logs", "out", given(preset="hf"))
-    counted = {"trained": 14, "not_trained": {"context-restored": 1, "other-record": 3, "rewritten": 1, "truncated": 1}}
+    counted = {"trained": 15, "not_trained": {"context-restored": 1, "other-record": 3, "rewritten": 1, "truncated": 1}}
     assert manifest()["counts"]["loss"] == counted
-    line = "20 assistant messages = 14 trained on + 1 context-restored + 3 other-record + 1 rewritten + 1 truncated"
+    line = "21 assistant messages = 15 trained on + 1 context-restored + 3 other-record + 1 rewritten + 1 truncated"
     assert line in summary.as_text().splitlines()
     card = Path("out/README.md").read_text("utf-8")
     assert (
-        "- assistant messages: 14 trained on + 6 not (context-restored: 1, other-record: 3, rewritten: 1, truncated: 1), as `weight` says"
+        "- assistant messages: 15 trained on + 6 not (context-restored: 1, other-record: 3, rewritten: 1, truncated: 1), as `weight` says"
         in card
     )
     assert verify(Path("out")).problems == []

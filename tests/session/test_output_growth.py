@@ -32,7 +32,7 @@ def test_branches_of_a_long_history_are_refused_beyond_the_bound(options):
         ("references", {"conversations": "all", "max_output_growth": 20}),
         ("references", {"max_output_growth": 3}),
         ("branches", {"conversations": "all", "max_output_growth": 3}),
-        ("chain", {"samples": "reply", "max_output_growth": 13}),
+        ("chain_by_id", {"samples": "reply", "max_output_growth": 13}),
         ("edited_prompts", {"conversations": "main", "max_output_growth": 1}),
         ("edited_prompts", {"conversations": "last", "max_output_growth": 1}),
     ],

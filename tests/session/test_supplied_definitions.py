@@ -229,5 +229,5 @@ def test_each_shipped_table_is_of_a_known_agent_with_its_source_and_licence():
         )
         assert f"| `{table.agent}.toml` |" in licences
         names = [each["name"] for each in table.tools]
-        assert len(names) == len(set(names)) > 5
+        assert len(names) == len(set(names)) > 3  # Pi has four
         assert all(each["description"] and each["parameters"]["type"] == "object" for each in table.tools)

@@ -113,8 +113,8 @@ def test_a_reply_whose_arguments_have_other_types_is_trained_on():
     assert weights(chat_log({"path": "a.py", "limit": 5})) == [[1, 1, 1]]
 
 
-def test_a_reply_with_arguments_that_the_client_replaced_is_not():
-    assert weights(chat_log({"path": "b.py", "limit": 5})) == [[0, 1, 1]]
+def test_a_reply_with_arguments_that_the_client_replaced_is_trained_on_in_a_record_of_its_own():
+    assert weights(chat_log({"path": "b.py", "limit": 5})) == [[1], [0, 1, 1]]
 
 
 def block_log(sent, thinking=()):
@@ -147,5 +147,5 @@ def test_a_reply_that_litellm_logged_in_another_format_is_trained_on(thinking):
     assert weights(block_log({"note": "A tool.", "path": "a.py"}, thinking)) == [[1, 1]]
 
 
-def test_one_whose_arguments_the_client_emptied_is_not():
-    assert weights(block_log({"note": "[cleared]", "path": "a.py"})) == [[0, 1]]
+def test_so_is_one_whose_arguments_the_client_emptied():
+    assert weights(block_log({"note": "[cleared]", "path": "a.py"})) == [[1], [0, 1]]

@@ -11,9 +11,12 @@ from pathlib import Path
 import pytest
 
 from chatsquash import Options, convert
+from chatsquash.session import chains
+from chatsquash.sources.find import discover
 from chatsquash.view.difference import steps
 from chatsquash.view.logs import Looked
 from tests.conftest import assistant, log_line, user, write_log
+from tests.conversion.shapes import SHAPES
 from tests.view import markup
 from tests.view.conftest import Reader
 
@@ -282,6 +285,18 @@ def test_nothing_is_fetched_for_a_log_in_a_store(branched, here):
     table.write_text(json.dumps({**told, "log": "https://evil.example/a.jsonl"}) + "\n")
     page = said(Reader(here / "out").of(0, "/log"))
     assert "the viewer fetches nothing" in page
+
+
+def test_the_tree_of_a_file_with_many_conversations_takes_one_more_look_at_it(here, monkeypatch):
+    (here / "logs").mkdir(exist_ok=True)
+    (here / "logs/a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in SHAPES["edited_prompts"](20)))
+    convert("logs", "out", Options(anonymize=False))
+    reader, looks = Reader(here / "out"), []
+    monkeypatch.setattr(chains, "discover", lambda *given: looks.append(given) or discover(*given))
+    page = said(reader.of(0, "/tree"))
+    assert "11 conversations, 20 logged replies." in page
+    assert page.count(": 1 reply, ") == 10
+    assert len(looks) == 2
 
 
 def test_a_session_among_others_of_its_file_is_found(here):

@@ -17,6 +17,7 @@ from msgspec import Struct
 from chatsquash.core import chat
 from chatsquash.core.memo import Last
 from chatsquash.core.model import Conversation, Message, Severity, Tool, Violation
+from chatsquash.core.text import escape
 
 if TYPE_CHECKING:
     from chatsquash.core.model import Json, Message
@@ -58,9 +59,9 @@ class Rule(NamedTuple):
     """It is called for records that have one of these; empty: for all."""
 
     def violation(self, fact: Fact) -> Violation:
-        """What the rule says, with its code and its severity."""
+        """What the rule says, with its code and its severity; what does not print of it is escaped."""
         severity = self.kept if self.kept and fact.kept else self.severity
-        return Violation(severity, fact.text, fact.at, self.code)
+        return Violation(severity, escape(fact.text), fact.at, self.code)
 
     @property
     def severities(self) -> tuple[Severity, ...]:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import cache, partial
 from itertools import islice
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import structs
@@ -121,8 +122,8 @@ def _convert(
         if old:
             old.refuse_nothing(summary)
         run.close(discovery, started)
-        out.commit(incremental.memory(summary, discovery))
         run.write_known()
+        out.commit(incremental.memory(summary, discovery))
         incremental.delete_useless()
     except BaseException as problem:
         incremental.interrupt(problem, summary.sessions)
@@ -249,9 +250,9 @@ class Conversion:
     def write_known(self) -> None:
         """Write the hashes of the values that were found, where a file for them is named."""
         if self._options.write_known is not None:
-            from chatsquash.redact.lists import write_hash_list  # which few runs need
+            from chatsquash.redact.lists import hash_list  # which few runs need
 
-            write_hash_list(self._options.write_known, self._known)
+            self._out.write_elsewhere(Path(self._options.write_known), hash_list(self._known))
 
     def _take(self, source: Log, log: Log, outcome: Outcome, inputs: SessionInputs) -> None:
         stop_for(outcome, source.shown, self._options)

@@ -78,6 +78,12 @@ class Log(Struct, frozen=True):
     """Bytes of the file, where ``size`` is that of the session's own lines."""
 
     @property
+    def identity(self) -> str:
+        """What identifies a session without an id: its name, and its first line if it is not that of the file."""
+        first = self.spans[0] if self.spans else 1
+        return self.name if first == 1 else f"{self.name}:{first}"
+
+    @property
     def is_part(self) -> bool:
         """Whether it is a part of what its file holds."""
         return self.spans is not None or self.part is not None or self.unit is not None

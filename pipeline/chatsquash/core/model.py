@@ -243,6 +243,8 @@ class OriginReply(NamedTuple):
     response_id: str | None = None
     logged_id: str | None = None
     """An id of the message or of its turn in the file, which copies in other files share."""
+    lacks_context: bool = False
+    """Whether the model saw a message before it that is in no file."""
 
 
 class Origin(Struct, frozen=True):

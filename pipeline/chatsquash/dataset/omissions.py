@@ -8,12 +8,14 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct, field
 
-from chatsquash.checks.coverage import by_why
+from chatsquash.checks.coverage import NEVER, by_why
 from chatsquash.core.outcome import Outcome
 from chatsquash.core.text import pluralize
 
 UNANSWERED = "unanswered-session"
 """Sessions without a record of which nothing is missing."""
+_MIXED = "session-id-mismatch"
+"""The finding for which a file of several sessions is left out."""
 _UNREADABLE = ("bad-line", "bad-entry")
 """The findings of which each is a line that could not be read."""
 _NOT_READ = {
@@ -69,6 +71,23 @@ def last_line(counts: Mapping[str, Any]) -> str:
         said = ["no record was written", *said, *aside]
     code = explained(missing)
     return "; ".join(said) + (f": chatsquash explain {code}" if code else "")
+
+
+def more_replies(counts: Mapping[str, Any], option: str) -> str:
+    """How many replies no record contains that ``option`` writes; empty if there are none, or no such option.
+
+    Answers to requests of the client's own, such as titles, do not count.  A file that was refused since it mixes
+    sessions needs ``--sessions-by chain`` as well.
+    """
+    lost, mixed = counts["replies"]["lost"], _MIXED in counts["sessions"]["left_out"]
+    never = {*NEVER, "side-request"}.difference(["refused"] if mixed else [])
+    missing = sum(count for why, count in lost.items() if why not in never)
+    if not option or not missing:
+        return ""
+    options = f"--sessions-by chain {option}" if mixed else option
+    are, them = ("is", "it") if missing == 1 else ("are", "them")
+    replies = pluralize(counts["replies"]["logged"], "reply", "replies")
+    return f"{missing:,} of {replies} {are} in no record; add {options} to keep {them}"
 
 
 def explained(missing: list[Lack]) -> str:

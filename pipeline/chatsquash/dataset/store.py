@@ -25,6 +25,7 @@ from chatsquash.dataset.claim import RECORD, Claim, damage, recorded_files, refu
 from chatsquash.dataset.commit import RUN, CommitPlan
 from chatsquash.storage.folder import Folder
 from chatsquash.storage.lock import is_held, lock, unlock
+from chatsquash.storage.staging import write_elsewhere
 
 if TYPE_CHECKING:
     from hashlib import _Hash
@@ -178,6 +179,10 @@ class Output:
         self._staging.remove(name)
         self._scratches.append(open(descriptor, "r+b"))  # noqa: SIM115 - closed with the run
         return self._scratches[-1]
+
+    def write_elsewhere(self, file: Path, data: bytes) -> None:
+        """Write a file of the run that is no part of the output; raises ``OSError``."""
+        write_elsewhere(self._staging, file.absolute(), data)
 
     def rename(self, name: str, to: str) -> None:
         """Give a staged file another name."""

@@ -12,7 +12,7 @@ from chatsquash.core.model import Severity
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
 from chatsquash.core.text import certified, escape, frequent_kinds, pluralize
-from chatsquash.dataset.omissions import ReplyTotals, explained, lacks, last_line
+from chatsquash.dataset.omissions import ReplyTotals, explained, lacks, last_line, more_replies
 from chatsquash.redact.placeholders import is_secret, words
 from chatsquash.session import cleaning
 
@@ -93,6 +93,8 @@ class Summary:
     """Session logs that the options left aside."""
     files: list[str] = field(default_factory=list)
     """Record files, as paths below the output folder."""
+    more: str = ""
+    """The option that writes the conversations of a session which its record leaves aside; empty if it was given."""
     output: str = ""
     seconds: float = 0.0
     reused: int = 0
@@ -252,13 +254,16 @@ class Summary:
         yield from self._explained()
 
     def _explained(self) -> Iterator[str]:
-        """The command that explains the most frequent of the gravest findings, and last what was left out and why."""
+        """What was left out and why, and last the option that writes more replies.
+
+        Without one, the command that explains the most frequent of the most severe findings comes first.
+        """
         counts = self.counts()
-        (_, code), _ = min(self.findings.items(), key=_gravest_and_most_frequent, default=(("", ""), 0))
-        if code and code != explained(lacks(counts)):
+        more = more_replies(counts, self.more)
+        (severity, code), _ = min(self.findings.items(), key=_most_severe, default=(("", ""), 0))
+        if severity in ("error", "warning") and code != explained(lacks(counts)) and not more:
             yield f"what a finding means: chatsquash explain {code}"
-        if last := last_line(counts):
-            yield last
+        yield from filter(None, [last_line(counts), more])
 
     def _redaction(self) -> str:
         """How many of the secrets are replaced, and how the others would be."""
@@ -301,6 +306,7 @@ def summary_of(options: Options) -> Summary:
         has_flags=options.flag != "none",
         certifies=options.samples == "auto",
         makes_pairs=options.pairs != "none",
+        more="--conversations all" if options.conversations != "all" else "",
         moves=options.clusters,
     )
 
@@ -320,7 +326,7 @@ def _by_severity(findings: Counter[tuple[Severity, str]]) -> dict[str, dict[str,
     return severities
 
 
-def _gravest_and_most_frequent(item: tuple[tuple[Severity, str], int]) -> tuple[int, int, str]:
+def _most_severe(item: tuple[tuple[Severity, str], int]) -> tuple[int, int, str]:
     severity, code = _gravest_first(item)
     return severity, -item[1], code
 

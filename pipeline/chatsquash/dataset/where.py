@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from difflib import get_close_matches
 
 import polars as pl
@@ -9,11 +10,23 @@ import polars as pl
 from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
 from chatsquash.core.outcome import Outcome, Record
+from chatsquash.core.text import SHOWN, escape, quoted
 from chatsquash.dataset.session_table import COLUMNS, Kind, RecordOutcome, line_of, row_of
 
 _TYPES: dict[Kind, type[pl.DataType]] = {"text": pl.String, "int": pl.Int64, "float": pl.Float64, "bool": pl.Boolean}
 SCHEMA = {column.name: _TYPES[column.kind] for column in COLUMNS}
 _LATE = {column.name for column in COLUMNS if column.known_late}
+_PIECE = re.compile(
+    r"""[\s,]++ | (?P<text>'(?:[^']|'')*+') | (?P<name>"(?:[^"]|"")*+"|`[^`]*+`) | (?P<comment>--|/\*)
+      | (?P<number>\d[\w.]*+) | (?P<word>\w++) | (?P<sign>[][()<>=!+\-*/%.|&^~:;])""",
+    re.VERBOSE,
+)
+_QUERY = re.compile("SELECT|EXISTS|VALUES|WITH|(?:READ|SCAN)_\\w*", re.IGNORECASE)
+"""Words with which a query or the name of a table function begins, none of which a condition needs."""
+_LINE = 4 * SHOWN
+"""Characters of a message of polars that are shown."""
+_MOST = 500
+"""Words and signs of a condition; the time that polars takes grows with the third power of their number."""
 
 
 class Where:
@@ -40,6 +53,8 @@ class Where:
 
 def _expression(condition: str) -> pl.Expr:
     said = f"--where {condition!r}"
+    if why := _refusal(condition):
+        raise UsageError(f"{said}: {why}")
     try:
         expression = pl.sql_expr(condition)
         names = expression.meta.root_names()
@@ -48,8 +63,6 @@ def _expression(condition: str) -> pl.Expr:
     for name in names:
         if name in _LATE:
             raise UsageError(f"{said}: the column {name} is known once a record is written only: choose another one")
-        if name.startswith("_POLARS"):
-            raise UsageError(f"{said}: it holds a query of its own: write a condition over the columns alone")
         if name not in SCHEMA:
             near = get_close_matches(name, SCHEMA, 1, 0.0)[0]
             text = "" if get_close_matches(name, SCHEMA, 1) else f"; if it is a text, write '{name}'"
@@ -66,5 +79,37 @@ def _expression(condition: str) -> pl.Expr:
     return expression
 
 
+def _refusal(condition: str) -> str | None:
+    """Why polars does not get to see a condition: it opens what a query names as it parses that.
+
+    So a text in which nothing can hide a query is taken apart here: no comments, and no literals but plain ones.
+    """
+    at = count = 0
+    before = ""
+    while at < len(condition):
+        piece = _PIECE.match(condition, at)
+        if piece is None or piece["comment"] or _is_unpaired(piece[0]):
+            return (
+                f"{quoted(condition[at : at + 2])} has no place in a condition: quote texts with '' and names with \"\""
+            )
+        if piece["text"] and before == "word" and condition[at - 1].isalnum():
+            return f"{quoted(condition[at - 1 : at + SHOWN // 2])}: a text begins with a quote, not with a letter"
+        if (word := piece["word"]) and (_QUERY.fullmatch(word) or (word.upper() == "FROM" and before == "(")):
+            return f"{word} begins a query of its own: write a condition over the columns alone"
+        if not piece[0].isspace():
+            before = piece[0] if piece["sign"] else piece.lastgroup or ""
+        count += piece.lastgroup in ("word", "name", "sign")
+        if count > _MOST:
+            return f"it has more than {_MOST} words and signs"
+        at = piece.end()
+    return None
+
+
+def _is_unpaired(text: str) -> bool:
+    """Whether a text has half of a pair of surrogates, which UTF-8 cannot write."""
+    return any("\ud800" <= char <= "\udfff" for char in text)
+
+
 def _first_line(problem: BaseException) -> str:
-    return str(problem).strip().partition("\n")[0]
+    line = str(problem).strip().partition("\n")[0]
+    return escape(line if len(line) <= _LINE else line[: _LINE - 1] + "…")

@@ -218,6 +218,10 @@ _TELEMETRY = frozenset(("resourceMetrics", "resourceSpans", "resourceLogs"))
 
 _LOOK_ALIKES: tuple[tuple[str, Callable[[Object], bool]], ...] = (
     ("an OpenAPI file", lambda obj: "paths" in obj and bool(obj.keys() & {"openapi", "swagger"})),
+    (
+        "a view of a session by Entire, without reasoning and with other names of tools (convert full.jsonl instead)",
+        lambda obj: obj.keys() >= {"v", "agent", "cli_version", "type"},
+    ),
     ("a ShareGPT dataset", _is_sharegpt),
     ("a preference dataset", _has("chosen", "rejected")),
     ("an instruction dataset", _has("instruction", "output")),

@@ -10,7 +10,7 @@ from xxhash import xxh3_64_intdigest
 from chatsquash.core import jsonio
 from chatsquash.core.model import Json
 from chatsquash.formats.evidence import moment
-from chatsquash.formats.values import Object, at, string
+from chatsquash.formats.values import Object, at, objects, string
 
 _BODIES = ("message", "payload", "data", "info")
 """Members of objects that have a message with a role; otherwise the object itself is one."""
@@ -19,13 +19,16 @@ _LISTS = ("messages", "history")
 _USERS = ("user", "user.message")
 """Roles of messages, and types of objects, that are the user's."""
 _IDS = ("uuid", "id")
+LONG_ID = 16
+"""Characters from which on the id of a call is one that no other session has."""
 
 
 class Ancestry(NamedTuple):
     """Where a file comes from."""
 
     keys: tuple[int, ...] = ()
-    """Numbers of its first message: those with its time and with its id.  Copies of a session have one in common."""
+    """Numbers of its first message: with its time and with its id, or, without both, with the id of a call after it.
+    Copies of a session have one in common."""
     session: str = ""
     parents: tuple[str, ...] = ()
     """The ids of the sessions whose messages it may repeat, as it names them."""
@@ -35,7 +38,7 @@ class Ancestry(NamedTuple):
     """The id of its first message, if that is the summary of a compaction, which the parent has in its middle."""
 
 
-def of_objects(objects: Iterable[Json]) -> Ancestry:
+def of_objects(values: Iterable[Json]) -> Ancestry:
     """Return the ancestry by the first objects of a file, up to the first message of the user.
 
     Of a file that begins with a summary, the replies that follow may name the parent.
@@ -43,7 +46,8 @@ def of_objects(objects: Iterable[Json]) -> Ancestry:
     session, started, summary = "", None, ""
     parents: dict[str, None] = {}
     keys: tuple[int, ...] = ()
-    for value in _first_level(objects):
+    prompt: bytes | None = None
+    for value in _first_level(values):
         if started is None:
             started = _time(value)
         name, is_header = _session(value)
@@ -58,6 +62,11 @@ def of_objects(objects: Iterable[Json]) -> Ancestry:
             if value.get("isCompactSummary") is not True:
                 break
             summary = string(value, "uuid")
+        elif not keys and prompt is None:
+            prompt = _said(value) if _is_prompt(value) else None
+        elif not keys and prompt is not None and (call := _call_id(value)):
+            keys = (_number(prompt, len(_IDS) + 1, call),)
+            break
     return (
         Ancestry(keys, session, tuple(each for each in parents if each != session), started, summary)
         if keys
@@ -65,9 +74,9 @@ def of_objects(objects: Iterable[Json]) -> Ancestry:
     )
 
 
-def _first_level(objects: Iterable[Json]) -> Iterator[Object]:
+def _first_level(values: Iterable[Json]) -> Iterator[Object]:
     """Yield the lines of a file, or the messages of its single object."""
-    for value in objects:
+    for value in values:
         if not isinstance(value, dict):
             return
         yield value
@@ -111,12 +120,32 @@ def _parent(value: Object) -> str:
 
 def _keys(value: Object) -> tuple[int, ...]:
     """Return the numbers of a message of the user; none for any other object, and without a time and an id."""
-    body: Json = next((inner for name in _BODIES if isinstance(inner := value.get(name), dict)), value)
-    if body.get("role") not in _USERS and value.get("type") not in _USERS:
+    if not _is_prompt(value):
         return ()
-    said = jsonio.dumps(body.get("content", body.get("parts", body.get("text"))))
+    said = _said(value)
     known = [_time(value), *(value.get(name) for name in _IDS)]
     return tuple(_number(said, index, each) for index, each in enumerate(known) if each)
+
+
+def _body(value: Object) -> Object:
+    return next((inner for name in _BODIES if isinstance(inner := value.get(name), dict)), value)
+
+
+def _is_prompt(value: Object) -> bool:
+    return _body(value).get("role") in _USERS or value.get("type") in _USERS
+
+
+def _said(value: Object) -> bytes:
+    body = _body(value)
+    return jsonio.dumps(body.get("content", body.get("parts", body.get("text"))))
+
+
+def _call_id(value: Object) -> str:
+    """Return the id of the first call of a reply, if no other session has it."""
+    body = _body(value)
+    calls = objects(body.get("toolCalls", body.get("tool_calls")))
+    name = string(calls[0], "id") if calls else ""
+    return name if len(name) >= LONG_ID else ""
 
 
 def _number(said: bytes, index: int, known: object) -> int:

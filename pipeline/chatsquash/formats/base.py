@@ -253,8 +253,8 @@ class DocumentFormat(AnyFormat):
     """Return where a session begins, given the path and the lines of its file; ``None``: it begins in this file."""
     beside: Callable[[str], str | None] = nowhere
     """Return a glob for what is next to a file and tells more of it; ``sources.EACH`` joins it to a glob in folders."""
-    BESIDE_MARK: bytes = b""
-    """What files next to it have in their first bytes; others of the names are not read."""
+    BESIDE_MARKS: tuple[bytes, ...] = ()
+    """What files next to it have in their first bytes, one of these; others of the names are not read."""
     owner: Callable[[str], str | None] = nowhere
     """Return the file, or folder, that a file with this path may be a part of."""
     home: Callable[[str, Origin], str | None] = unknown

@@ -24,6 +24,8 @@ _VERSIONS: dict[str, list[tuple[str, ...]]] = {
     "opencode": [("info", "version"), ("version",)],
 }
 """Where the files of agents say of which version the agent was; each object in one of these places."""
+_COMPLETE = {"transcript.jsonl": "full.jsonl"}
+"""What a checkpoint of Entire has of a session: a view of it, and the complete file of the agent."""
 
 
 class RecognisedDocument(Struct, frozen=True):
@@ -54,7 +56,9 @@ def _wanted_arguments(read: Callable[..., list[Conversation]]) -> tuple[str, ...
 
 def owners(path: str) -> list[str]:
     """The files, or folders, that one with this path may be a part of."""
-    return [owner for name in names() if (owner := named(name).owner(path))]
+    folder, slash, last = path.rpartition("/")
+    beside = [f"{folder}{slash}{_COMPLETE[last]}"] if last in _COMPLETE else []
+    return [*beside, *(owner for name in names() if (owner := named(name).owner(path)))]
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -38,7 +39,8 @@ class Evidence(NamedTuple):
     finish_reason: str | None = None
     response_id: str | None = None
     logged_id: str | None = None
-    """As in ``OriginReply``."""
+    lacks_context: bool = False
+    """Both as in ``OriginReply``."""
 
     def and_then(self, later: Evidence) -> Evidence:
         """Combine what is known of this turn with what is known of a later one of the same message."""
@@ -53,6 +55,7 @@ class Evidence(NamedTuple):
             self.finish_reason if later.finish_reason is None else later.finish_reason,
             self.response_id if later.response_id is None else later.response_id,
             self.logged_id if later.logged_id is None else later.logged_id,
+            self.lacks_context or later.lacks_context,
         )
 
 
@@ -234,6 +237,19 @@ def with_origin(conversation: Conversation, **members: Any) -> Conversation:
     return structs.replace(conversation, origin=structs.replace(of(conversation), **members))
 
 
+_PLAIN = re.compile(r"(?:[A-Za-z_$ -]++\d{0,3}+\.?+)++")
+_ID = re.compile(r"[A-Za-z_$-]{1,40}\d{0,3}")
+
+
+def member_path(holder: str, name: str) -> str:
+    """Join the name of a member and that of its object as findings show both.
+
+    What may be an address, a path or a number stays apart from the other name, so that rules for such values match.
+    """
+    is_plain = _PLAIN.fullmatch(holder) and _ID.fullmatch(name)
+    return f"{holder}.{name}" if is_plain else f"{holder} {name}"
+
+
 class Unread(Struct):
     """Counts the members and lines of a file that are not part of any conversation, by name."""
 
@@ -252,7 +268,7 @@ class Unread(Struct):
                     self.shapes[shape] = left
             for key in left:
                 if holder[key] is not None and holder[key] not in ("", [], {}):
-                    self.one(f"{name}.{key}")
+                    self.one(member_path(name, key))
 
     def one(self, name: str) -> None:
         """Count a single item, such as a line of a type without any part of the conversation."""

@@ -7,6 +7,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from msgspec import Struct, field
+from xxhash import xxh3_128_hexdigest
 
 from chatsquash.core import jsonio
 from chatsquash.core.model import Compacted, Json, Tool
@@ -83,13 +84,13 @@ class Answers(Struct):
         """Return the response that a request with these turns continues by reference, if the log has it.
 
         A service stores what was answered completely. The same turns after a truncated response are a retry; a line
-        that repeats the id of a response is a copy.
+        that repeats the id of a response, or without one its time and content, is a copy.
         """
         key, conversation = _reference(exchange, form), _conversation(exchange, form)
         if not conversation:
             base = self._by_id.get(key) if key else None
         else:
-            copied = self._by_id.get(_own_id(exchange))
+            copied = self._by_id.get(_own_id(exchange) or _line_key(exchange, asked))
             if copied and copied.conversation == conversation:
                 return copied.before
             base = self._by_conversation.get(conversation)
@@ -116,6 +117,9 @@ class Answers(Struct):
         own = _own_id(exchange)
         if not own and not (conversation and isinstance(body, dict)):
             return None
+        own = own or _line_key(exchange, asked)
+        known = self._by_id.get(own)
+        is_copy = known is not None and known.conversation == conversation and bool(known.said)
         answer = Answer(
             before=loaded.base,
             asked=asked,
@@ -126,7 +130,7 @@ class Answers(Struct):
         )
         if own:
             self._by_id[own] = answer
-        if conversation and exchange.reply.message is not None:
+        if conversation and exchange.reply.message is not None and not is_copy:
             self._by_conversation[conversation] = answer
         self._recent.append(answer)
         if len(self._recent) > _RECENT:
@@ -138,6 +142,14 @@ def _own_id(exchange: Exchange) -> str:
     body = exchange.reply.body
     own = body.get("id") if isinstance(body, dict) else None
     return own if isinstance(own, str) else ""
+
+
+def _line_key(exchange: Exchange, asked: list[Any]) -> str:
+    """What a line in a conversation, whose response has no id, is recognised by if it is logged twice."""
+    if exchange.timestamp == NOTHING:
+        return ""
+    said = xxh3_128_hexdigest(jsonio.dumps([asked, exchange.reply.body]))
+    return f"{exchange.timestamp.decode('utf-8', 'replace')} {said}"
 
 
 def _reference(exchange: Exchange, form: Format) -> str:

@@ -73,6 +73,8 @@ class LogDocument(Struct):
     """That of the agent, as far as the file says it."""
     paths: Any = None
     """Its conversations with their kinds and parents, once ``trees.documents`` has found these."""
+    growth: Any = None
+    """The options under which ``session.output_growth`` measured its records, and why there are to be none."""
     relatives: list[Relative] = []
     """The files beside it that tell of it."""
     units: tuple[bytes, ...] = ()

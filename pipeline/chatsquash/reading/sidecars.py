@@ -45,8 +45,8 @@ def read(form: str, path: object, options: Options) -> Sidecar | None:
         return None
     if not glob.has_magic(pattern.rpartition("/")[2]):
         return Sidecar(_value(_bytes(relatives.path_of(pattern), _LONGEST, options), options), pattern)
-    mark = documents.named(form).BESIDE_MARK
-    return Sidecar(_values(pattern, relatives.absolute(str(path)), options, mark), pattern)
+    marks = documents.named(form).BESIDE_MARKS
+    return Sidecar(_values(pattern, relatives.absolute(str(path)), options, marks), pattern)
 
 
 def _pattern(form: str, path: object) -> str | None:
@@ -68,21 +68,25 @@ def _below(folder: str, other: str) -> str | None:
     return f"{glob.escape(folder)}/{other}"
 
 
-def _values(pattern: str, document: str, options: Options, mark: bytes) -> list[Json]:
-    """The contents of files; of those that have a mark, if a format has one, the values of their lines."""
+def _values(pattern: str, document: str, options: Options, marks: tuple[bytes, ...]) -> list[Json]:
+    """The contents of files; of those that have a mark, if a format has any, the values of their lines."""
     values: list[Json] = []
     left, weight = _LONGEST, 0
     for path in sorted(relatives.paths_of(pattern), key=_numbers_in_order):
         if not options.follow_links and is_linked(path, document):
             continue
-        if mark and (path == document or mark not in _bytes(path, _HEAD, options)):
+        if marks and (path == document or not _has_one(marks, _bytes(path, _HEAD, options))):
             continue
         data = _bytes(path, left, options)
         left, weight = left - len(data), weight + footprint.weigh(data)
         if left < 0 or weight > options.max_memory:
             raise OSError(EFBIG, footprint.refusal(options.max_memory))
-        values.append(_values_of_lines(data, options) if mark or path.endswith(".jsonl") else _value(data, options))
+        values.append(_values_of_lines(data, options) if marks or path.endswith(".jsonl") else _value(data, options))
     return values
+
+
+def _has_one(marks: tuple[bytes, ...], data: bytes) -> bool:
+    return any(mark in data for mark in marks)
 
 
 def _numbers_in_order(path: str) -> list[tuple[int, str]]:

@@ -134,7 +134,7 @@ def parquet_rows(path: Path, columns: tuple[str, ...] | None, file: BinaryIO | N
                 yield DatasetRow(path, number, text)
             at += step
             step = max(1, min(_MOST, _BATCH * batch.height // size))
-    except pl.exceptions.PolarsError as problem:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as problem:
         raise UsageError(f"{path}: cannot be read ({str(problem).splitlines()[0]})") from None
 
 

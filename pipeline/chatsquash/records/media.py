@@ -64,6 +64,17 @@ def of(message: Message) -> Iterator[str]:
     yield from (name for name in MEMBERS if not is_empty(message.get(name)))
 
 
+def shows_media_of_a_result(message: Message) -> bool:
+    """Whether a message of the user has nothing but media, or one line that introduces them and ends with a colon.
+
+    That is how clients send what a tool returned to services whose results have texts only.
+    """
+    if message["role"] != "user" or not any(of(message)):
+        return False
+    said = (chat.joined_text(message) or "").strip()
+    return not said or (said.endswith(":") and "\n" not in said)
+
+
 def placeholders(message: Message) -> Iterator[str]:
     """What stands for the media that a message has in members of its own, such as ``[image]``."""
     if not is_empty(message.get("audio")):

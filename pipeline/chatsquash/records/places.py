@@ -1,19 +1,19 @@
 """Records of an output folder, read from where its session table says that they stand; no link is followed.
 
 A line is found by its byte, one in a compressed file by expanding all before it, a row of Parquet by its row group,
-whose size is read from the footer before anything is expanded: a Thrift struct in the compact protocol.
+whose size is read from the footer before anything is expanded.
 """
 
 from __future__ import annotations
 
 import io
 import os
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from operator import attrgetter
 from threading import Lock
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
 from chatsquash.core.errors import UsageError
 from chatsquash.core.outcome import Place
@@ -30,6 +30,7 @@ from chatsquash.records.datasets import (
 )
 from chatsquash.sources.compression import HEAD, KINDS, ExpandedFile, recognise
 from chatsquash.storage.folder import Folder
+from chatsquash.storage.parquet_footer import FooterError, RowGroup, row_groups
 
 LONGEST = 256 << 20
 """Bytes of a record that are read."""
@@ -191,136 +192,8 @@ def _cells(folder: Folder, place: Place, wanted: tuple[str, ...]) -> dict[str, A
             frame = pl.scan_parquet(file)
             names = [name for name in frame.collect_schema().names() if name in wanted]
             selected = frame.select(names).slice(max(0, place.row - 1), 1).collect() if names else pl.DataFrame()
-    except pl.exceptions.PolarsError as problem:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as problem:
         raise UsageError(f"{place.file}: cannot be read ({str(problem).splitlines()[0]})") from None
     if names and not selected.height:
         raise UsageError(f"{place}: is not there; {_CHANGED}")
     return selected.row(0, named=True) if names else {}
-
-
-_MAGIC = b"PAR1"
-_FOOTER = 8 << 20
-"""Bytes of a footer that are read; chatsquash writes a few hundred for each row group."""
-_DEPTH = 16
-_ROW_GROUPS, _CHUNKS, _ROW_COUNT, _COLUMN_METADATA, _PATH, _SIZE = 4, 1, 3, 3, 3, 6
-"""Numbers of members, as parquet.thrift has them."""
-_TRUE, _FALSE = 1, 2
-"""Kinds of values that a struct has in the head of a member."""
-
-
-class FooterError(ValueError):
-    """Why a footer does not tell the row groups, in words."""
-
-
-class RowGroup(NamedTuple):
-    """A row group."""
-
-    rows: int
-    sizes: dict[str, int]
-    """The bytes of each column once it is expanded."""
-
-
-def row_groups(file: BinaryIO) -> list[RowGroup]:
-    """The row groups of a file in their order; raises ``FooterError`` where its footer does not tell them."""
-    try:
-        groups = _Compact(_footer(file)).struct()[_ROW_GROUPS]
-        return [RowGroup(int(group[_ROW_COUNT]), _sizes(group[_CHUNKS])) for group in groups]
-    except (IndexError, KeyError, TypeError, AttributeError):
-        raise FooterError("its footer is damaged") from None
-
-
-def _footer(file: BinaryIO) -> bytes:
-    size = file.seek(0, os.SEEK_END)
-    file.seek(max(0, size - 8))
-    end = file.read(8)
-    length = int.from_bytes(end[:4], "little")
-    if end[4:] != _MAGIC or length > size - 8:
-        raise FooterError("it is no Parquet file")
-    if length > _FOOTER:
-        raise FooterError(f"its footer is longer than {_FOOTER >> 20} MiB")
-    file.seek(size - 8 - length)
-    return file.read(length)
-
-
-def _sizes(chunks: list[dict[int, Any]]) -> dict[str, int]:
-    sizes: Counter[str] = Counter()
-    for chunk in chunks:
-        column = chunk[_COLUMN_METADATA]
-        sizes[column[_PATH][0].decode("utf-8", "replace")] += int(column[_SIZE])
-    return dict(sizes)
-
-
-class _Compact:
-    """Reads values of the compact protocol; raises ``IndexError`` and ``FooterError`` for what is none."""
-
-    def __init__(self, data: bytes) -> None:
-        self._data, self._at = data, 0
-
-    def struct(self, depth: int = 0) -> dict[int, Any]:
-        """The members of a struct by their numbers."""
-        members: dict[int, Any] = {}
-        number = 0
-        while head := self._byte():
-            number = number + (head >> 4) if head >> 4 else self._integer()
-            kind = head & 15
-            members[number] = kind == _TRUE if kind in (_TRUE, _FALSE) else self._value(kind, depth)
-        return members
-
-    def _value(self, kind: int, depth: int) -> Any:
-        if depth > _DEPTH:
-            raise FooterError("its footer is nested too deeply")
-        match kind:
-            case 1 | 2 | 3:  # in a list, where booleans have bytes of their own
-                value: Any = self._byte()
-            case 4 | 5 | 6:
-                value = self._integer()
-            case 7:
-                value = self._bytes(8)
-            case 8:
-                value = self._bytes(self._number())
-            case 9 | 10:
-                value = self._list(depth)
-            case 11:
-                value = self._map(depth)
-            case 12:
-                value = self.struct(depth + 1)
-            case _:
-                raise FooterError("its footer is damaged")
-        return value
-
-    def _list(self, depth: int) -> list[Any]:
-        head = self._byte()
-        count = head >> 4 if head >> 4 < 15 else self._number()
-        return [self._value(head & 15, depth + 1) for _ in range(count)]
-
-    def _map(self, depth: int) -> list[tuple[Any, Any]]:
-        count = self._number()
-        kinds = self._byte() if count else 0
-        return [(self._value(kinds >> 4, depth + 1), self._value(kinds & 15, depth + 1)) for _ in range(count)]
-
-    def _integer(self) -> int:
-        number = self._number()
-        return (number >> 1) ^ -(number & 1)
-
-    def _number(self) -> int:
-        number = shift = 0
-        while True:
-            byte = self._byte()
-            number |= (byte & 127) << shift
-            if byte < 128:
-                return number
-            shift += 7
-            if shift > 63:
-                raise FooterError("its footer is damaged")
-
-    def _byte(self) -> int:
-        byte = self._data[self._at]
-        self._at += 1
-        return byte
-
-    def _bytes(self, count: int) -> bytes:
-        data = self._data[self._at : self._at + count]
-        if len(data) < count:
-            raise IndexError
-        self._at += count
-        return data

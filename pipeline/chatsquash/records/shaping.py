@@ -14,8 +14,9 @@ from chatsquash.checks.contents import unfit
 from chatsquash.checks.registry import View
 from chatsquash.core import chat, jsonio, marks
 from chatsquash.core.memo import Last
-from chatsquash.core.model import Conversation, Json, Tool, Violation
+from chatsquash.core.model import Conversation, Json, Message, Tool, Violation
 from chatsquash.core.text import json_type, quoted
+from chatsquash.formats import parts
 from chatsquash.formats.calls import custom_function
 from chatsquash.records import media, turns
 from chatsquash.records.arguments import Arguments, floats
@@ -83,22 +84,29 @@ class Plain(NamedTuple):
     choices: Choices
 
 
-def shape_record(
+def shape_record(  # noqa: PLR0913 - presets differ in the last two
     conversation: Conversation,
     arguments: Arguments,
     record: Callable[[Plain], dict[str, Any]],
     choices: Choices = REFUSED,
     *,
     as_text: bool = False,
+    alternates: bool = False,
 ) -> ShapeResult:
-    """What ``record`` makes of a conversation, with what was noted on the way; ``as_text`` as for ``Notes``."""
+    """What ``record`` makes of a conversation, with what was noted on the way; ``as_text`` as for ``Notes``.
+
+    ``alternates``: nothing that the user says can follow a result.
+    """
     if why := unfit(View(conversation)):
         return ShapeResult(None, [why], why)
     notes = Notes()
     try:
         tools, noted = _wrapped(conversation.tools)
         notes.add(noted)
-        read = _in_rows(turns.read(conversation.messages, arguments, notes, choices), notes, choices)
+        messages = conversation.messages
+        if alternates and choices.media in ("text", "drop"):
+            messages = _with_media_in_results(messages, notes)
+        read = _in_rows(turns.read(messages, arguments, notes, choices), notes, choices)
         made = record(Plain(read, tools, notes, choices))
     except CannotHoldError as problem:
         return ShapeResult(None, [*notes.findings(as_text=as_text), problem.violation], problem.violation)
@@ -109,6 +117,34 @@ def shape_record(
     return ShapeResult(
         made, notes.findings(as_text=as_text), marks=record_marks and marks.record_marks(record_marks, read, made)
     )
+
+
+def _with_media_in_results(messages: list[Message], notes: Notes) -> list[Message]:
+    """The messages, with the media of a result that a client sent behind it as parts of it."""
+    made: list[Any] = []
+    content: list[Json] | None = None
+    for message in messages:
+        if not (made and made[-1]["role"] == "tool" and media.shows_media_of_a_result(message)):
+            made.append(message)
+            content = None
+            continue
+        notes.changed["media behind a result joined to it"] += 1
+        if content is None:
+            content = [*_parts(made[-1])]
+        content += _parts(message)
+        made[-1] = {**made[-1], **_media(message), "content": content}
+    return made
+
+
+def _media(message: Message) -> dict[str, Any]:
+    return {name: value for name, value in message.items() if name in media.MEMBERS}
+
+
+def _parts(message: Message) -> list[Json]:
+    content: Json = message.get("content")
+    if isinstance(content, list):
+        return content
+    return [parts.text(content)] if content else []
 
 
 def _in_rows(read: list[turns.Turn], notes: Notes, choices: Choices) -> list[turns.Turn]:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from hashlib import sha256
-from pathlib import Path
 from typing import NamedTuple
 
 from chatsquash.core.errors import UsageError
@@ -313,20 +311,3 @@ def _widened(text: str, start: int, end: int, core: _Core) -> tuple[int, int]:
     while after and text[end : end + 1] == after[0]:
         end, after = end + 1, after[1:]
     return start, end
-
-
-def write_hash_list(path: str, hashes: Iterable[str]) -> None:
-    """Write the values of a run as hashes for ``--redact-known`` of the next, atomically; raises ``OSError``."""
-    from tempfile import NamedTemporaryFile  # which takes long to import
-
-    file = Path(path).absolute()
-    # A temporary file is its owner's alone from the start.
-    with NamedTemporaryFile(dir=file.parent, prefix=f"{file.name}.", delete=False) as beside:
-        try:
-            beside.write(hash_list(hashes))
-            beside.flush()
-            os.fsync(beside.fileno())
-            Path(beside.name).replace(file)
-        except BaseException:
-            Path(beside.name).unlink(missing_ok=True)
-            raise

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 _BATCH = 2_000
 
+_DAMAGE = (ValueError, TypeError, AttributeError, RecursionError, OverflowError)
+"""What reading members of a damaged row raises."""
+
 
 def frame(output: str | PathLike[str]) -> pl.DataFrame:
     """The session table of an output folder: a row for each record, and for each session without one.
@@ -58,7 +61,7 @@ def frame_of(folder: Folder) -> pl.DataFrame:
         raise UsageError(f"{path}: there is no session table: name a folder that chatsquash convert wrote") from None
     except OSError as problem:
         raise UsageError(f"{path}: cannot be read ({problem.strerror})") from None
-    except (ValueError, TypeError, AttributeError, RecursionError, OverflowError, pl.exceptions.PolarsError) as problem:
+    except (*_DAMAGE, pl.exceptions.PolarsError, pl.exceptions.PanicException) as problem:
         why = str(problem).partition("\n")[0] or type(problem).__name__
         raise UsageError(f"{path}: no session table of this version of chatsquash: {why}") from None
 

@@ -125,10 +125,10 @@ class DocumentPart(Struct, frozen=True, dict=True):
 
     def repeated_replies(self, placements: list[Placement[FilePath]]) -> set[int]:
         """The replies in the record that also count in another one: of another log, or of another conversation."""
-        others = paths_of(self.document) if self.log.part is not None else ()
-        written = (each for each in others if each is not self.place and self.is_written(each))
-        elsewhere = {reply.number for path in written for reply in path.own}
-        own = (reply for reply in self.place.replies if reply.is_copy or reply.number in elsewhere)
+        owners = {reply.number: self.place.owners[reply.number] for reply in self.place.replies}
+        others = {id(path): path for path in owners.values() if path is not self.place} if self.log.is_part else {}
+        written = {key for key, path in others.items() if self.is_written(path)}
+        own = (reply for reply in self.place.replies if reply.is_copy or id(owners[reply.number]) in written)
         return {reply.number for reply in own for each in placements if reply.number in each.standing}
 
     def whys(self, snapshot: Snapshot | None, made: Record | Rejection | None) -> dict[int, str]:

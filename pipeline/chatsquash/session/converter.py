@@ -286,16 +286,18 @@ class Converter:
             return grown_session(session, make_last(session.snapshot), noted)
         from chatsquash.session import conversations  # which sessions that only grow do not need
 
+        name = session.id or log.identity
         if self._options.writes_last or why or session.followed.last is None:
             snapshot = conversations.last_snapshot(session, self._options)
             if not why and snapshot and self._options.restore != "none":
                 snapshot, findings = conversations.restored_last(session, snapshot, self._options.restore)
                 noted += [(snapshot.entry.line, each) for each in findings]
-            made, covered = conversations.of_last(session, snapshot, session.id or log.name, self._options, make_last)
+            made, covered = conversations.of_last(
+                session, snapshot, session.id or log.identity, self._options, make_last
+            )
             if isinstance(made, Rejection):
                 return [], made.why, noted, covered
             return [made], None, noted, covered
-        name = session.id or log.name
         records, later, covered, refused = conversations.of_each(session, name, self._options, make, again)
         return records, refused, [*noted, *later], covered
 
@@ -315,7 +317,7 @@ class Converter:
             return None
         from chatsquash.session.sample_records import of_log
 
-        return of_log(session, session.id or log.name, asked)
+        return of_log(session, session.id or log.identity, asked)
 
     def _pairs(self, read: Reading, session: Session, file: BinaryIO, log: Log) -> list[PreferencePair]:
         """The pairs of preferred and other replies of a session that has a record."""

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from chatsquash.checks.sampling import output_growth
 from chatsquash.core import jsonio
 from chatsquash.core.chat import PRIVATE
-from chatsquash.core.memo import Last
 from chatsquash.core.model import Violation
 from chatsquash.core.options import Options
 from chatsquash.reading.documents import LogDocument
@@ -25,7 +23,11 @@ def check_growth(session: Session, document: LogDocument | None, options: Option
     No record is longer than its log, so only sessions with very many of them are measured.
     """
     if document and document.conversations:
-        return _beyond(_sizes_of_file(document, options), document.size, options.max_output_growth)
+        if document.growth is None or document.growth[0] is not options:  # once for all of its conversations
+            sizes = _sizes_of_file(document, options)
+            document.growth = options, _beyond(sizes, document.size, options.max_output_growth)
+        why: Violation | None = document.growth[1]
+        return why
     trees = session.followed.trees
     if trees is None or not (options.conversations == "all" or _repeats(options)):
         grown = session.followed.grown if _repeats(options) else []
@@ -58,9 +60,12 @@ def _sizes_of_log(replies: list[Reply], options: Options) -> list[int]:
             each = each.parent
         size = sizes[each.number] if each else 0
         for each in reversed(path):
-            size += _size([*each.behind, each.message])
+            size += sum(map(_size, each.behind), _size(each.message))
             sizes[each.number] = size
-    return [sizes[reply.number] for reply in replies if _repeats(options) or not reply.children]
+    replaced = {reply.parent.number for reply in replies if reply.wording and reply.parent}
+    return [
+        sizes[reply.number] for reply in replies if _repeats(options) or not reply.children or reply.number in replaced
+    ]
 
 
 def _sizes_of_file(document: LogDocument, options: Options) -> list[int]:
@@ -75,11 +80,12 @@ def _sizes_of_file(document: LogDocument, options: Options) -> list[int]:
     return [size // 2 for path, size in zip(paths, _sizes_of_paths(paths), strict=True) for _ in path.replies]
 
 
-@Last
 def _sizes_of_paths(paths: list[FilePath]) -> list[int]:
-    return [_size(path.conversation.messages) for path in paths]
+    messages = {id(each): each for path in paths for each in path.conversation.messages}
+    sizes = {at: _size(each) for at, each in messages.items()}
+    return [sum([sizes[id(each)] for each in path.conversation.messages]) for path in paths]
 
 
-def _size(messages: Iterable[Any]) -> int:
-    """The bytes of messages in a record."""
-    return sum(len(jsonio.dumps({key: each[key] for key in each if key != PRIVATE})) for each in messages)
+def _size(message: Any) -> int:
+    """The bytes of a message in a record."""
+    return len(jsonio.dumps({key: message[key] for key in message if key != PRIVATE}))

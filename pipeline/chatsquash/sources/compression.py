@@ -20,6 +20,10 @@ from chatsquash.storage import decoders
 HEAD = 10
 """Bytes with which a stream begins and by which its kind is told."""
 _PIECE = 1 << 16
+_STEP = 1 << 18
+"""Bytes that a decoder makes at a time, however many are read: what it gives of a damaged stream depends on them."""
+_CAREFUL_STEP = 1 << 9
+"""The same near the damage."""
 _SKIPPED = rb"[\x50-\x5f]\x2a\x4d\x18"  # a frame of zstd that holds no data
 _ENDS_EARLY = "the compressed data ends early"
 _DAMAGED = "the compressed data is damaged"
@@ -50,7 +54,8 @@ class Compression(Struct, frozen=True):
     def errors(self) -> tuple[type[Exception], ...]:
         """What a decoder raises; of its libraries the one that is used is loaded by now, and no other."""
         named = (name.rpartition(".") for name in self.raises)
-        return (OSError, *(getattr(modules[module], error) for module, _, error in named if module in modules))
+        libraries = (getattr(modules[module], error) for module, _, error in named if module in modules)
+        return (OSError, *decoders.PARSER_ERRORS, *libraries)
 
 
 KINDS = {
@@ -189,12 +194,12 @@ class ExpandedFile(PositionedFile):
     def _next(self, most: int) -> memoryview:
         """Some of what comes next; nothing at the end."""
         while not self._rest and not self._ended:
-            self._rest = memoryview(self._expand(most))
+            self._rest = memoryview(self._expand())
         piece, self._rest = self._rest[:most], self._rest[most:]
         self._at += len(piece)
         return piece
 
-    def _expand(self, most: int) -> bytes:
+    def _expand(self) -> bytes:
         if self._decoder.eof and not self._next_stream():
             return b""
         data, self._given = (self._given or self._raw()) if self._decoder.needs_input else b"", b""
@@ -202,7 +207,7 @@ class ExpandedFile(PositionedFile):
             return self._end(_ENDS_EARLY)
         self._piece = self._file.tell() - len(data) if data else self._piece
         try:
-            made: bytes = self._decoder.decompress(data, most)
+            made: bytes = self._decoder.decompress(data, self._step)
         except self._kind.errors() as problem:
             return self._damaged(problem)
         made = self._new(made)
@@ -212,6 +217,11 @@ class ExpandedFile(PositionedFile):
             made = made[:allowed]
         self._made += len(made)
         return made
+
+    @property
+    def _step(self) -> int:
+        is_near = self._careful is not None and self._file.tell() > self._careful
+        return _CAREFUL_STEP if is_near else _STEP
 
     def _damaged(self, problem: Exception) -> bytes:
         """The end; but before it what the piece gives that holds the damage, which the decoder does not hand out.

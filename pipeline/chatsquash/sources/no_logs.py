@@ -10,6 +10,12 @@ from chatsquash.sources.names import ARCHIVES, DOCUMENTS, LOGS
 _NAMED = 5
 """Paths that the error names."""
 
+_HINTS = {
+    ".pb": "Antigravity encrypts its conversations (.pb): convert its transcripts, "
+    "brain/*/.system_generated/logs/*.jsonl.",
+}
+"""What to read instead of files with these suffixes."""
+
 
 def nothing_to_read(roots: list[str], discovered: Discovery) -> str:
     """What was seen instead of session logs, and all that would be read."""
@@ -21,7 +27,8 @@ def nothing_to_read(roots: list[str], discovered: Discovery) -> str:
     said = f"{where}: no session logs to read; seen: {seen}{problems}."
     if discovered.passed_over:
         return f"{said} Widen --include, --exclude, --since or --until"
-    return f"{said} {what_is_read()}"
+    hints = [hint for suffix, hint in _HINTS.items() if any(suffix in what for what in discovered.others)]
+    return " ".join([said, *hints, what_is_read()])
 
 
 def what_is_read() -> str:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from chatsquash.core.options import Options
 from chatsquash.sources.compression import ExpandedFile
 from chatsquash.sources.unfold import Unfolding
+from chatsquash.storage import decoders
 
 _PIECE = 1 << 18
 
@@ -16,7 +17,7 @@ class UnfoldedFile(ExpandedFile):
     """The lines of an export, as if it were compressed; going back makes them once more from its beginning."""
 
     def __init__(self, file: io.FileIO | ExpandedFile, kind: Unfolding, options: Options) -> None:
-        self.unfolding = kind
+        self.unfolding, self.options = kind, options
         self._inner = file
         self.name = file.name
         self.hashed: Callable[[memoryview], object] | None = None
@@ -33,8 +34,7 @@ class UnfoldedFile(ExpandedFile):
         self._ended = False
         self._lines: Iterator[bytes] = self.unfolding.lines(_FoldedSource(self))
 
-    def _expand(self, most: int) -> bytes:
-        del most
+    def _expand(self) -> bytes:
         made = bytearray()
         try:
             while len(made) < _PIECE and (line := next(self._lines, None)) is not None:
@@ -42,6 +42,8 @@ class UnfoldedFile(ExpandedFile):
                 made += b"\n"
         except ValueError as problem:
             self._end(f"the {self.unfolding.NAME} {problem}")
+        except decoders.PARSER_ERRORS as problem:
+            self._end(f"the {self.unfolding.NAME} is damaged ({type(problem).__name__})")
         if not made and not self._ended:
             self._end(getattr(self._inner, "problem", None))
         allowed = self._most - self._made
@@ -87,6 +89,8 @@ class _FoldedSource:
 
     def __init__(self, unfolded: UnfoldedFile) -> None:
         self._unfolded = unfolded
+        self.options = unfolded.options
+        """What bounds how a file is read."""
 
     def read(self, size: int) -> bytes:
         """So many bytes, fewer at the end only."""

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
-from contextlib import suppress
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from errno import EXDEV
 from pathlib import Path
 from typing import BinaryIO
+
+from xxhash import xxh3_64_hexdigest
 
 from chatsquash.core import platform
 from chatsquash.core.errors import UsageError
@@ -13,12 +19,19 @@ from chatsquash.core.model import OURS, STAGED
 from chatsquash.storage.folder import Folder
 from chatsquash.storage.lock import lock, unlock
 
+_TRIES = 10
+"""How often another run may remove a folder that is just being made."""
+_WAIT = 10
+"""Seconds that another run may take to make its folder."""
+
 
 class StagedFiles:
     """A folder of this run beside the places that its files will take; other runs neither read nor touch it."""
 
-    def __init__(self, place: Path, *, force: bool) -> None:
+    def __init__(self, place: Path, *, force: bool, beside: Path | None = None) -> None:
+        """``beside``: another folder in which runs to this place may have staged files."""
         self.place, self.force = place, force
+        self._beside = beside
         self._folder = Folder(place)
         self._made: list[Path] = []
         self._name = ""
@@ -28,18 +41,26 @@ class StagedFiles:
     def begin(self) -> None:
         """Make it, and remove those of runs that were killed."""
         self._made = _make_folders(self.place)
-        for name in filter(STAGED.fullmatch, self._folder.names()):
-            with suppress(OSError):  # it is locked by a run that goes on, or not ours to remove
-                stale = lock(self._folder.folder(name), "lock")
-                self._folder.clear(name)
-                unlock(stale)
-        while self._lock is None:
-            self._name = f"{OURS}-{os.urandom(8).hex()}"
-            self._folder.make(self._name)
-            with suppress(BlockingIOError, FileNotFoundError):  # another run took it for one of those
-                self._lock = lock(self._folder.folder(self._name), "lock")
+        if self._beside:
+            with suppress(OSError), closing(Folder(self._beside)) as folder, _alone(folder):
+                _remove_stale(folder)
+        with _alone(self._folder):
+            _remove_stale(self._folder)
+            self._make()
         for name in ("new", "old"):
             self._folder.make(f"{self._name}/{name}")
+
+    def _make(self) -> None:
+        for tries in range(_TRIES):
+            self._name = f"{OURS}-{os.urandom(8).hex()}"
+            try:
+                self._folder.make(self._name)
+                self._lock = lock(self._folder.folder(self._name), "lock")
+            except (BlockingIOError, FileNotFoundError):  # another run took it for one of those, without locks
+                if tries == _TRIES - 1:
+                    raise
+            else:
+                return
 
     @property
     def new(self) -> Folder:
@@ -79,11 +100,71 @@ class StagedFiles:
         for file in self._files:
             with suppress(OSError):  # a disk may be full
                 file.close()
-        if self._lock is not None:
+        if self._name:
             self._folder.clear(self._name)
+        if self._lock is not None:
             unlock(self._lock)
         self._folder.close()
         _remove(self._made)
+
+
+@contextmanager
+def _alone(folder: Folder) -> Iterator[None]:
+    """Keep other runs from making or removing staged files in a folder, on a system with locks."""
+    for _ in range(_WAIT * 20):
+        try:
+            fcntl.flock(folder.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(0.05)
+        except OSError:  # a file system without locks
+            break
+        else:
+            break
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            fcntl.flock(folder.descriptor, fcntl.LOCK_UN)
+
+
+def _remove_stale(folder: Folder) -> None:
+    """Remove what runs that were killed have staged in a folder."""
+    for name in filter(STAGED.fullmatch, folder.names()):
+        with suppress(OSError):  # it is locked by a run that goes on, or not ours to remove
+            stale = lock(folder.folder(name), "lock")
+            folder.clear(name)
+            unlock(stale)
+
+
+def write_elsewhere(staging: Folder, file: Path, data: bytes) -> None:
+    """Write a file outside of the output folder, for its owner alone; it is staged in there and appears as a whole.
+
+    Raises ``OSError`` that names the file.
+    """
+    staged = "elsewhere"
+    try:
+        with closing(Folder(file.parent)) as place:
+            try:
+                _write(staging, staged, data)
+                staging.move(staged, place, file.name)
+            except OSError as problem:
+                if problem.errno != EXDEV:
+                    raise
+                beside = f"{OURS}-{xxh3_64_hexdigest(os.fsencode(file.name))}"  # which the next run replaces
+                _write(place, beside, data)
+                place.move(beside, place, file.name)
+            finally:
+                staging.remove(staged)
+    except OSError as problem:
+        raise OSError(problem.errno, problem.strerror, str(file)) from None
+
+
+def _write(folder: Folder, name: str, data: bytes) -> None:
+    folder.remove(name)
+    with os.fdopen(folder.create(name, 0o600), "wb") as file:
+        file.write(data)
+        file.flush()
+        platform.sync(file.fileno())
 
 
 def refuse_existing(path: Path, *, force: bool) -> None:

@@ -18,6 +18,7 @@ from jinja2.utils import Namespace
 
 from chatsquash.core import reasoning
 from chatsquash.core.errors import UsageError
+from chatsquash.core.text import escape
 from chatsquash.storage.confine.inside import OUT_OF_MEMORY
 from chatsquash.templates.source import LONGEST, TemplateOutput, TemplateSource, read
 
@@ -92,7 +93,7 @@ def _said(problem: Exception) -> str:
 
 
 def _shorten(text: str) -> str:
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+    return escape(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")
 
 
 def _aliased(message: Any, *, nulls: bool) -> dict[str, Any]:

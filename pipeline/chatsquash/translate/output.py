@@ -48,7 +48,7 @@ def output(place: str, stdout: BinaryIO | None, *, jsonl: bool, force: bool) -> 
         refuse_existing(path, force=force)
         packer = packer_of(path)
     is_inside = not jsonl and os.path.lexists(path)
-    staged = StagedFiles(path if is_inside else path.parent, force=force)
+    staged = StagedFiles(path if is_inside else path.parent, force=force, beside=path.parent if is_inside else None)
     try:
         staged.begin()
         yield _File(path, staged, packer) if jsonl else _Folder(path, staged, is_new=not is_inside)

@@ -1,7 +1,8 @@
 """Replies that several files contain, as forks and resumed sessions repeat the beginning of another one.
 
 A reply is a copy if another file has one with the same id and the same content, or if both belong to a common beginning
-with the same content and the same times.  A difference between times, and equal content alone, decide nothing.
+with the same content and the same times, or without times but with the same ids of calls.  A difference between times,
+and equal content alone, decide nothing.
 """
 
 from __future__ import annotations
@@ -15,10 +16,9 @@ from xxhash import xxh3_128_digest
 
 from chatsquash.core import chat, jsonio
 from chatsquash.core.model import Message, OriginReply
+from chatsquash.formats.ancestry import LONG_ID
 from chatsquash.trees.documents import FilePath, FileReply
 
-_LONG_ID = 16
-"""Characters from which on the id of a call is one that no other session has."""
 _NOT_CONTEXT = ("system", "developer")
 """Roles of messages that a copy may have otherwise."""
 _NEVER = 1 << 63
@@ -66,7 +66,7 @@ def _on_path(path: FilePath, contents: dict[int, bytes]) -> Iterator[SampledRepl
         if evidence.at is not None
     }
     said, timed = b"", b""
-    is_timed = True
+    is_timed, is_identified = True, False
     for place, message in enumerate(path.conversation.messages):
         if message["role"] in _NOT_CONTEXT:
             continue
@@ -79,6 +79,9 @@ def _on_path(path: FilePath, contents: dict[int, bytes]) -> Iterator[SampledRepl
         is_timed = is_timed and known.time is not None
         timed = xxh3_128_digest(timed + str(known.time).encode())
         ids = [*_ids(message, known)]
+        is_identified = is_identified or _has_call_id(message)
+        if is_identified and not ids and known.time is None:
+            ids = [f"beginning {said.hex()}"]
         keys = [xxh3_128_digest(name.encode("utf-8", "surrogatepass") + b"\n" + content) for name in ids]
         yield SampledReply(
             reply.number, known.time, tuple([*keys, timed] if is_timed else keys), None if known.logged_id else said
@@ -96,9 +99,14 @@ def _ids(message: Message, known: OriginReply) -> Iterator[str]:
         yield f"message {known.logged_id}"
     if known.response_id and known.time is not None:  # some services give all responses one id
         yield f"response {known.response_id} {known.time}"
-    calls = [call.get("id") for call in chat.calls(message)]
-    if calls and all(isinstance(each, str) and len(each) >= _LONG_ID for each in calls):
-        yield f"calls {calls}"
+    if _has_call_id(message):
+        yield f"calls {[call.get('id') for call in chat.calls(message)]}"
+
+
+def _has_call_id(message: Message) -> bool:
+    """Whether a message has calls whose ids no other session has."""
+    ids = [call.get("id") for call in chat.calls(message)]
+    return bool(ids) and all(isinstance(each, str) and len(each) >= LONG_ID for each in ids)
 
 
 def copies(members: Sequence[LineageMember]) -> list[frozenset[int]]:

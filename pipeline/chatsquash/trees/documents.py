@@ -17,8 +17,15 @@ from chatsquash.core import chat, jsonio
 from chatsquash.core.model import Conversation, Origin, OriginReply
 from chatsquash.core.options import Options
 from chatsquash.reading.documents import LogDocument
-from chatsquash.trees.kinds import unwanted
-from chatsquash.trees.paths import LoggedReply, Path, assign_replies, longest_chain, set_kinds, sort_members
+from chatsquash.trees.paths import (
+    LoggedReply,
+    Path,
+    assign_replies,
+    is_selected,
+    longest_chain,
+    set_kinds,
+    sort_members,
+)
 
 Key = tuple[object, ...]
 """What tells a reply from the others of its file."""
@@ -41,6 +48,8 @@ class FilePath(Path[FileReply], eq=False, kw_only=True):
     origin: Origin
     replies: list[FileReply] = field(default_factory=list)
     """All its replies, including those that other conversations have before it."""
+    owners: dict[int, FilePath] = {}  # noqa: RUF012 - replaced by that of the file
+    """The conversation that each reply of the file belongs to, by the reply's number."""
     begun: Origin = Origin()
     """The origin of the conversation that its branch, if it is one, comes from in the end."""
     session: FileSession | None = None
@@ -100,11 +109,10 @@ def is_written(path: FilePath, options: Options) -> bool:
     """Check whether a conversation is to become a record, by ``--conversations`` and the kinds that are excluded."""
     if path.is_copy:
         return False
-    if options.conversations == "last":
-        return path.session is not None and path is path.session.longest
-    if options.conversations == "main":
-        return path.session is not None and path is next(iter(path.session.chain), None)
-    return path.kind not in unwanted(options)
+    if path.session is None:
+        return False
+    is_last = options.conversations == "last"
+    return is_selected(path, path.session.longest if is_last else next(iter(path.session.chain), None), options)
 
 
 def paths(conversations: list[Conversation]) -> list[FilePath]:
@@ -113,19 +121,21 @@ def paths(conversations: list[Conversation]) -> list[FilePath]:
         FilePath(number=number, conversation=each, origin=each.origin or Origin())
         for number, each in enumerate(conversations)
     ]
+    for path in members:
+        path.is_abandoned = path.origin.is_undone
     _add_replies(members)
     names = _NameIndex(members)
     trees = _trees(members, names)
     for root, tree in trees:
         sort_members(tree)
-        if any(path.length and not path.origin.is_undone for path in tree):
-            tree.sort(key=lambda path: path.origin.is_undone)
         set_kinds(tree, "main" if root.origin.kind == "branch" else root.origin.kind)
         for path in tree:
             path.begun = root.origin
     # What a compaction copied belongs to what was there before it.
     depths: dict[int, int] = {}
-    assign_replies(tree for _, tree in sorted(trees, key=lambda each: _compactions(each[0], names, depths)))
+    owners = assign_replies(tree for _, tree in sorted(trees, key=lambda each: _compactions(each[0], names, depths)))
+    for path in members:
+        path.owners = owners
     calls = {call_id: path for path in members for call_id in path.calls}
     for root, tree in trees:
         _set_parent(root, tree, calls, names)
@@ -264,7 +274,7 @@ def _by_length(path: FilePath) -> tuple[bool, bool, int, tuple[int, int, int]]:
     """
     last = path.origin.replies[-1].at if path.origin.replies else None
     length = len(path.conversation.messages) if last is None else last
-    return path.kind != "side", not path.origin.is_undone, length, path.ends
+    return path.kind != "side", not path.is_abandoned, length, path.ends
 
 
 def _first(members: list[FilePath]) -> FilePath:

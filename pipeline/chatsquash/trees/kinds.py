@@ -16,7 +16,7 @@ from chatsquash.trees.calls import equal_calls, returning
 from chatsquash.trees.canonical import is_long
 from chatsquash.trees.forks import find_later_calls, is_fork, separate_forks
 from chatsquash.trees.links import Link, is_tail
-from chatsquash.trees.paths import assign_replies, longest_chain, set_kinds, sort_members
+from chatsquash.trees.paths import assign_replies, is_selected, longest_chain, set_kinds, sort_members
 from chatsquash.trees.replies import LogPath, Reply
 from chatsquash.trees.sides import Sides, inside
 from chatsquash.trees.trees import Trees
@@ -43,9 +43,12 @@ def paths(replies: list[Reply], links: list[Link]) -> list[LogPath]:
     for reply in replies:
         reply.is_retried = reply.is_continued or (reply.is_resent and reply.broke_off(says_ends=says_ends))
     leaves, sides = _leaves(replies)
+    replaced = {reply.parent.number for reply in replies if reply.wording and reply.parent and reply not in sides}
     trees: dict[int, list[LogPath]] = {}
     for reply in sorted(leaves, key=lambda reply: reply.tree):  # a fork follows what it leaves, which has its history
-        trees.setdefault(reply.tree, []).append(LogPath(last=reply, kind="side" if reply in sides else "branch"))
+        kind: ConversationKind = "side" if reply in sides else "branch"
+        path = LogPath(last=reply, kind=kind, is_abandoned=reply.number in replaced)
+        trees.setdefault(reply.tree, []).append(path)
     _count(replies, trees.values())
     shapes = _Shapes(replies, links, trees)
     for tree, members in trees.items():
@@ -65,12 +68,17 @@ def _leaves(replies: list[Reply]) -> tuple[list[Reply], set[Reply]]:
     """The replies that conversations end with, and those of them that are to requests of the client's own."""
     sides = inside(replies)
     going_on = {reply.number: reply.children for reply in replies}
-    ended = [reply for reply in replies if not reply.children and (reply in sides or reply.is_retried)]
-    for reply in ended:
-        if reply.parent:
+    for reply in replies:
+        if reply.wording and reply.parent:  # which ends a conversation in which its replies have their context
             going_on[reply.parent.number] -= 1
-            if reply.parent.is_summary and not going_on[reply.parent.number]:  # which was corrected
-                ended.append(reply.parent)
+            if reply.intact:
+                going_on[reply.intact.number] += 1
+    ended = [reply for reply in replies if not going_on[reply.number] and (reply in sides or reply.is_retried)]
+    for reply in ended:
+        if before := reply.preceding:
+            going_on[before.number] -= 1
+            if before.is_summary and not going_on[before.number]:  # which was corrected
+                ended.append(before)
     aside = {reply.number for reply in ended} - {reply.number for reply in sides}
     ends = [reply for reply in replies if not going_on[reply.number] and reply.number not in aside]
     return ends, sides
@@ -176,17 +184,10 @@ class _Shapes:
         return trunks[max(before) if before else min(others)] if others else None
 
 
-def unwanted(options: Options) -> set[str]:
-    """The kinds of conversations that options leave aside."""
-    return {kind for kind, is_wanted in (("subagent", options.subagents), ("side", options.side)) if not is_wanted}
-
-
 def select_paths(paths: list[LogPath], options: Options) -> list[LogPath]:
-    """All conversations, but for the kinds that are not wanted, or the last one of the person's chain."""
-    if options.conversations == "all":
-        aside = unwanted(options)
-        return [path for path in paths if path.kind not in aside]
-    return longest_chain(paths)[:1]
+    """The conversations of a log that become records."""
+    last = next(iter(longest_chain(paths)), None)
+    return [path for path in paths if is_selected(path, last, options)]
 
 
 def names(paths: Iterable[LogPath], session: str) -> dict[int, str]:

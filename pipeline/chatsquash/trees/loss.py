@@ -72,11 +72,12 @@ class Judge(Struct, frozen=True):
         """The marks of a file's conversation; ``replies`` are those that the file has of it, ``own`` those to count."""
         messages = placement.messages
         cut = {each.at for each in replies if each.finish_reason in chat.TRUNCATED}
+        lacking = {each.at for each in replies if each.lacks_context or placement.path.origin.lacks_context}
         whys: dict[int, str] = {}
         others: dict[int, str] = {}
         for reply, standing in placement.standing.items():
             at = placement.assistants[standing.ordinal]
-            lost = MISSING if placement.path.origin.lacks_context else ""
+            lost = MISSING if at in lacking else ""
             whys[standing.ordinal] = TRUNCATED_REPLY if at in cut else _flaw(messages[at]) or lost
             others[standing.ordinal] = ELSEWHERE if reply not in own else REWRITTEN if standing.is_rewritten else ""
         marks = self._with_failed(placement, whys)

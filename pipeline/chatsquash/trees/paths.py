@@ -8,6 +8,7 @@ from typing import Any, Generic, Self, TypeVar
 from msgspec import Struct, field
 
 from chatsquash.core.model import ConversationKind, Message, Tool
+from chatsquash.core.options import Options
 
 OF_PERSONS = ("main", "branch", "compacted")
 """Kinds of conversations in which a person may have gone back; agents ask several sub-agents the same at once."""
@@ -59,6 +60,8 @@ class Path(Struct, Generic[R], eq=False, kw_only=True):
     """The number of its replies, including those that other conversations have before it."""
     parent: Self | None = None
     """The conversation that it comes from."""
+    is_abandoned: bool = False
+    """Whether the client took back its last turns, or replaced replies in it before it continued."""
     own: list[R] = field(default_factory=list)
     """The replies that belong to it, in order."""
 
@@ -91,9 +94,13 @@ P = TypeVar("P", bound=AnyPath)
 def sort_members(members: list[P]) -> None:
     """Put the trunk of a tree first, which is the path with the most replies, and longer paths before others.
 
-    Of equals the one that ends last is first; side requests are last.
+    Of equals the one that ends last is first; abandoned paths and then side requests are last.
     """
-    members.sort(key=lambda path: (path.kind != "side", path.length, path.ends), reverse=True)
+    members.sort(key=_rank, reverse=True)
+
+
+def _rank(path: AnyPath) -> tuple[bool, bool, int, tuple[int, ...]]:
+    return path.kind != "side", path.length > 0 and not path.is_abandoned, path.length, path.ends
 
 
 def set_kinds(members: list[P], kind: ConversationKind) -> None:
@@ -144,3 +151,10 @@ def longest_chain(paths: list[P]) -> list[P]:
     earlier = {id(path.parent) for path in paths if path.kind == "compacted" and path.parent}
     chains = [chain for path in paths if id(path) not in earlier and (chain := path.chain())]
     return max(chains, key=lambda chain: (sum(path.length for path in chain), chain[0].ends), default=[])
+
+
+def is_selected(path: AnyPath, chosen: AnyPath | None, options: Options) -> bool:
+    """Check whether a conversation becomes a record; ``chosen`` is the one if a session has one record."""
+    if options.conversations in ("last", "main"):
+        return path is chosen
+    return {"subagent": options.subagents, "side": options.side}.get(path.kind, True)

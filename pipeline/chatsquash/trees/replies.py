@@ -84,12 +84,21 @@ class Reply(LoggedReply, eq=False, kw_only=True):
     is_summary: bool = False
     """Whether a later conversation begins with what it says."""
 
+    intact: Reply | None = None
+    """The last reply that its request has in the context in which it was sampled, if that is not its parent."""
+    wording: int = 0
+    """The history in which the client replaced replies, by a hash, if its parent is not in the context of then."""
     said_before: Reply | None = None
     """The last reply before it that says the same."""
     spoken_before: Reply | None = None
     """The last one before it behind the same words of assistants."""
     asked_before: Reply | None = None
     """The last one before it to the same request, perhaps under another system prompt."""
+
+    @property
+    def preceding(self) -> Reply | None:
+        """The last reply that its request has in the context in which it was sampled."""
+        return self.intact if self.wording else self.parent
 
     def users(self) -> Iterator[tuple[int, Message]]:
         """What the user says before it, behind its parent, by what each is the same by."""
@@ -129,7 +138,8 @@ class Reply(LoggedReply, eq=False, kw_only=True):
 
 
 def follow_links(
-    last: Reply | None, by: Literal["parent", "before", "last_child", "said_before", "spoken_before", "asked_before"]
+    last: Reply | None,
+    by: Literal["parent", "preceding", "before", "last_child", "said_before", "spoken_before", "asked_before"],
 ) -> Iterator[Reply]:
     """A reply, and those to which one of its members leads, the last one first."""
     while last is not None:
@@ -148,8 +158,8 @@ class LogPath(Path[Reply], eq=False, kw_only=True):
         return (self.last.number,)
 
     def back(self) -> Iterable[Reply]:
-        """All its replies, the last one first."""
-        return self.last.back()
+        """All its replies that it has in the context in which they were sampled, the last one first."""
+        return follow_links(self.last, "preceding")
 
 
 class Again(Struct, frozen=True):

@@ -14,7 +14,7 @@ from chatsquash.core import chat
 from chatsquash.core.edits import Histories, kept_beginning
 from chatsquash.core.model import AddedRun, Compacted, Edits, Entry, KeptRun, Response
 from chatsquash.trees.calls import Calls
-from chatsquash.trees.canonical import is_long, is_similar_prompt
+from chatsquash.trees.canonical import NOTHING, is_long, is_similar_prompt
 from chatsquash.trees.links import Link, Links
 from chatsquash.trees.prefill import Prefill, is_beginning, is_joinable, is_kept_beginning, is_prefill
 from chatsquash.trees.replies import (
@@ -33,6 +33,7 @@ from chatsquash.trees.rewrites import (
     SpokenMessage,
     between,
     is_part,
+    is_reminded,
     is_resent,
     is_reworded,
     of_path,
@@ -40,6 +41,7 @@ from chatsquash.trees.rewrites import (
     segments,
     words,
 )
+from chatsquash.trees.translation import is_translated
 
 if TYPE_CHECKING:
     from chatsquash.trees.choices import Choices
@@ -54,6 +56,10 @@ class RecognisedReply(Struct, frozen=True):
     place: int
     reply: Reply
     how: How
+    intact: Reply | None
+    """The last reply up to here in the context in which it was sampled."""
+    wording: int = 0
+    """The history from there on, by a hash, if the client replaced a reply in it."""
 
 
 class _RequestState(NamedTuple):
@@ -97,6 +103,8 @@ class Trees(Struct):
     index: ReplyIndex = field(default_factory=ReplyIndex)
     _cut: set[int] = field(default_factory=set)
     """The chains of histories that lack messages."""
+    _replaced: set[int] = field(default_factory=set)
+    """The chains of histories whose last reply has other words than logged, or lacks its prompt."""
     _choices: Choices | None = None
     """Those of responses that have several."""
     _says_ends: bool = False
@@ -151,7 +159,8 @@ class Trees(Struct):
         reply = logged_reply(entry, self.requests, parent, last.place + 1 if last else 0)
         reply.number, reply.limit, reply.response = len(self.replies), limit, response
         reply.tree = parent.tree if parent else len(self.links)
-        reply.how = last.how if last else "appended"
+        if last:
+            reply.how, reply.intact, reply.wording = last.how, last.intact, last.wording
         return reply
 
     def _prefill(self, reply: Response) -> Prefill | None:
@@ -327,12 +336,30 @@ class Trees(Struct):
         reply = self.index.with_chain(chain) or self._choice(chain)
         if reply is None:
             how = "rewritten"
-            reply = self._rewritten_reply(place, spoken) or self._reworded(place)
+            reply = self._rewritten_reply(place, spoken)
+            if reply is None and (reply := self._reworded(place)) and self._is_other(reply, place):
+                self._replaced.add(chain)
             if reply is None:
                 return chain, spoken
             self.index.add_chain(chain, reply)
-        self.met.append(RecognisedReply(place, reply, "cut" if is_cut or chain in self._cut else how))
+        self._recognise(place, chain, reply, "cut" if is_cut or chain in self._cut else how)
         return reply.chain, reply.spoken
+
+    def _recognise(self, place: int, chain: int, reply: Reply, how: How) -> None:
+        """Note a reply in the current request, and up to where the request has the context of its replies."""
+        last = self.met[-1] if self.met else None
+        intact, wording = (last.intact, last.wording) if last else (None, 0)
+        if chain in self._replaced:
+            wording = hash((wording, chain))
+        elif reply.wording == wording or not wording:
+            intact, wording = reply, 0
+        self.met.append(RecognisedReply(place, reply, how, intact, wording))
+
+    def _is_other(self, reply: Reply, place: int) -> bool:
+        """Whether a message is not a complete reply as it was logged, but other words of the client."""
+        if reply.is_truncated(says_ends=self._says_ends) or any(map(chat.is_malformed, chat.calls(reply.message))):
+            return False
+        return not is_translated(reply.message, self.requests.messages[place], freely=reply.is_translated)
 
     def _choice(self, chain: int) -> Reply | None:
         """The reply of which a choice after the first one ends this chain."""
@@ -405,10 +432,23 @@ class Trees(Struct):
             if is_similar_prompt(reply.system, system_prompt(requests.messages)) and self._is_cut(reply, spoken):
                 chain = requests.chains[place]
                 self.index.add_chain(chain, reply)
-                self._cut.add(chain)
-                self.met.append(RecognisedReply(place, reply, "cut"))
+                is_cut = not self.met or self.met[-1].how == "cut" or self._has_prompt(reply, place)
+                (self._cut if is_cut else self._replaced).add(chain)
+                self._recognise(place, chain, reply, "cut" if is_cut else "rewritten")
                 requests.rebase(place, reply.chain, reply.spoken)
                 return
+
+    def _has_prompt(self, reply: Reply, place: int) -> bool:
+        """Whether a request has before a place what a reply answers, which a window that slides has."""
+        requests = self.requests
+        at = next((at for at in range(place - 1, -1, -1) if requests.numbers[at] != NOTHING), None)
+        if at is None or not reply.behind:
+            return True
+        message, prompt = requests.messages[at], reply.behind[-1]
+        if prompt["role"] == "tool" and reply.parent:
+            caller = bisect_left(requests.assistants, place) - 1
+            return caller >= 0 and requests.numbers[requests.assistants[caller]] == reply.parent.said
+        return requests.numbers[at] == reply.added[-1] or is_reminded(message, prompt, loosely=self.rewords)
 
     def _is_cut(self, reply: Reply, spoken: list[SpokenMessage]) -> bool:
         """Whether messages are a part of a reply's path and none is a summary."""

@@ -19,6 +19,7 @@ from starlette.routing import Route
 from chatsquash.core.errors import ChatsquashError
 from chatsquash.core.text import escape, shown
 from chatsquash.pages.html.markup import Html, tag
+from chatsquash.records.line import NotARecordError
 from chatsquash.records.reading import parse
 from chatsquash.view.conversation import Conversation, Needle
 from chatsquash.view.guard import Guard, Keys
@@ -121,6 +122,8 @@ def _endpoint(viewer: Viewer, page: Page) -> Callable[[Request], Response]:
                 return _replacement_page(viewer)
             if isinstance(problem, ChatsquashError):
                 return _problem(404, "This cannot be shown", str(problem))
+            if isinstance(problem, NotARecordError | RecursionError):
+                return _problem(409, "This cannot be shown", f"The record is damaged: {problem}")
             raise
         return _replacement_page(viewer) if _is_late(viewer, request) else server
 
@@ -238,9 +241,8 @@ def _markdown(viewer: Viewer, request: Request) -> Response:
 
 def _json(viewer: Viewer, request: Request) -> Response:
     conversation = _session(viewer, request)
-    return Response(
-        shown(parse(conversation.data), indent=True) if conversation.data else b"null", media_type="application/json"
-    )
+    value = parse(conversation.data) if conversation.data else None
+    return Response(shown(value, indent=True), media_type="application/json")
 
 
 def _template(viewer: Viewer, request: Request) -> Response:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -94,6 +94,8 @@ class SessionLogs:
         self._result = result
         self._lock = Lock()
         self._last: OrderedDict[int, Looked] = OrderedDict()
+        self._same: list[list[int]] = []
+        """The rows of the sessions of one log and name, looked up last."""
 
     @cached_property
     def _options(self) -> Options:
@@ -105,11 +107,26 @@ class SessionLogs:
         """The session of a row of the session table; raises ``NoLogError``."""
         with self._lock:  # one at a time: each may take all of a core and much memory
             if at not in self._last:
-                self._last[at] = self._look(at)
+                looked = self._look(self._log(at), [at]).get(at)
+                if looked is None:
+                    raise NoLogError("the log does not hold this session any more")
+                self._last[at] = looked
                 if len(self._last) > _KEPT:
                     self._last.popitem(last=False)
             self._last.move_to_end(at)
             return self._last[at]
+
+    def look_at_each(self, rows: list[int]) -> dict[int, Looked]:
+        """The sessions of some rows, as far as their logs can be read; each log is read once."""
+        by_log: dict[str | None, list[int]] = {}
+        for at in rows:
+            by_log.setdefault(self._log(at), []).append(at)
+        looked: dict[int, Looked] = {}
+        with self._lock:
+            for log, of_log in by_log.items():
+                with suppress(NoLogError):
+                    looked |= self._look(log, of_log)
+        return looked
 
     def records(self, at: int, looked: Looked) -> Rows:
         """The rows of the session table on the records that a row's session comes to; those left out have none."""
@@ -125,7 +142,7 @@ class SessionLogs:
         row = frame.row(at, named=True)
         same = (frame["session"] == row["session"]) & (frame["format"].cast(str) == row["format"])
         rows = frame.filter(same)["at"].head(_NAMESAKES).to_list()
-        return [each for each in rows if self._begins(each)][:_RELATED]
+        return list(islice(filter(self._begins, rows), _RELATED))
 
     def request(self, looked: Looked, line: int) -> LoggedRequest:
         """A request and the one before it; raises ``NoLogError``."""
@@ -155,24 +172,34 @@ class SessionLogs:
             raise NoLogError(f"the log cannot be read ({problem.strerror})") from None
         raise NoLogError(f"the log has no line {line:,}")
 
-    def _look(self, at: int) -> Looked:
+    def _log(self, at: int) -> str | None:
+        log: str | None = self._result.sessions["log"][at]
+        return log
+
+    def _look(self, log: str | None, rows: list[int]) -> dict[int, Looked]:
+        """The sessions of rows about one log, as far as it still has them."""
         from chatsquash.dataset.option_rules import refuse_wrong
         from chatsquash.session.chains import each_session  # which takes time to import
         from chatsquash.session.converter import Converter
 
-        row = self._result.sessions.row(at, named=True)
-        known = self._result.inputs([row["log"]])[row["log"]]
-        path = _log_path(row["log"], known)
+        known = self._result.inputs([log])[log] if log else []
+        path = _log_path(log, known)
         work = partial(_looked, Converter(self._options), {each.xxh3_128 for each in known})
         refuse_wrong(self._options)
-        looked_at = each_session([path], self._options, work)
-        same = (looked for looked in looked_at if printable(looked.outcome.session) == row["session"])
+        names = self._result.sessions["session"]
+        wanted = {(names[at], self._before(at)): at for at in rows}
+        looked: dict[int, Looked] = {}
+        passed: Counter[str] = Counter()
         try:
-            looked = next(islice(same, self._before(at), None), None)
+            for each in each_session([path], self._options, work):
+                name = printable(each.outcome.session)
+                if (at := wanted.get((name, passed[name]))) is not None:
+                    looked[at] = each
+                    if len(looked) == len(wanted):
+                        break
+                passed[name] += 1
         except (ChatsquashError, OSError) as problem:
             raise NoLogError(f"the log cannot be read: {problem}") from None
-        if looked is None:
-            raise NoLogError("the log does not hold this session any more")
         return looked
 
     def _before(self, at: int) -> int:
@@ -181,6 +208,9 @@ class SessionLogs:
 
     def _namesakes(self, at: int) -> list[list[int]]:
         """The rows of each session of a log that is called as a row's."""
+        known = self._same
+        if any(at in rows for rows in known):
+            return known
         frame = self._result.sessions
         same = frame.filter(frame["key"] == frame["key"][at])["at"].head(_NAMESAKES).to_list()
         sessions: list[list[int]] = []
@@ -188,6 +218,7 @@ class SessionLogs:
             if not sessions or self._begins(each):
                 sessions.append([])
             sessions[-1].append(each)
+        self._same = sessions
         return sessions
 
     def _begins(self, at: int) -> bool:

@@ -211,7 +211,7 @@ def _read(folder: Folder, name: str, schema: dict[str, Any], columns: list[pl.Ex
         raise UsageError(f"{folder.path / name}: is not there: name a folder that chatsquash convert wrote") from None
     except OSError as problem:
         raise UsageError(f"{folder.path / name}: cannot be read ({problem.strerror})") from None
-    except (ValueError, pl.exceptions.PolarsError) as problem:
+    except (ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as problem:
         why = str(problem)[:_WHY].partition("\n")[0]
         raise UsageError(f"{folder.path / name}: is none of this version of chatsquash: {why}") from None
 

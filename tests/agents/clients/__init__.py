@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import pkgutil
+import platform
 import shutil
 import subprocess
 import sys
@@ -15,12 +16,19 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from tests.agents.terminal import Keys, Terminal
+
 Json = dict[str, Any]
 NODE, PYTHON = "npm", "PyPI"
 IMAGE = Path(__file__).with_name("pixel.png")
 DRIVERS = Path(__file__).parents[1] / "drivers"
 MCP_SERVER = Path(__file__).parents[1] / "mcp_server.py"
 TASK = "Please look at the files and report, {of} for {mark}."
+
+
+_MACHINES = {"x86_64": "x64", "aarch64": "arm64"}
+PLATFORM = f"-{sys.platform}-{_MACHINES.get(platform.machine(), platform.machine())}"
+"""How npm packages end that have a program for this platform; the launcher may be released before or after them."""
 
 
 class NotInstalledError(Exception):
@@ -48,6 +56,13 @@ class Client:
     """Whether requests of the agent itself have tool definitions."""
     unwritten: frozenset[str] = frozenset()
     """Kinds of replies that its files have in quotations only."""
+    opening: tuple[Keys, ...] = ()
+    """At a terminal: what has to happen before a prompt can be typed."""
+    taking_back: tuple[Keys, ...] = ()
+    """At a terminal: what takes back the last prompt and all that followed, and leaves nothing typed."""
+    compact_command = "/compact"
+    compacts_at_terminal = False
+    """Whether that command can be used at a terminal only."""
     ends_with_call = False
     """Whether the agent ends by a call of its own, not by a reply without one."""
     files: tuple[str, ...] = ()
@@ -68,6 +83,10 @@ class Client:
 
     def command(self, prompt: str, how: str, *, model: int, image: Path | None) -> list[str]:
         """The command line that answers a prompt; ``how`` is ``new``, ``resume`` or ``fork``."""
+        raise NotImplementedError
+
+    def interactive(self) -> list[str]:
+        """The command line of a session at a terminal."""
         raise NotImplementedError
 
     def call(self, do: str, mark: str, of: str, tools: list[str]) -> tuple[Any, ...]:
@@ -117,6 +136,8 @@ class Client:
     @classmethod
     def path(cls, home: Path) -> Path:
         """The command of the agent."""
+        if cls.package.endswith(PLATFORM):
+            return home / "node_modules" / cls.package / "bin" / cls.binary
         return home / ("node_modules/.bin" if cls.registry == NODE else "venv/bin") / cls.binary
 
     @classmethod
@@ -147,16 +168,24 @@ class Client:
 
     def start(self, command: list[str]) -> subprocess.Popen[str]:
         """Start a process of the agent, in a process group of its own; its output goes to ``output.txt``."""
-        inherited = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
-        env = {
-            **inherited, "HOME": str(self.home), "CI": "1", "DO_NOT_TRACK": "1", "NO_COLOR": "1", "TERM": "dumb",
-            "OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k", "GEMINI_API_KEY": "k", **self.env(),
-        }  # fmt: skip
+        env = {**self._env(), "CI": "1", "NO_COLOR": "1", "TERM": "dumb"}
         with (self.home / "output.txt").open("a", encoding="utf-8") as output:
             return subprocess.Popen(
                 command, cwd=self.work, env=env, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
                 text=True, start_new_session=True,
             )  # fmt: skip
+
+    def open_terminal(self) -> Terminal:
+        """Start a session at a terminal, up to where a prompt can be typed."""
+        env = {**self._env(), "TERM": "xterm-256color"}
+        terminal = Terminal(self.interactive(), self.work, env, self.home / "output.txt")
+        terminal.follow(*self.opening)
+        return terminal
+
+    def _env(self) -> dict[str, str]:
+        inherited = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
+        keys = {f"{name}_API_KEY": "k" for name in ("OPENAI", "ANTHROPIC", "GEMINI")}
+        return {**inherited, "HOME": str(self.home), "DO_NOT_TRACK": "1", **keys, **self.env()}
 
     def write_json(self, name: str, value: Json) -> None:
         """Write a settings file below the home directory."""
@@ -171,8 +200,8 @@ def mcp_server() -> Json:
 
 
 def shell(mark: str, do: str) -> str:
-    """A command that prints a mark, and fails if it is to."""
-    return f"echo {mark}" + ("; exit 1" if do == "fail" else "")
+    """A command that prints a mark, and fails or takes long if it is to."""
+    return {"fail": f"echo {mark}; exit 1", "sleep": f"sleep 30; echo {mark}"}.get(do, f"echo {mark}")
 
 
 def find_tool(tools: list[str], *parts: str) -> str:

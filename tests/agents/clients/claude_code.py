@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.agents.clients import TASK, Client, find_tool, mcp_server, shell
+from tests.agents.terminal import CLEAR, ENTER, ESCAPE, UP, Keys
 
 
 class ClaudeCode(Client):
@@ -15,7 +16,14 @@ class ClaudeCode(Client):
     name, title = "claude_code", "Claude Code"
     package, binary = "@anthropic-ai/claude-code", "claude"
     session_header = "x-claude-code-session-id"
-    abilities = frozenset({"resume", "fork", "agents", "compact", "models", "screenshot", "mcp"})
+    abilities = frozenset({"resume", "fork", "agents", "compact", "models", "screenshot", "mcp", "terminal", "rewind"})
+    opening = (Keys("Yes, I trust", (ENTER,)), Keys("use this API key", (UP, ENTER)), Keys("bypass permissions on", ()))
+    taking_back = (
+        Keys("", (ESCAPE, ESCAPE)),
+        Keys("Restore the code", (UP, ENTER)),
+        Keys("Restore conversation", (ENTER,)),
+        Keys("", (CLEAR,)),
+    )
     litellm = "anthropic"
     files = (".claude/projects",)
 
@@ -35,6 +43,9 @@ class ClaudeCode(Client):
             self.program, "-p", prompt, "--dangerously-skip-permissions", "--output-format", "stream-json", "--verbose",
             "--model", ("claude-sonnet-4-5", "claude-haiku-4-5")[model], *more, "--mcp-config", servers,
         ]  # fmt: skip
+
+    def interactive(self) -> list[str]:
+        return [self.program, "--dangerously-skip-permissions", "--model", "claude-sonnet-4-5"]
 
     def call(self, do: str, mark: str, of: str, tools: list[str]) -> tuple[Any, ...]:
         if do == "wait":

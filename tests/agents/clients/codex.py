@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.agents.clients import TASK, Client, find_tool, mcp_server, shell
+from tests.agents.terminal import CLEAR, ENTER, ESCAPE, Keys
 
 _CONFIG = """\
 model_provider = "x"
@@ -34,7 +35,16 @@ class Codex(Client):
     name, title = "codex", "Codex"
     package, binary = "@openai/codex", "codex"
     session_header = "session-id"
-    abilities = frozenset({"resume", "fork", "agents", "models", "image", "screenshot", "mcp"})
+    abilities = frozenset(
+        {"resume", "fork", "agents", "models", "image", "screenshot", "mcp", "terminal", "rewind", "compact"}
+    )
+    compacts_at_terminal = True
+    opening = (Keys("YOLO mode", ()), Keys("gpt-5 default", ()))
+    taking_back = (
+        Keys("", (ESCAPE, ESCAPE)),
+        Keys("Browsing transcript", (ENTER,)),
+        Keys("Conversation reverted", (CLEAR,)),
+    )
     litellm = "openai"
     files = (".codex/sessions",)
 
@@ -52,6 +62,9 @@ class Codex(Client):
         if how == "resume":
             return [*head, "resume", "--last", prompt]
         return [*head, "-i", str(image), "--", prompt] if image else [*head, prompt]
+
+    def interactive(self) -> list[str]:
+        return [self.program, "--no-daemon", "--dangerously-bypass-approvals-and-sandbox", "-m", "gpt-5"]
 
     def _last(self) -> str:
         """The id of the thread that was written last."""

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.agents.clients import TASK, Client, find_tool, mcp_server, shell
+from tests.agents.terminal import CLEAR, ENTER, UP, Keys
 
 
 class GeminiCli(Client):
@@ -13,7 +14,16 @@ class GeminiCli(Client):
 
     name, title = "gemini_cli", "Gemini CLI"
     package, binary = "@google/gemini-cli", "gemini"
-    abilities = frozenset({"resume", "agents", "models", "screenshot", "mcp"})
+    abilities = frozenset({"resume", "agents", "models", "screenshot", "mcp", "terminal", "rewind", "compact"})
+    compact_command = "/compress"
+    compacts_at_terminal = True
+    opening = (Keys("Type your message", ()), Keys("", ()))
+    taking_back = (
+        Keys("", ("/rewind", ENTER)),
+        Keys("Stay at current position", (UP, UP, ENTER)),  # results are in the list, too
+        Keys("Rewind conversation", (ENTER,)),
+        Keys("", (CLEAR,)),
+    )
     files = (".gemini/tmp",)
 
     def configure(self) -> None:
@@ -31,6 +41,9 @@ class GeminiCli(Client):
         more = ["--resume", "latest"] if how == "resume" else []
         model_name = ("gemini-2.5-pro", "gemini-2.5-flash")[model]
         return [self.program, "-p", prompt, "--yolo", "--skip-trust", "-o", "stream-json", "-m", model_name, *more]
+
+    def interactive(self) -> list[str]:
+        return [self.program, "--yolo", "--skip-trust", "-m", "gemini-2.5-pro"]
 
     def call(self, do: str, mark: str, of: str, tools: list[str]) -> tuple[Any, ...]:
         if do == "wait":

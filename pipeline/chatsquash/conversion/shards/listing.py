@@ -67,7 +67,7 @@ class Listing(Struct):
         """The options; raises ``UsageError`` where they are damaged."""
         try:
             options = msgspec.convert(self.options, Options)
-        except msgspec.ValidationError as problem:
+        except (msgspec.ValidationError, ValueError) as problem:  # a text that UTF-8 cannot hold, too
             raise UsageError(f"{LISTING}: holds options that are none ({problem}); make it again") from None
         refuse_wrong(options)
         return options

@@ -15,6 +15,8 @@ from chatsquash.conversion.shards.parts import PartFile
 from chatsquash.conversion.shards.place import Place, Shard, command_argument
 from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
+from chatsquash.dataset.manifest import RecordsMade
+from chatsquash.dataset.summary import Summary
 
 _SAME = (
     ("listing", "the listing"),
@@ -53,9 +55,24 @@ class Marker(Struct):
         """Whether its files have names of ours, which lead nowhere else."""
         return all(_NAMES.fullmatch(each.name) for each in (self.part, self.rejected) if each)
 
+    def has_counts(self) -> bool:
+        """Whether what it counts has the form of counts."""
+        made = self.records_made
+        is_like = _is_like(self.counts, Summary().counts()) and _is_like(made, RecordsMade().as_json())
+        return is_like and re.fullmatch("[0-9a-f]{32}", made["xxh3_128_sum"]) is not None
+
     def other(self, than: Marker) -> str | None:
         """What is not as in another marker, though it has to be; ``None`` where both belong together."""
         return next((what for name, what in _SAME if getattr(self, name) != getattr(than, name)), None)
+
+
+def _is_like(value: Any, model: Any) -> bool:
+    """Whether a value has the members of another one and their types; all further members are numbers, too."""
+    if not isinstance(model, dict):
+        return type(value) is type(model) or (type(model) is int and type(value) is float)
+    if not isinstance(value, dict) or model.keys() - value.keys():
+        return False
+    return all(_is_like(each, model.get(name, {} if isinstance(each, dict) else 0)) for name, each in value.items())
 
 
 def expectation(listing: Listing, shard: Shard, key_fingerprint: str | None) -> Marker:
@@ -73,7 +90,7 @@ def read(place: Place, shard: Shard) -> Marker | None:
         return None
     except (OSError, ValueError, RecursionError):  # a link or a folder, too
         marker = None
-    if marker is None or marker.shard != shard.number or not marker.is_named():
+    if marker is None or marker.shard != shard.number or not (marker.is_named() and marker.has_counts()):
         hint = (
             f"convert the shard again with: chatsquash convert --shard {shard} --full -o {command_argument(place.out)}"
         )

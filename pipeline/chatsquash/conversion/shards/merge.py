@@ -94,8 +94,8 @@ def _merge(place: Place, out: Path | str, observer: Observer | None, started: fl
         if old:
             old.refuse_nothing(summary)
         run.close(listing.discovery(), started)
-        output.commit()
         run.write_known()
+        output.commit()
         place.clear()
         output.clear(output.journal)
     finally:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import takewhile
 from typing import BinaryIO
 
-from chatsquash.core.model import Conversation, Json, Origin
+from chatsquash.core.model import Conversation, Json, Origin, RepeatedViolation
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import assistant_message
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, entries, load_conversation, moment
@@ -26,6 +27,9 @@ _BEGINS = re.compile(rb"\s*+(?:# aider chat started at|TO LLM) \d{4}-\d\d-\d\d[ 
 _LONGEST = 256 << 20
 _MODEL = re.compile(r"> (?:Main )?[Mm]odel: (\S+)")
 _USER, _PRINTED = "#### ", "> "
+_RESTORED = "> Restored previous conversation history."
+_SHORT = 3 * 1024
+"""Bytes of the lowest limit of a history, 1024 tokens."""
 _PROMPT, _REPLY, _RULE = "TO LLM ", "LLM RESPONSE ", "-------"
 _BREAK = "  "
 """What aider writes behind each line of a prompt, and a heading in an answer has not."""
@@ -91,7 +95,7 @@ def conversations(values: list[Json]) -> list[Conversation]:
     Edits are texts, so there are no calls; what aider itself printed is left out of runs, which have no system prompt.
     """
     unread, whole = Unread(), list[Conversation]()
-    several = len(values) > 1
+    several, earlier = len(values) > 1, _EarlierRuns()
     exchanges = list[tuple[str, list[LoggedTurn]]]()
     for place, _, value in entries(values, None):
         written = value.get("lines")
@@ -101,7 +105,7 @@ def conversations(values: list[Json]) -> list[Conversation]:
         if value.get("aider") == "exchange":
             exchanges.append((str(place), _exchange(written, line, unread)))
         else:
-            whole += _run(written, line, str(place) if several else "", unread)
+            whole += _run(written, line, str(place) if several else "", earlier, unread)
     whole += _unrepeated_exchanges(exchanges)
     return with_unread(whole, unread)
 
@@ -130,21 +134,41 @@ class _Speech:
         said = "\n".join(self._said).strip("\n")
         if self.role and said.strip():
             known = self.known if self.role == "assistant" else Evidence(time=self.known.time)
-            turn = _with_reasoning(said) if self.role == "assistant" else {"role": self.role, "content": said}
+            turn = {"role": self.role, "content": said}
             self.turns.append(LoggedTurn(f"line {self._began}", turn, known._replace(line=self._began)))
         self.role = ""
         self._said.clear()
 
 
-def _with_reasoning(said: str) -> Object:
-    """Return a reply with its reasoning in a member of its own."""
-    thoughts = [match[2].strip() for match in _THOUGHT.finditer(said)]
+def _with_reasoning(turn: Object) -> Object:
+    """Return a reply with its reasoning in a member of its own; other turns unchanged."""
+    said = turn["content"]
+    thoughts = [match[2].strip() for match in _THOUGHT.finditer(said)] if turn["role"] == "assistant" else []
     if not thoughts:
-        return {"role": "assistant", "content": said}
+        return turn
     return assistant_message(_THOUGHT.sub("", said).strip("\n"), [], "\n\n".join(thoughts))
 
 
-def _run(lines: list[str], line: int, name: str, unread: Unread) -> list[Conversation]:
+class _EarlierRuns:
+    """What the runs before in a history said, which a run with ``--restore-chat-history`` sends as it is there."""
+
+    def __init__(self) -> None:
+        self.turns = list[LoggedTurn]()
+        self._bytes = 0
+
+    @property
+    def is_short(self) -> bool:
+        """Whether aider sends all of it; it summarizes more than a limit, which depends on the model."""
+        return self._bytes <= _SHORT
+
+    def add(self, turn: LoggedTurn) -> None:
+        """Add a turn with its reasoning in the text."""
+        self._bytes += len(turn.turn["content"].encode("utf-8", "surrogatepass"))
+        if self.is_short:
+            self.turns.append(turn._replace(evidence=turn.evidence._replace(is_sampled=False)))
+
+
+def _run(lines: list[str], line: int, name: str, earlier: _EarlierRuns, unread: Unread) -> list[Conversation]:
     time = moment(lines[0].removeprefix(_START).strip())
     speaking = _Speech(line)
     speaking.known = Evidence(time=time, is_sampled=True)
@@ -166,7 +190,21 @@ def _run(lines: list[str], line: int, name: str, unread: Unread) -> list[Convers
     speaking.close()
     if not speaking.turns:
         return []
-    return [load_conversation(openai_chat, speaking.turns, id=name)]
+    known: Object = {"id": name}
+    restored = list(earlier.turns) if _is_restored(lines) else []
+    if restored and not earlier.is_short:
+        restored = []
+        known |= {"lacks_context": True, "findings": ((line, RepeatedViolation("missing-history")),)}
+    for turn in speaking.turns:
+        earlier.add(turn)
+    turns = [each._replace(turn=_with_reasoning(each.turn)) for each in speaking.turns]
+    return [load_conversation(openai_chat, [*restored, *turns], **known)]
+
+
+def _is_restored(lines: list[str]) -> bool:
+    """Whether the header of a run says that it continues the history."""
+    header = takewhile(lambda each: not each.startswith(_USER), lines)
+    return any(each.startswith(_RESTORED) for each in header)
 
 
 def _exchange(lines: list[str], line: int, unread: Unread) -> list[LoggedTurn]:
@@ -185,7 +223,7 @@ def _exchange(lines: list[str], line: int, unread: Unread) -> list[LoggedTurn]:
         elif each.strip():
             unread.one("line of another role")
     speaking.close()
-    return speaking.turns
+    return [each._replace(turn=_with_reasoning(each.turn)) for each in speaking.turns]
 
 
 def _unrepeated_exchanges(exchanges: list[tuple[str, list[LoggedTurn]]]) -> list[Conversation]:

@@ -11,7 +11,7 @@ from chatsquash.formats.calls import assistant_message, tool_message
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.threads import EntryBudget, load_eras, text, with_unread
-from chatsquash.formats.truncation import mark_without_usage, models_with_usage
+from chatsquash.formats.truncation import mark_without_usage, models_with_usage, reaches
 from chatsquash.formats.values import Object, as_list, at, compact, count, members, objects, string, texts
 
 NAME = "continue_dev"
@@ -169,9 +169,10 @@ def _assistant(where: str, item: Object, model: str | None, thoughts: list[Json]
     """Return the turn of a reply and the results of its calls."""
     message = item["message"]
     log = next(iter(objects(item.get("promptLogs"))), {})
-    named = text(log.get("modelTitle")) or model
     used = message.get("usage")
-    tokens = count(at(used, "promptTokens")), count(at(used, "completionTokens"))
+    named = text(log.get("modelTitle")) or model or text(at(used, "model"))
+    prompt, completion = (_tokens(used, name) for name in ("prompt", "completion"))
+    finish = "length" if reaches(completion, count(at(log, "completionOptions", "maxTokens"))) else None
     states = _states(item)
     calls = list(map(_call, objects(message.get("toolCalls")) or [at(each, "toolCall") for each in states]))
     thought = string(at(item, "reasoning"), "text")
@@ -180,8 +181,13 @@ def _assistant(where: str, item: Object, model: str | None, thoughts: list[Json]
         turn["reasoning_details"] = list(thoughts)
     thoughts.clear()
     results = [_result(state, output) for state in states if (output := state.get("output")) is not None]
-    said = LoggedTurn(where, turn, Evidence(1, None, True, named, *tokens))
+    said = LoggedTurn(where, turn, Evidence(1, None, True, named, prompt, completion, finish))
     return [said, *(LoggedTurn(where, result, Evidence(1)) for result in results)]
+
+
+def _tokens(used: Json, of: str) -> int | None:
+    """Return a token count; the command line writes it as the service sent it."""
+    return count(at(used, f"{of}Tokens") or at(used, f"{of}_tokens"))
 
 
 def _call(call: Json) -> Object:

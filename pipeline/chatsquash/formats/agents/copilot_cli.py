@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from chatsquash.core.model import Conversation, ConversationKind, Json, Origin
+from chatsquash.core.model import Conversation, ConversationKind, Json, Origin, RepeatedViolation
 from chatsquash.formats.calls import assistant_message, spell_arguments, spell_call, tool_message
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, entries, load_conversation, moment, session_folder
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.threads import text, with_unread
-from chatsquash.formats.values import Object, at, count, objects, string
+from chatsquash.formats.values import Object, at, count, members, objects, string
 
 NAME = "copilot_cli"
 HOLDS_TOOLS = False
@@ -25,7 +25,9 @@ _RESULT = ("toolCallId", "success", "result", "error", "toolName", "model")
 _KNOWN = ("session.start", "user.message", "assistant.message", "tool.execution_complete")
 _LINE = ("type", "id", "parentId", "timestamp", "data", "agentId", "ephemeral")
 _PROMPTS = ("system", "developer")
-_REPEATED = ("assistant.reasoning", "tool.execution_start", "assistant.turn_start", "assistant.turn_end")
+_TURN = "conversation-"
+"""How the interaction types of requests in turns begin; summaries have others."""
+_REPEATED = ("assistant.reasoning", "tool.execution_start", "assistant.turn_start")
 """Events that say once more what messages hold."""
 _SAID = (
     *("messageId", "content", "reasoningText", "toolRequests", "model", "outputTokens", "apiCallId"),
@@ -64,6 +66,8 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
         of = string(event, "type")
         unread.rest("event", event, *_LINE)
         if of in ("session.start", "session.resume"):
+            for each in agents.values():
+                each.lacks_context = False
             session = session or text(data.get("sessionId"))
             model = text(data.get("selectedModel")) or model
             continue
@@ -99,6 +103,8 @@ def _agent_conversations(
                 known["call"] = began.get(name, name)
             if len(eras) == len(agents) == 1:
                 known |= {"id": "", "parent": None}
+            lacking = [each.evidence.line for each in eras[number] if each.evidence.lacks_context]
+            known["findings"] = tuple((line, RepeatedViolation("missing-history")) for line in lacking)
             yield load_conversation(openai_chat, eras[number], **known)
 
 
@@ -117,6 +123,10 @@ class _AgentView:
     """Where that message stands."""
     begun: int | None = None
     """The number of turns when a compaction began, which runs in the background."""
+    usage: Object = field(default_factory=dict)
+    """The last token counts, and how the reply that they belong to ended; empty once that was logged."""
+    lacks_context: bool = False
+    """Whether requests of the process have a reply that is in no file, as it reached its limit."""
 
     def add(self, place: str, of: str, data: Object, evidence: Evidence) -> None:
         match of:
@@ -130,13 +140,15 @@ class _AgentView:
                 self._assistant(place, data, evidence)
             case "tool.execution_complete":
                 self._result(place, data, evidence)
+            case "session.usage_record" | "assistant.turn_end":
+                self._end_turn(members(data.get("usage")), is_ended=of.endswith("end"))
             case "session.compaction_start":
                 self.begun = len(self.turns)
             case "session.compaction_complete":
                 self._compaction(place, data, evidence)
             case "session.context_cleared":
                 self.leave()
-                self.turns, self.last, self.prompts = [], None, {}
+                self.turns, self.last, self.prompts, self.lacks_context = [], None, {}, False
             case _ if of in _REPEATED:
                 pass
             case _:
@@ -175,11 +187,16 @@ class _AgentView:
         thoughts, content = text(data.get("reasoningText")), text(data.get("content"))
         if not (calls or thoughts or content):
             return
+        answer = text(data.get("apiCallId"))
+        usage, self.usage = self.usage if answer and self.usage.get("apiCallId") == answer else {}, {}
         known = evidence._replace(
             is_sampled=True,
             model=text(data.get("model")) or evidence.model,
-            completion_tokens=count(data.get("outputTokens")),
-            response_id=text(data.get("apiCallId")),
+            prompt_tokens=count(usage.get("inputTokens")),
+            completion_tokens=count(data.get("outputTokens", usage.get("outputTokens"))),
+            finish_reason=_finish_reason(usage),
+            response_id=answer,
+            lacks_context=self.lacks_context,
         )
         turn = assistant_message(content, calls, thoughts or "")
         if self.last and self.last == known.response_id:  # results may have come in between
@@ -190,6 +207,13 @@ class _AgentView:
             self.place = len(self.turns)
             self.turns.append(LoggedTurn(place, turn, known))
         self.last = known.response_id
+
+    def _end_turn(self, usage: Object, *, is_ended: bool) -> None:
+        """Note what a reply used, or at the end of a turn that it was never logged, though later requests have it."""
+        if is_ended and self.usage.get("outputTokens") and string(self.usage, "interactionType").startswith(_TURN):
+            self.unread.one("reply that was not logged")
+            self.lacks_context = True
+        self.usage = usage
 
     def _result(self, place: str, data: Object, evidence: Evidence) -> None:
         if data.get("isUserRequested") is True:
@@ -216,6 +240,12 @@ class _AgentView:
         system = [each for each in self.turns[:begun] if each.turn["role"] in _PROMPTS]
         replacement = LoggedTurn(place, {"role": "user", "content": summary}, Evidence(evidence.line, evidence.time))
         self.turns, self.last, self.begun = [*system, replacement, *self.turns[begun:]], None, None
+        self.lacks_context = False
+
+
+def _finish_reason(usage: Object) -> str | None:
+    """Return how a reply ended."""
+    return "content_filter" if usage.get("contentFilterTriggered") is True else text(usage.get("finishReason"))
 
 
 def _call(request: Object) -> Object:

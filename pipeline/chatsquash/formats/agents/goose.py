@@ -20,6 +20,7 @@ from chatsquash.formats.evidence import (
     Unread,
     entries,
     load_turns,
+    member_path,
     moment,
     origin,
     span,
@@ -212,7 +213,7 @@ def _turn(message: Json, place: str, unread: Unread) -> Object | None:
     for item in as_list(content):
         of = string(item, "type")
         if of in SHOWN:
-            unread.one(f"message.content.{of}")
+            unread.one(member_path("message.content", str(of)))
         else:
             blocks.append(block(item))
     return {"role": message.get("role"), "content": blocks} if blocks or not content else None

@@ -7,6 +7,7 @@ what was kept.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from itertools import pairwise
 
 from chatsquash.core.chat import PRIVATE, Private
@@ -65,12 +66,12 @@ def beside(name: str) -> str | None:
 
 
 def owner(path: str) -> str | None:
-    """Return the context that an earlier one, the events or the state of a session, or a list of prompts, belong to."""
+    """Return the context that an earlier one, events or the state of a session, prompts or telemetry belong to."""
     folder, slash, name = path.rpartition("/")
     if _PARTS.fullmatch(name):
         return f"{folder}{slash}{_NAME}"
     above, _, last = folder.rpartition("/")
-    return f"{above}/sessions" if last == "user-history" else None
+    return f"{above}/sessions" if last in ("user-history", "telemetry") else None
 
 
 def session(path: str, origin: Origin) -> str | None:
@@ -93,7 +94,7 @@ def conversations(values: list[Json], lines: list[int] | None = None, meta: Json
     contexts.append(_Context([*entries(values, lines)]))
     for before, after in pairwise(contexts):
         after.follow(before)
-    has_usage = any(map(_Context.has_usage, contexts))
+    has_usage = any(context.counted for context in contexts)
     is_inner = any(text(at(each, "agent_id")) for each in as_list(meta))
     converted = list[Conversation]()
     for number, context in reversed([*enumerate(contexts, 1)]):
@@ -122,6 +123,8 @@ class _Context:
         """The messages before the first request."""
         self.copied = 0 if first is None else len(self.head)
         """The number of messages that the context begins with and another one has, too."""
+        self.counted = set(_counted(roles))
+        """The rows of replies that a count of tokens follows."""
 
     @property
     def messages(self) -> list[Object]:
@@ -140,15 +143,6 @@ class _Context:
         elif any(earlier[-count:] == self.head[1 : count + 1] for count in kept):
             self.kind, self.parent = "compacted", before
 
-    def has_usage(self) -> bool:
-        """Whether a count of tokens follows any reply."""
-        return any(self._is_counted(at) for at in range(len(self.rows)))
-
-    def _is_counted(self, place: int) -> bool:
-        """Whether the row at a place is a reply that a count of tokens follows."""
-        roles = [row.get("role") for _, _, row in self.rows[place : place + 2]]
-        return roles == ["assistant", "_usage"]
-
     def turns(self, unread: Unread, *, has_usage: bool) -> list[LoggedTurn]:
         """Return the turns; of replies those without a count of tokens are truncated if others have one."""
         turns, number = list[LoggedTurn](), 0
@@ -165,8 +159,18 @@ class _Context:
             number += 1
             is_sampled = role == "assistant" and number > self.copied
             logged = LoggedTurn(f"entry {place}", _turn(row), Evidence(line, is_sampled=is_sampled))
-            turns.append(as_truncated(logged) if is_sampled and has_usage and not self._is_counted(index) else logged)
+            turns.append(as_truncated(logged) if is_sampled and has_usage and index not in self.counted else logged)
         return turns
+
+
+def _counted(roles: list[Json]) -> Iterator[int]:
+    """Yield the places of replies that a count of tokens follows before the next prompt, reply or checkpoint."""
+    reply = -1
+    for place, role in enumerate(roles):
+        if role == "_usage" and reply >= 0:
+            yield reply
+        if role in ("assistant", "user", "_checkpoint", "_usage"):
+            reply = place if role == "assistant" else -1
 
 
 def _is_later_checkpoint(row: Object) -> bool:

@@ -1,6 +1,8 @@
-"""Batches of OpenAI and Anthropic: a file of results, whose requests are in another file next to it."""
+"""Batches of OpenAI, Anthropic and Gemini: a file of results, whose requests are in another file next to it."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 from chatsquash import formats
 from chatsquash.core.model import Conversation, Json, Origin, OriginReply, Response
@@ -8,25 +10,29 @@ from chatsquash.formats import bodies
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Unread, moment, numbers
 from chatsquash.formats.threads import with_unread
-from chatsquash.formats.values import Object, at, count, members, objects, string
+from chatsquash.formats.values import Object, as_list, at, count, members, objects, string
 
 NAME = "batch"
 HOLDS_TOOLS = True
-MEMBERS = ("custom_id", "requests")
+MEMBERS = ("custom_id", "key", "requests")
 
-_ID = "custom_id"
 _SUCCEEDED = "succeeded"
 _WITHOUT = "result whose request is in no file next to it"
+_AMBIGUOUS = "result whose id several requests next to it have"
 
 
 def fits(values: list[Json]) -> str | None:
-    """Check for results, or requests, each with a custom id."""
+    """Check for results, or requests, each with a custom id, or with the key that Gemini has instead."""
     rows = _rows(values)
-    if not rows or not all(string(row, _ID) for row in rows):
+    if not rows or not all(map(_id, rows)):
         return None
-    if all(_is_result(row) for row in rows):
-        return "custom_id, and response or result"
-    return "custom_id, and body or params" if all(_body(row) for row in rows) else None
+    name = "custom_id" if all("custom_id" in row for row in rows) else "key"
+    if all(map(_is_result, rows)):
+        # Any service may answer with a key and an error.
+        is_one = name == "custom_id" or any(_answer(row).keys() & {"candidates", "promptFeedback"} for row in rows)
+        return f"{name}, and response or result" if is_one else None
+    is_one = all(map(_body, rows)) and (name == "custom_id" or all("contents" in _body(row) for row in rows))
+    return f"{name}, and {'body or params' if name == 'custom_id' else 'request'}" if is_one else None
 
 
 def _rows(values: list[Json]) -> list[Object]:
@@ -36,12 +42,18 @@ def _rows(values: list[Json]) -> list[Object]:
     return objects(rows) if len(objects(rows)) == len(rows) else []
 
 
+def _id(row: Object) -> str:
+    return string(row, "custom_id") or string(row, "key")
+
+
 def _is_result(row: Object) -> bool:
-    return isinstance(row.get("result"), dict) or "response" in row or "error" in row
+    return "request" not in row and (isinstance(row.get("result"), dict) or "response" in row or "error" in row)
 
 
 def _body(row: Object) -> Object:
-    """The body of a request: of OpenAI's ``body``, of Anthropic's ``params``."""
+    """The body of a request: of OpenAI's ``body``, of Anthropic's ``params``, of Gemini's ``request``."""
+    if "custom_id" not in row:
+        return {} if "response" in row else members(row.get("request"))
     return members(row.get("body")) or members(row.get("params"))
 
 
@@ -50,8 +62,8 @@ def beside(name: str) -> str | None:
     return "*.json*" if name.endswith((".jsonl", ".ndjson", ".json")) else None
 
 
-BESIDE_MARK = b'"custom_id"'
-"""What such files have in their beginning."""
+BESIDE_MARKS = (b'"messages"', b'"input"', b'"prompt"', b'"contents"')
+"""What requests have in their beginning."""
 
 
 def conversations(values: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
@@ -60,30 +72,51 @@ def conversations(values: list[Json], lines: list[int] | None = None, meta: Json
     ``meta`` are the contents of the files next to it.
     """
     unread = Unread()
-    requests = {
-        string(row, _ID): _body(row)
-        for content in (meta if isinstance(meta, list) else [])
-        for row in _rows(content if isinstance(content, list) else [content])
-        if not _is_result(row)
-    }
     made = list[Conversation]()
     rows = _rows(values)
     if values and not rows:
         raise TurnError("has values that are not results")
+    requests = _Requests(meta, {_id(row) for row in rows})
     for row, line in zip(rows, _lines(values, len(rows), lines), strict=True):
         if not _is_result(row):
             unread.one("request")
             continue
-        name, answered = string(row, _ID), _answer(row)
+        name, answered = _id(row), _answer(row)
         if not answered:
             unread.one("result with an error")
-        elif not requests.get(name):
+        elif name in requests.ambiguous:
+            unread.one(_AMBIGUOUS)
+        elif not requests.bodies.get(name):
             unread.one(_WITHOUT)
         else:
-            made += _conversation(name, requests[name], answered, line, unread)
+            made += _conversation(name, requests.bodies[name], answered, line, unread)
+    if not made and unread.counts[_AMBIGUOUS]:
+        raise TurnError("several requests next to it have the ids of its results: put each batch into its own folder")
     if not made and unread.counts[_WITHOUT]:
         raise TurnError("the requests of its results are in no file next to it")
     return with_unread(made, unread)
+
+
+class _Requests:
+    """The requests next to a file of results: those of the file that has them all, else of all files.
+
+    Batches are numbered by their clients, so that ids of several batches may be equal.
+    """
+
+    def __init__(self, meta: Json, ids: set[str]) -> None:
+        files = [list(_requests(content)) for content in as_list(meta)]
+        complete = [each for each in files if ids <= {name for name, _ in each}]
+        self.bodies: dict[str, Object] = {}
+        self.ambiguous = set[str]()
+        for name, body in (pair for each in complete or files for pair in each):
+            if name in ids and self.bodies.setdefault(name, body) != body:
+                self.ambiguous.add(name)
+
+
+def _requests(content: Json) -> Iterator[tuple[str, Object]]:
+    for row in _rows(content if isinstance(content, list) else [content]):
+        if not _is_result(row):
+            yield _id(row), _body(row)
 
 
 def _lines(values: list[Json], rows: int, lines: list[int] | None) -> list[int]:
@@ -93,6 +126,8 @@ def _lines(values: list[Json], rows: int, lines: list[int] | None) -> list[int]:
 
 def _answer(row: Object) -> Object:
     """The body of a response; empty for an error."""
+    if "custom_id" not in row:
+        return {} if row.get("error") else members(row.get("response"))
     if isinstance(row.get("result"), dict):
         return members(at(row, "result", "message")) if at(row, "result", "type") == _SUCCEEDED else {}
     status = at(row, "response", "status_code")
@@ -123,14 +158,21 @@ def _conversation(name: str, request: Object, answered: Object, line: int, unrea
 
 
 def _evidence(reply: Response, answered: Object, line: int, place: int) -> OriginReply:
-    used, began = answered.get("usage"), moment(answered.get("created") or answered.get("created_at"))
+    used, began = (
+        answered.get("usage") or answered.get("usageMetadata"),
+        moment(answered.get("created") or answered.get("created_at")),
+    )
     return OriginReply(
         place,
         line,
         began.at if began else None,
-        string(answered, "model") or None,
-        count(at(used, "prompt_tokens")) or count(at(used, "input_tokens")),
-        count(at(used, "completion_tokens")) or count(at(used, "output_tokens")),
+        string(answered, "model") or string(answered, "modelVersion") or None,
+        _count(used, "prompt_tokens", "input_tokens", "promptTokenCount"),
+        _count(used, "completion_tokens", "output_tokens", "candidatesTokenCount"),
         reply.finish_reason,
-        string(answered, "id") or None,
+        string(answered, "id") or string(answered, "responseId") or None,
     )
+
+
+def _count(used: Json, *names: str) -> int | None:
+    return next((number for name in names if (number := count(at(used, name)))), None)

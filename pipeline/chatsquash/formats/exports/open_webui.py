@@ -14,7 +14,7 @@ from chatsquash.core.model import Conversation, Json
 from chatsquash.formats import parts
 from chatsquash.formats.base import TurnError, expect_object
 from chatsquash.formats.calls import assistant_message, spell_call, tool_message
-from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, bounds, moment
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, bounds, moment, of, with_origin
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.threads import (
     ROOT,
@@ -31,7 +31,7 @@ from chatsquash.formats.values import Object, as_list, at, compact, count, membe
 NAME = "open_webui"
 HOLDS_TOOLS = False
 PER_ELEMENT = True
-MEMBERS = ("chat",)
+MEMBERS = ("chat", "snapshot")
 
 _MESSAGE = (
     *(
@@ -67,45 +67,76 @@ _COMPACTED = "[CONVERSATION SUMMARY]\n"
 
 
 def fits(values: list[Json]) -> str | None:
-    """Check for chats, each with a history that maps ids to messages."""
-    fitting = values and all(isinstance(at(each, "chat", "history", "messages"), dict) for each in values)
-    return "chat.history.messages" if fitting else None
+    """Check for chats, each with a history that maps ids to messages, or for feedback with such chats."""
+    if values and all(_has_history(each) for each in values):
+        return "chat.history.messages"
+    is_feedback = values and all(string(each, "type") == "rating" and "snapshot" in members(each) for each in values)
+    fitting = is_feedback and any(_has_history(at(each, "snapshot", "chat")) for each in values)
+    return "snapshot.chat.chat.history.messages" if fitting else None
+
+
+def _has_history(chat: Json) -> bool:
+    return isinstance(at(chat, "chat", "history", "messages"), dict)
 
 
 def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
     """Return the path to the current message of each chat, then its other answers and edited prompts.
 
-    The system prompt is that of the chat's settings; that of the model, and tool definitions, are not exported.
+    The system prompt is that of the chat's settings; that of the model, and tool definitions, are not exported.  The
+    rating of a conversation's last reply is its reward.
     """
     return of_each(values, lines, _conversation)
 
 
 def _conversation(value: Json, where: str, line: int) -> list[Conversation]:
+    if "snapshot" not in members(value):
+        return _of_chat(value, where, line)
+    rated, chat = text(at(value, "meta", "message_id")), at(value, "snapshot", "chat")
+    # A chat is in the feedback of each of its answers, so that only the one that was rated is sampled in it.
+    made = _of_chat(chat, where, line, rated) if rated and _has_history(chat) else []
+    return [_with_rating(each, at(value, "data", "rating")) for each in made]
+
+
+def _of_chat(value: Json, where: str, line: int, rated: str | None = None) -> list[Conversation]:
     chat = members(at(value, "chat"))
     history = members(chat.get("history"))
     messages = expect_object(history.get("messages"), f"{where} has messages that are")
     if not messages:
         return []
     unread = Unread()
-    thread = _Thread(text(at(chat, "params", "system")) or text(chat.get("system")), line, unread)
+    thread = _Thread(text(at(chat, "params", "system")) or text(chat.get("system")), line, unread, rated)
     for name, message in messages.items():
         thread.add(name, expect_object(message, f"{where}, message {name} is"), f"{where}, message {name}")
     before = link_entries(thread.names, thread.parents)
     steps = thread.steps_after(before)
-    current = text(history.get("currentId")) or text(at(value, "current_message_id"))
+    current = rated or text(history.get("currentId")) or text(at(value, "current_message_id"))
     leaf = thread.names.index(current) if current in thread.names else len(thread.names) - 1
     ways = paths(before, leaf, [each.is_sampled for each in steps], unread)
     session: Object = {"session_id": text(at(value, "id")), **bounds(at(value, "created_at"), at(value, "updated_at"))}
-    return with_unread(load_paths(openai_chat, steps, ways, session), unread)
+    made = load_paths(openai_chat, steps, ways, session)
+    return with_unread([_with_rating(each, _rating(each, messages)) for each in made], unread)
+
+
+def _rating(conversation: Conversation, messages: Object) -> Json:
+    """The rating of a conversation's last reply."""
+    replies = of(conversation).replies
+    return at(messages, replies[-1].logged_id or "", "annotation", "rating") if replies else None
+
+
+def _with_rating(conversation: Conversation, rating: Json) -> Conversation:
+    """The conversation with a rating, a thumb up or down, as its reward."""
+    if str(rating) not in ("1", "-1"):
+        return conversation
+    return with_origin(conversation, reward=float(str(rating)), reward_evidence="the rating of the last reply")
 
 
 class _Thread:
     """The messages of a chat as entries; a summary is an entry before the first message that it keeps."""
 
-    def __init__(self, system: str | None, line: int, unread: Unread) -> None:
+    def __init__(self, system: str | None, line: int, unread: Unread, rated: str | None) -> None:
         self.names, self.parents = list[str](), list[str | None]()
         self._steps = list[ThreadEntry]()
-        self._system, self._line, self._unread = system, line, unread
+        self._system, self._line, self._unread, self._rated = system, line, unread, rated
 
     def add(self, name: str, message: Object, place: str) -> None:
         """Add a message."""
@@ -151,10 +182,12 @@ class _Thread:
             return ThreadEntry()
         # An answer that was stopped, or that failed, is context at most.
         is_sampled = message.get("done") is not False and not message.get("error")
+        is_sampled = is_sampled and self._rated in (None, message.get("id"))
         known = Evidence(self._line, time, is_sampled, text(message.get("model")))
         usage = members(message.get("usage")) or members(at(message, "info", "usage")) or members(message.get("info"))
         counted = known._replace(
             prompt_tokens=_count(usage, "prompt_tokens", "input_tokens", "prompt_eval_count"),
+            logged_id=text(message.get("id")),
             completion_tokens=_count(usage, "completion_tokens", "output_tokens", "eval_count"),
         )
         last = max(number for number, turn in enumerate(turns) if turn["role"] == "assistant")

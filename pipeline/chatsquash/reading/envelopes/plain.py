@@ -15,5 +15,5 @@ unwrap = None
 
 
 def fits(line: Members) -> bool:
-    """Whatever has a request and no envelope of its own."""
-    return "request" in line
+    """Whatever has a request and no envelope of its own, but a request of a batch of Gemini."""
+    return "request" in line and not (len(line) == 2 and "key" in line)

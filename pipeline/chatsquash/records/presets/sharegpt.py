@@ -46,7 +46,7 @@ _INFO = {
 
 def shape(conversation: Conversation, choices: Choices = REFUSED) -> ShapeResult:
     """Turns of one side joined, so that both alternate; tools as JSON text."""
-    return shape_record(conversation, objects_or_texts, _record, choices, as_text=True)
+    return shape_record(conversation, objects_or_texts, _record, choices, as_text=True, alternates=True)
 
 
 def extra_files(files: list[str], splits: Mapping[str, Sequence[str]]) -> dict[str, bytes]:

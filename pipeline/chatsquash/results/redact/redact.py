@@ -25,7 +25,7 @@ from chatsquash.records.line import NotARecordError
 from chatsquash.records.reading import parse
 from chatsquash.redact import lists
 from chatsquash.redact.hits import Hit
-from chatsquash.redact.lists import write_hash_list
+from chatsquash.redact.lists import hash_list
 from chatsquash.redact.placeholders import Placeholders
 from chatsquash.redact.privacy import Privacy
 from chatsquash.redact.redactor import Redactor, UnsearchedError
@@ -35,7 +35,7 @@ from chatsquash.results.redact.places import FilePlacement, Places, places, refu
 from chatsquash.results.redact.record import RedactedRecord, RedactionSummary, hides, redact_record
 from chatsquash.results.redact.tables import Cells, ParquetTable, Row
 from chatsquash.session.session import finding
-from chatsquash.storage.staging import StagedFiles
+from chatsquash.storage.staging import StagedFiles, write_elsewhere
 
 
 class Watch(NamedTuple):
@@ -67,10 +67,17 @@ def redact(
         put = run.settled(staged)
         if not force:
             refuse_taken(where.folder, put)
+        if options.write_known:
+            _write_known(staged, options.write_known, hash_list(run.done.hashes))
         staged.put(put)
-    if options.write_known:
-        write_hash_list(options.write_known, run.done.hashes)
     return run.done
+
+
+def _write_known(staged: StagedFiles, path: str, data: bytes) -> None:
+    try:
+        write_elsewhere(staged.new, Path(path).absolute(), data)
+    except OSError as problem:
+        raise UsageError(f"{path}: cannot be written ({problem.strerror})") from None
 
 
 @contextmanager

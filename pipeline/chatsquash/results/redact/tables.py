@@ -51,7 +51,7 @@ def column(path: Path, name: str) -> list[Any]:
     try:
         frame = pl.scan_parquet(path, glob=False)
         return frame.select(name).collect().to_series().to_list() if name in frame.collect_schema() else []
-    except (pl.exceptions.PolarsError, OSError) as problem:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as problem:
         raise _unreadable(path, problem) from None
 
 
@@ -143,7 +143,7 @@ def _frames(path: Path) -> Iterator[tuple[int, Any]]:
             yield at + 1, frame
             at += step
             step = max(1, min(_MOST, _BATCH * frame.height // max(1, frame.estimated_size())))
-    except (pl.exceptions.PolarsError, OSError) as problem:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as problem:
         raise _unreadable(path, problem) from None
 
 
@@ -155,7 +155,7 @@ def _schema(path: Path) -> dict[str, Any]:
     pl = _polars()
     try:
         return dict(pl.scan_parquet(path, glob=False).collect_schema())
-    except (pl.exceptions.PolarsError, OSError) as problem:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as problem:
         raise _unreadable(path, problem) from None
 
 

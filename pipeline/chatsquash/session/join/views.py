@@ -154,6 +154,7 @@ class AgentFiles(Struct, eq=False, dict=True):
         """Give conversations the kinds and the parents that the agents' files tell."""
         owners = {reply.number: path for path in paths for reply in path.own}
         for view, of_view in self._paths_of_views(owners):
+            of_view.sort(key=lambda path: path.is_abandoned)
             path, *others = of_view
             path.kind = view.place.kind
             parent = self._parent(view, owners)

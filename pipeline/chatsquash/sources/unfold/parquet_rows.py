@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from datetime import date, datetime
 from typing import Any
 
 from chatsquash.core import jsonio
+from chatsquash.core.options import Options
 from chatsquash.sources.arrays import Readable
 from chatsquash.sources.unfold.rows import KINDS
+from chatsquash.storage.confine.process import Confined, EndedError, OutOfMemoryError, OutOfTimeError
+from chatsquash.storage.parquet_footer import row_groups
 
 NAME = "Parquet of rows"
 WHAT = "a Parquet file whose columns are the members that another logger writes"
@@ -19,8 +21,6 @@ COPIES = True
 _BEGINS = b"PAR1"
 _LONGEST = 1 << 30
 """Bytes of a file, which is read whole: what its rows are stands at its end."""
-_ROWS = 200
-"""Rows that are taken at a time."""
 
 
 def fits(head: bytes) -> str | None:
@@ -30,33 +30,44 @@ def fits(head: bytes) -> str | None:
 
 def lines(file: Readable) -> Iterator[bytes]:
     """A line for each row, without cells that are null; none of a file with other columns."""
-    import polars as pl  # which few files need
-
-    buffer = io.BytesIO(file.read(_LONGEST + 1))
-    if buffer.getbuffer().nbytes > _LONGEST:
+    options: Options = getattr(file, "options", None) or Options()
+    data = file.read(_LONGEST + 1)
+    if len(data) > _LONGEST:
         raise ValueError(f"has more than {_LONGEST:,} bytes")
+    _refuse_large(data, options)
+    process = Confined("chatsquash.storage.confine.parquet", options.max_memory, options.max_database_time)
     try:
-        table = pl.scan_parquet(buffer)
-        names = table.collect_schema().names()
+        _, names = _ask(process, data, options)
         if not any(kind <= {*names} for kind in KINDS):
             return
         at = 0
-        while (some := table.slice(at, _ROWS).collect()).height:
-            at += some.height
-            for row in some.iter_rows(named=True):
-                yield jsonio.dumps({name: _plain(cell) for name, cell in row.items() if cell is not None})
-    except (pl.exceptions.PolarsError, OSError) as problem:
+        while rows := _ask(process, b"%d" % at, options)[1]:
+            at += len(rows)
+            yield from map(jsonio.dumps, rows)
+    finally:
+        process.close()
+
+
+def _refuse_large(data: bytes, options: Options) -> None:
+    """Raise ``ValueError`` for a file that expands beyond its bounds, by what its footer says."""
+    size = sum(sum(group.sizes.values()) for group in row_groups(io.BytesIO(data)))
+    if size > len(data) * options.max_expansion:
+        raise ValueError(f"expands to more than {options.max_expansion:,} times its size (--max-expansion allows more)")
+    if size > options.max_expanded:
+        raise ValueError(f"expands to more than {options.max_expanded:,} bytes (--max-expanded allows more)")
+
+
+def _ask(process: Confined, request: bytes, options: Options) -> tuple[str, list[Any]]:
+    memory, seconds = options.max_memory, options.max_database_time
+    try:
+        process.begin(request)
+        what, answer = jsonio.loads(process.answer(memory))
+    except OutOfTimeError:
+        raise ValueError(f"takes more than {seconds} s to read (--max-database-time allows more)") from None
+    except OutOfMemoryError:
+        raise ValueError(f"takes more than {memory:,} bytes of memory to read (--max-memory allows more)") from None
+    except EndedError as problem:
         raise ValueError(f"cannot be read: {problem}") from None
-
-
-def _plain(cell: Any) -> Any:
-    """A cell as JSON has it."""
-    if isinstance(cell, datetime | date):
-        return cell.isoformat()
-    if isinstance(cell, bytes):
-        return cell.decode("utf-8", "replace")
-    if isinstance(cell, dict):
-        return {name: _plain(each) for name, each in cell.items()}
-    if isinstance(cell, list):
-        return [_plain(each) for each in cell]
-    return cell if isinstance(cell, str | int | float | bool | None) else str(cell)
+    if what == "broken":
+        raise ValueError(f"cannot be read: {answer}")
+    return what, answer

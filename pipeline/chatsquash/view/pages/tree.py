@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import Any, NamedTuple
 
 from chatsquash.core.accounting import ReplyOutcome
@@ -62,12 +61,9 @@ def nodes(part: LogPart) -> list[Node]:
 def parts(logs: SessionLogs, at: int, looked: Looked) -> list[LogPart]:
     """What logs hold of a session: an agent's may stand in several files, and in several parts of one."""
     log_parts = [LogPart(at, looked, logs.records(at, looked))]
-    for each in logs.related(at) if looked.messages else ():
-        if each in log_parts[0].rows.values():
-            continue
-        with suppress(NoLogError):
-            other = logs.look(each)
-            log_parts.append(LogPart(each, other, logs.records(each, other)))
+    others = [each for each in logs.related(at) if each not in log_parts[0].rows.values()] if looked.messages else []
+    for each, other in logs.look_at_each(others).items():
+        log_parts.append(LogPart(each, other, logs.records(each, other)))
     return sorted(log_parts)
 
 

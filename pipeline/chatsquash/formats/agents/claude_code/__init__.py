@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 from glob import escape
@@ -14,7 +15,7 @@ from chatsquash.formats.agents.claude_code.rows import FileContents, LogLine, is
 from chatsquash.formats.agents.claude_code.tree import LineTree
 from chatsquash.formats.agents.claude_code.truncation import incomplete, reasoning_only, truncated_replies, unsent
 from chatsquash.formats.agents.qwen_code import has_parts
-from chatsquash.formats.evidence import of, with_origin
+from chatsquash.formats.evidence import Unread, member_path, of, with_origin
 from chatsquash.formats.values import Object, at, is_plain_name, string
 
 NAME = "claude_code"
@@ -33,6 +34,10 @@ _BESIDE = (
     *("api-request", "api-request-blob", "api-request-shape", "tools-used", "frame-link", "continued-in"),
 )
 """Types of lines that name their session and have no id."""
+
+
+_OWN_FOLDER = re.compile(r"((?:.*/)?(?:\.claude|claude-cli-nodejs))/.*\.jsonl$", re.DOTALL)
+"""The folders of Claude Code's settings and of its logs of MCP servers."""
 
 
 def fits(values: list[Json]) -> str | None:
@@ -74,8 +79,10 @@ def beside(name: str) -> str | None:
 
 
 def owner(path: str) -> str | None:
-    """Return what a journal in the folder of a session, or a list of prompts, belongs to."""
+    """Return what a journal in the folder of a session, a list of prompts, or a log of the client belongs to."""
     folder, _, name = path.rpartition("/")
+    if own := _OWN_FOLDER.match(path):
+        return own[1]
     if name == "history.jsonl":
         return f"{folder}/projects"
     above, inside, below = folder.rpartition("/projects/")
@@ -118,7 +125,8 @@ def _conversations(values: list[Json], lines: list[int] | None, meta: Json) -> l
     tree = LineTree(contents)
     thoughts = reasoning_only(tree)
     early = thoughts | truncated_replies(tree)
-    taken = paths(tree, early, unsent(tree, thoughts))
+    beyond = Unread()
+    taken = paths(tree, beyond, early, unsent(tree, thoughts))
     known = FileReplies(originals(taken), early)
     taken = [path for path in taken if not is_aside(path) or any(map(known.begins, path.rows))] or taken
     read = [
@@ -126,7 +134,7 @@ def _conversations(values: list[Json], lines: list[int] | None, meta: Json) -> l
         for path, place in zip(taken, places(tree, taken), strict=True)
     ]
     order = sorted(range(1, len(read)), key=lambda each: (taken[each].leaf.chain[0], taken[each].leaf.place))
-    left = count_unread(contents, {row.place for path in taken for row in path.rows})
+    left = {**count_unread(contents, {row.place for path in taken for row in path.rows}), **beyond.of(0)}
     if read:  # the first one has what is said of the whole file
         findings = (*tree.findings, *incomplete(tree, early, thoughts), *of(read[0]).findings)
         read[0] = with_origin(read[0], findings=findings, unread=left)
@@ -200,9 +208,9 @@ class _Members:
         """Return the counts by name."""
         names: Counter[str] = Counter()
         for (line_type, inner, *members), count in self._shapes.items():
-            where = f"{line_type}.{inner}" if inner else line_type
+            where = member_path(line_type, inner) if inner else line_type
             read = _INSIDE[inner] if inner else (*_LINE, *_READ.get(line_type, ()))
-            names.update({f"{where}.{name}": count for name in members if name not in read})
+            names.update({member_path(where, name): count for name in members if name not in read})
         return names
 
 

@@ -11,6 +11,8 @@ from msgspec import Struct
 from chatsquash.core.model import ConversationKind
 from chatsquash.formats.agents.claude_code.rows import LogLine
 from chatsquash.formats.agents.claude_code.tree import Compaction, LineTree
+from chatsquash.formats.evidence import Unread
+from chatsquash.formats.threads import EntryBudget
 from chatsquash.formats.values import at, objects, string
 
 _Place = tuple[int, int, int]
@@ -32,37 +34,55 @@ class ConversationPath(Struct, frozen=True):
     """The compaction that it begins with."""
 
 
-def paths(tree: LineTree, early: Container[object] = (), unsent: Container[object] = ()) -> list[ConversationPath]:
+def paths(
+    tree: LineTree, unread: Unread, early: Container[object] = (), unsent: Container[object] = ()
+) -> list[ConversationPath]:
     """Return the path to the last line first, then those with complete replies that no later path contains.
 
-    ``early``: replies that ended early; ``unsent``: those of them that later requests did not contain.
+    ``early``: replies that ended early; ``unsent``: those of them that later requests did not contain.  Branches that
+    would repeat too many lines are counted in ``unread``.
     """
     taken: list[ConversationPath] = []
-    passed: set[str] = set()
     begun: set[str] = set()
+    depths: dict[str, int] = {}
+    """How many lines precede those that were passed."""
+    room = EntryBudget(len(tree.rows))
     leaves = sorted(tree.leaves, key=lambda row: (row.chain[0], -row.place))
     for leaf in leaves:
-        if _says_more(tree, leaf, passed, early):
-            path = _path(tree, leaf, begun, unsent)
-            taken.append(path)
-            begun.add(path.begun.key)
-            passed.update(row.key for row in path.rows if row.key not in path.kept)
+        fresh, fork = _fresh_lines(tree, leaf, depths)
+        repeated = depths[fork.key] + 1 if fork else 0
+        depths.update((row.key, depth) for depth, row in enumerate(reversed(fresh), repeated))
+        if not _says_more(fresh, early, is_fork=fork is not None):
+            continue
+        if repeated and not room.take(repeated):
+            unread.one("branch beyond those that are read")
+            continue
+        path = _path(tree, leaf, begun, unsent)
+        taken.append(path)
+        begun.add(path.begun.key)
+        for depth, row in enumerate(path.rows):
+            if row.key not in path.kept:
+                depths.setdefault(row.key, depth)
     return taken or [_path(tree, leaf, begun, unsent) for leaf in leaves[:1]]
 
 
-def _says_more(tree: LineTree, leaf: LogLine, passed: set[str], early: Container[object]) -> bool:
-    """Whether the assistant says anything between a leaf and the lines already passed.
+def _fresh_lines(tree: LineTree, leaf: LogLine, passed: Container[str]) -> tuple[list[LogLine], LogLine | None]:
+    """Return a leaf and the lines above it, up to one that was passed, and that one."""
+    fresh: list[LogLine] = []
+    for row in tree.upward(leaf):
+        if row.key in passed:
+            return fresh, row
+        fresh.append(row)
+    return fresh, None
+
+
+def _says_more(fresh: list[LogLine], early: Container[object], *, is_fork: bool) -> bool:
+    """Whether the assistant says anything in lines that no path contains so far.
 
     A reply that ended early and was then replaced by another one does not count.
     """
-    is_more = is_whole = False
-    for row in tree.upward(leaf):
-        if row.key in passed:
-            return is_whole
-        passed.add(row.key)
-        is_more = is_more or row.message is not None
-        is_whole = is_whole or (row.message is not None and row.message not in early)
-    return is_more
+    replies = [row.message for row in fresh if row.message is not None]
+    return any(reply not in early for reply in replies) if is_fork else bool(replies)
 
 
 def _path(tree: LineTree, leaf: LogLine, others: set[str], unsent: Container[object]) -> ConversationPath:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from chatsquash.core.model import Json
 from chatsquash.formats.base import TurnError
-from chatsquash.formats.evidence import entries
+from chatsquash.formats.evidence import entries, numbers
 from chatsquash.formats.values import Object, at, objects, string
 
 BOUNDARY = "compact_boundary"
@@ -97,12 +97,56 @@ def is_boundary(value: Object) -> bool:
 
 def rows(values: list[Json], lines: list[int] | None) -> FileContents:
     """Return the lines of a file; a line of a message without an id follows the previous one."""
+    neighbours = pairwise([0, *(lines or [])])
+    gaps = [Gap(before + 1, line - before - 1) for before, line in neighbours if line > before + 1]
+    contents, is_in_order = _read(values, lines or None, gaps)
+    return contents if is_in_order else _read(*_in_order(values, lines or None), gaps)[0]
+
+
+def _in_order(values: list[Json], lines: list[int] | None) -> tuple[list[Json], list[int]]:
+    """Return the lines with each after the one that it follows; Claude Code writes some of a terminal's session late.
+
+    None is moved behind a compaction.
+    """
+    known = {string(value, "uuid") for value in values}
+    written, waiting, order = set[str](), dict[str, list[int]](), list[int]()
+
+    def write(place: int) -> None:
+        ready = [place]
+        while ready:
+            order.append(ready.pop())
+            key = string(values[order[-1]], "uuid")
+            written.add(key)
+            ready += waiting.pop(key, [])[::-1]
+
+    def write_waiting() -> None:
+        left = sorted(place for places in waiting.values() for place in places)
+        waiting.clear()
+        order.extend(left)
+        written.update(string(values[place], "uuid") for place in left)
+
+    for place, value in enumerate(values):
+        if is_boundary(value) or at(value, "isCompactSummary") is True:
+            write_waiting()
+        parent = string(value, "parentUuid")
+        if parent and parent in known and parent not in written:
+            waiting.setdefault(parent, []).append(place)
+        else:
+            write(place)
+    write_waiting()
+    logged = numbers(values, lines)
+    return [values[place] for place in order], [logged[place] for place in order]
+
+
+def _read(values: list[Json], lines: list[int] | None, gaps: list[Gap]) -> tuple[FileContents, bool]:
+    """Return the lines in their order, and whether each is after the one that it follows."""
     queued = cache(partial(_attached_prompts, values))
     tree: dict[str, LogLine] = {}
     others: list[tuple[int, Object]] = []
     eras, ids = _EraCounts(), MessageIds()
     before = ""
-    for place, line, value in entries(values, lines or None):
+    missing, is_in_order = set[str](), True
+    for place, line, value in entries(values, lines):
         is_queued, turn = _turn(value, place, queued)
         key, parent = string(value, "uuid"), _parent(value)
         if not key and turn is not None:
@@ -123,9 +167,10 @@ def rows(values: list[Json], lines: list[int] | None) -> FileContents:
         elif turn is not None and not row.results:
             ids.add_prompt(row)
         before = before if is_queued else key
-    neighbours = pairwise([0, *(lines or [])])
-    gaps = [Gap(before + 1, line - before - 1) for before, line in neighbours if line > before + 1]
-    return FileContents(ids.distinguish(tree), others, gaps)
+        if row.parent and row.parent not in tree:
+            missing.add(row.parent)
+        is_in_order = is_in_order and key not in missing
+    return FileContents(ids.distinguish(tree), others, gaps), is_in_order
 
 
 def _blocks(turn: Object) -> tuple[list[str], list[str], bool]:

@@ -56,6 +56,12 @@ def _is_header(line: Json) -> bool:
     return isinstance(line, dict) and line.keys() >= {"id", "timestamp", "instructions"} and "type" not in line
 
 
+def owner(path: str) -> str | None:
+    """Return the folder of the sessions whose prompts or names a file lists."""
+    folder, slash, name = path.rpartition("/")
+    return f"{folder}{slash}sessions" if name in ("history.jsonl", "session_index.jsonl") else None
+
+
 def home(path: str, origin: Origin) -> str | None:
     """Return a glob for the parent session of a sub-agent: in the same folder, with its id at the end of its name."""
     folder = path.rpartition("/")[0]

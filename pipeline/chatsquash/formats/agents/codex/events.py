@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from chatsquash.core.model import Conversation, Json, RepeatedViolation
 from chatsquash.formats.agents.codex.messages import load_items
-from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, entries, origin
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, entries, member_path, origin
 from chatsquash.formats.values import Object, at, compact, string, without
 
 _EVENTS = ("thread.started", "turn.started", "turn.completed", "turn.failed", "error")
@@ -103,7 +103,7 @@ class _Thread:
         elif of in _RESULTS:
             self._call(place, item, evidence)
         else:
-            unread.one(f"item.{of}")
+            unread.one(member_path("item", str(of)))
 
     def _add(self, place: str, item: Object, evidence: Evidence) -> None:
         self.items.append(LoggedTurn(place, item, evidence))

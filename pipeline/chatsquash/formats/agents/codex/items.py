@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chatsquash.core.model import Json
 from chatsquash.formats.calls import custom_input
-from chatsquash.formats.evidence import Unread
+from chatsquash.formats.evidence import Unread, member_path
 from chatsquash.formats.values import Object, compact, objects, string, texts
 
 ENCRYPTED = "[encrypted message]"
@@ -41,10 +41,10 @@ def ordinary(item: Object, unread: Unread) -> Object | None:
     """
     of = string(item, "type")
     if of in _UNSAID:
-        unread.one(f"response_item.{of}")
+        unread.one(member_path("response_item", str(of)))
         return None
     if not _READ.issuperset(item):
-        unread.rest(f"response_item.{of}", item, *_READ)
+        unread.rest(member_path("response_item", str(of)), item, *_READ)
     if of == "agent_message" and not is_readable(item.get("content")):
         unread.one("response_item.agent_message, encrypted")
     return _rewrite(item) if of in _OWN else item

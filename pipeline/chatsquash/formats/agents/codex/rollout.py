@@ -17,7 +17,7 @@ from chatsquash.formats.agents.codex.items import (
     ordinary,
 )
 from chatsquash.formats.base import TurnError
-from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, moment
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, member_path, moment
 from chatsquash.formats.values import Object, at, count, kind, string, texts
 
 _REPEATING = ("user_message", "agent_message", "agent_reasoning", "agent_reasoning_raw_content")
@@ -244,7 +244,7 @@ class Rollout:
             else:
                 self.use(at(payload, "info", "last_token_usage"))
         elif of not in _REPEATING:
-            self.unread.one(f"event_msg.{of}")
+            self.unread.one(member_path("event_msg", str(of)))
             if of in _REVIEWED or (of == "item_completed" and at(payload, "item", "type") in _REVIEWED):
                 self.is_reviewed = True
             if of in _TURNS:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chatsquash.core.model import Json
 from chatsquash.formats.calls import function_call, tool_message
-from chatsquash.formats.evidence import Unread
+from chatsquash.formats.evidence import Unread, member_path
 from chatsquash.formats.parts import data_url, image
 from chatsquash.formats.values import Object, as_list, at, compact, objects, string
 
@@ -42,7 +42,7 @@ def turns(message: Object, model: str, unread: Unread) -> list[Object]:
     unread.rest("message.providerOptions.cursor", at(message, _OPTIONS, "cursor"), *_CURSOR)
     for part in objects(message.get("content")):
         of = string(part, "type")
-        unread.rest(f"message.content.{of}", part, *_PART.get(of, tuple(part)), _OPTIONS)
+        unread.rest(member_path("message.content", str(of)), part, *_PART.get(of, tuple(part)), _OPTIONS)
         unread.rest("message.content.providerOptions.cursor", at(part, _OPTIONS, "cursor"), *_CURSOR)
     role, content = message.get("role"), message.get("content")
     if role == "tool":

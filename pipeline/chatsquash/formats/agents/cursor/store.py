@@ -10,7 +10,7 @@ from chatsquash.core import jsonio
 from chatsquash.core.model import Conversation, ConversationKind, Json
 from chatsquash.formats.agents.cursor.messages import MODEL, is_summary, named_model, turns
 from chatsquash.formats.base import TurnError, expect_object
-from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, load_conversation, span
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, load_conversation, member_path, span
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.values import Object, as_list, compact, members, string, unrepeated
 
@@ -45,7 +45,7 @@ def from_rows(meta: list[Object], blobs: list[Object]) -> list[Json]:
     first, fields = reader.list_of(last)
     lists = [first, *(earlier for blob in data_by_id if blob != last and (earlier := reader.earlier(blob)))]
     used = {ident: reader.message(ident) for each in lists for ident in each}
-    unread = {f"store.{name}": 1 for name in sorted(known) if name not in (*_PLAIN, _HIDDEN)}
+    unread = {member_path("store", name): 1 for name in sorted(known) if name not in (*_PLAIN, _HIDDEN)}
     unread |= {f"root.field {number}": count for number, count in fields.items()}
     plain = {name: known[name] for name in _PLAIN if name in known}
     return [{**plain, "messages": used, "lists": lists, "unread": unread}]

@@ -25,6 +25,7 @@ from chatsquash.formats.evidence import (
 )
 from chatsquash.formats.providers import gemini
 from chatsquash.formats.providers.gemini.blocks import camel
+from chatsquash.formats.truncation import TRUNCATED
 from chatsquash.formats.values import Object, count, is_plain_name, objects, string
 from chatsquash.formats.values import at as member
 
@@ -106,6 +107,8 @@ def _conversation(session: SessionState, turns: list[LoggedTurn], way: SessionPa
     )
 
 
+_NOTICES = {"Response truncated due to token limits.": "MAX_TOKENS", "Response stopped ": TRUNCATED}
+"""What the terminal tells its user of replies that ended early, with reasons to have ended."""
 _RECORD = ("id", "timestamp", "type", "content", "toolCalls", "thoughts", "tokens", "model")
 _CALL = ("id", "name", "args", "result", "agentId")
 
@@ -122,15 +125,20 @@ class _RecordReader:
     def read(self, records: list[ChatRecord]) -> list[LoggedTurn]:
         """Return the turns of messages, without what the client tells the user."""
         turns: list[LoggedTurn] = []
-        for place, line, record, is_sampled in records:
+        stops = _stops(records)
+        for number, (place, line, record, is_sampled) in enumerate(records):
             of = record.get("type")
             if of not in KINDS:
                 raise TurnError(f"{place} has a type that is none of {', '.join(KINDS)}")
             at = Evidence(line, moment(record.get("timestamp")))
             if of == "gemini":
                 self.rest(record)
-                known = _of_model(record, at) if is_sampled else at
-                turns.append(LoggedTurn(place, {"role": "model", "parts": _said(record)}, known))
+                parts = _said(record)
+                if is_sampled and not any(map(_is_shown, parts)):
+                    self.unread.one("reply without a text or a call")
+                    continue
+                known = _of_model(record, at)._replace(finish_reason=stops.get(number)) if is_sampled else at
+                turns.append(LoggedTurn(place, {"role": "model", "parts": parts}, known))
                 answers = [part for call in objects(record.get("toolCalls")) for part in self.results(call)]
                 turns += [LoggedTurn(place, {"role": "user", "parts": answers}, at)] if answers else []
             elif of == "user":
@@ -170,6 +178,23 @@ class _RecordReader:
         return True
 
 
+def _stops(records: list[ChatRecord]) -> dict[int, str]:
+    """Return the replies, by their places, of which a notice says that they reached their limit or were stopped.
+
+    The notice is written while the reply ends: before it, or before what the user says next.
+    """
+    stops, reply, notice = dict[int, str](), -1, ""
+    for number, each in enumerate(records):
+        of = each.record.get("type")
+        if of == "info" and isinstance(said := each.record.get("content"), str):
+            notice = next((reason for text, reason in _NOTICES.items() if text in said), notice)
+        elif notice and of in ("gemini", "user"):
+            stops[number if of == "gemini" else reply] = notice
+            notice = ""
+        reply = number if of == "gemini" else reply
+    return stops | ({reply: notice} if notice else {})
+
+
 def _of_model(record: Object, at: Evidence) -> Evidence:
     """Return what is known of a reply; thoughts are counted apart from the output."""
     tokens = record.get("tokens")
@@ -203,6 +228,11 @@ def _said(record: Object) -> list[Json]:
     thoughts = [_thought(each) for each in objects(record.get("thoughts"))]
     called = [{name: call[name] for name in ("id", "name", "args") if name in call} for call in calls]
     return [*thoughts, *said, *({"functionCall": call} for call in called)]
+
+
+def _is_shown(part: Json) -> bool:
+    """Whether a part is more than a thought: calls are written after they ran, so a killed process leaves none."""
+    return isinstance(part, dict) and part.get("thought") is not True and part.get("text") != ""
 
 
 def _thought(thought: Object) -> Object:

@@ -72,7 +72,7 @@ def conversations(values: list[Json], lines: list[int] | None = None, meta: Json
 def _of_state(state: Object, events_read: list[Json], unread: Unread) -> list[Conversation]:
     """Return the conversation of a session whose events are separate files; an invalid one is skipped."""
     events = [event for event in events_read if event is not None]
-    unread.rest("state", state, "id", "agent")
+    unread.rest("state", state, "id", "agent", "stats")
     for _ in range(len(events_read) - len(events)):
         unread.one("event that cannot be read")
     each = _conversation(_EventRun(state, events, [1] * len(events)), unread)
@@ -119,8 +119,8 @@ def _conversation(run: _EventRun, unread: Unread) -> Conversation:
         logged = event.get("id")
         known.setdefault(str(logged) if isinstance(logged, int | str) else f"event {place}", Event(line, event))
     left = list(known.values())
-    settings = at(run.value, "metadata", "llm_config") or at(run.value, "agent", "llm")
-    model = string(settings, "model") or None
+    model = string(at(run.value, "metadata", "llm_config"), "model") or None
     if any(v1.is_event(each.event) for each in left):
-        return v1.conversation(left, model, unread)
+        usage = v1.usage(run.value)
+        return v1.conversation(left, usage._replace(model=model or usage.model), unread)
     return v0.conversation(left, model, unread)

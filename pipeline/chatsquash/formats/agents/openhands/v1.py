@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from chatsquash.core.model import Conversation, Json, Tool
@@ -12,13 +14,21 @@ from chatsquash.formats.calls import tool_message
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, load_conversation, moment
 from chatsquash.formats.parts import image, text
 from chatsquash.formats.providers import openai_chat
-from chatsquash.formats.values import Object, as_list, at, kind, objects, string, without
+from chatsquash.formats.truncation import reaches
+from chatsquash.formats.values import Object, as_list, at, count, kind, objects, string, texts, without
 
 _SAID = ("system_prompt", "dynamic_context", "tools", "llm_message", "extended_content", "thought")
 _CALLED = ("tool_call", "tool_call_id", "tool_name", "llm_response_id", "responses_reasoning_item", *MEMBERS)
 _ANSWERED = ("observation", "error", "rejection_reason")
 _READ = ("kind", "id", "timestamp", "source", *_SAID, *_CALLED, *_ANSWERED)
 _ANSWERS = ("ObservationEvent", "AgentErrorEvent", "UserRejectObservation")
+_FAILED = "[An error occurred during execution.]\n"
+"""What precedes the content of a result that is an error."""
+_CLIPPED = (
+    "<response clipped><NOTE>Due to the max output limit, only part of the full response has been shown to you.</NOTE>"
+)
+_LONGEST = 30_000
+"""The characters of a terminal's output that the model was sent; of a longer one the middle was left out."""
 
 
 def is_event(value: Json) -> bool:
@@ -35,7 +45,40 @@ class Event(NamedTuple):
     event: Object
 
 
-def conversation(events: list[Event], model: str | None, unread: Unread) -> Conversation:
+class ModelUsage(NamedTuple):
+    """The model of a session, its limit, and the token counts of its responses by their ids."""
+
+    model: str | None
+    limit: int | None = None
+    counts: Mapping[str, tuple[int | None, int | None]] = MappingProxyType({})
+
+    def evidence(self, known: Evidence, event: Object) -> Evidence:
+        """Return what is known of a reply; one that reached the limit was stopped there."""
+        answer = string(event, "llm_response_id") or None
+        prompt, completion = self.counts.get(answer or "", (None, None))
+        return known._replace(
+            is_sampled=True,
+            model=self.model,
+            prompt_tokens=prompt,
+            completion_tokens=completion,
+            finish_reason="length" if reaches(completion, self.limit) else None,
+            response_id=answer,
+        )
+
+
+def usage(state: Json) -> ModelUsage:
+    """Return what the state of a session says of its model: older processes left no token counts in it."""
+    settings = at(state, "agent", "llm")
+    metrics = at(state, "stats", "usage_to_metrics", string(settings, "usage_id") or "agent")
+    counts = {
+        answer: (count(each.get("prompt_tokens")), count(each.get("completion_tokens")))
+        for each in objects(at(metrics, "token_usages"))
+        if (answer := string(each, "response_id"))
+    }
+    return ModelUsage(string(settings, "model") or None, count(at(settings, "max_output_tokens")), counts)
+
+
+def conversation(events: list[Event], model: ModelUsage, unread: Unread) -> Conversation:
     """Return what the model saw; actions of one response are one message, and condensed events stay."""
     turns: dict[str, tuple[str, Object]] = {}
     evidence: dict[str, Evidence] = {}
@@ -51,13 +94,12 @@ def conversation(events: list[Event], model: str | None, unread: Unread) -> Conv
             case "MessageEvent":
                 turns[where] = (where, _message(event, where))
                 is_said = at(event, "llm_message", "role") == "assistant" and event.get("source") == "agent"
-                known = known._replace(is_sampled=is_said, model=model if is_said else None)
+                known = model.evidence(known, event) if is_said else known
             case "ActionEvent":
                 key = string(event, "llm_response_id") or where
                 before = turns[key][1] if key in turns else {}
                 turns[key] = (turns[key][0] if key in turns else where, _action(event, before, where))
-                answer = string(event, "llm_response_id") or None
-                evidence.setdefault(key, known._replace(is_sampled=True, model=model, response_id=answer))
+                evidence.setdefault(key, model.evidence(known, event))
             case str(of) if of in _ANSWERS:
                 turns[where] = (where, _answer(event))
             case of:
@@ -153,9 +195,35 @@ def _observed(observed: Json) -> Json:
     """Return what a tool returned: its content, its output (older versions), or everything."""
     if not isinstance(observed, dict):
         return observed if observed is not None else ""
-    if isinstance(observed.get("content"), str | list):
-        return _parts(observed["content"]) if isinstance(observed["content"], list) else observed["content"]
+    content = observed.get("content")
+    if isinstance(content, list):
+        failed = [text(_FAILED)] if observed.get("is_error") is True else []
+        return [*failed, *_with_metadata(_parts(content), observed.get("metadata"))]
+    if isinstance(content, str):
+        return content
     return observed["output"] if isinstance(observed.get("output"), str) else without(observed, "kind")
+
+
+def _with_metadata(content: list[Json], metadata: Json) -> list[Json]:
+    """Return the output of a terminal with what the client added to it, as the terminal's tool of the SDK 1.2 does."""
+    if not isinstance(metadata, dict) or not isinstance(metadata.get("suffix"), str):
+        return content
+    shown = [string(metadata, "prefix"), *texts(content), metadata["suffix"]]
+    if folder := string(metadata, "working_dir"):
+        shown.append(f"\n[Current working directory: {folder}]")
+    if interpreter := string(metadata, "py_interpreter_path"):
+        shown.append(f"\n[Python interpreter: {interpreter}]")
+    if (code := metadata.get("exit_code")) != -1 and isinstance(code, int):
+        shown.append(f"\n[Command finished with exit code {code}]")
+    return [text(_clip("".join(shown)))]
+
+
+def _clip(said: str) -> str:
+    """Return a text without its middle if it is too long."""
+    if len(said) <= _LONGEST:
+        return said
+    room = _LONGEST - len(_CLIPPED)
+    return said[: room - room // 2] + _CLIPPED + said[-(room // 2) :]
 
 
 def _tool(tool: Object) -> Json:

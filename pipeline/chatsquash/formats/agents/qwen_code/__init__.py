@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from chatsquash.core.model import Conversation, Json
+from chatsquash.formats.agents.qwen_code.retries import Retries
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, entries, moment, of, with_origin
 from chatsquash.formats.providers import gemini
 from chatsquash.formats.threads import (
-    ROOT,
     ThreadEntry,
     last_named,
     link_entries,
@@ -14,9 +14,7 @@ from chatsquash.formats.threads import (
     paths,
     text,
     with_unread,
-    without_entries,
 )
-from chatsquash.formats.truncation import as_truncated
 from chatsquash.formats.values import Object, as_list, at, count, objects, string, total
 
 NAME = "qwen_code"
@@ -31,7 +29,8 @@ _LINE = (
 )
 _OWN = frozenset(("uuid", "parentUuid", "sessionId", "type"))
 """Members that each line has."""
-_TELEMETRY = ("systemPayload", "uiEvent", "input_token_count")
+_LATE = 20
+"""The lines after a summary that may repeat the end of its history."""
 _SUMMARY = "chat_compression"
 _BOOT = "agent_bootstrap"
 
@@ -60,51 +59,33 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
     rows = list(entries(values, lines))
     if not rows:
         return []
-    steps = [_step(f"entry {place}", line, value, unread) for place, line, value in rows]
+    steps = [_step(f"entry {place}", line, value, values[place : place + _LATE], unread) for place, line, value in rows]
     names = [text(value.get("uuid")) for value in values]
     before = link_entries(names, [text(value.get("parentUuid")) for value in values])
-    steps = _without_truncated(steps, values, before, unread)
-    ways = paths(before, last_named(names), [each.is_sampled for each in steps], unread)
+    retries = Retries(steps, values, before)
+    ways = retries.apply(paths(before, last_named(names), [each.is_sampled for each in steps], unread), unread)
     inner = any(value.get("isSidechain") is True or text(value.get("agentId")) for value in values[:1])
     session: Object = {"session_id": next((name for value in values if (name := text(value.get("sessionId")))), None)}
-    converted = load_paths(gemini, steps, ways, session, _tools(values))
+    converted = load_paths(gemini, retries.steps, ways, session, _tools(values))
     if inner:
         converted = [with_origin(each, kind="subagent") if of(each).kind == "main" else each for each in converted]
     return with_unread(converted, unread)
 
 
-def _without_truncated(
-    steps: list[ThreadEntry], values: list[Object], before: list[int], unread: Unread
-) -> list[ThreadEntry]:
-    """Mark the replies without token counts as truncated, if others have some, and drop those that were retried.
-
-    The retry is the next reply; its request does not contain the truncated one.
-    """
-    if not any(each.get("usageMetadata") or at(each, *_TELEMETRY) for each in values):
-        return steps
-    truncated = {
-        place for place, each in enumerate(steps) if each.is_sampled and not values[place].get("usageMetadata")
-    }
-    marked = [
-        each._replace(turns=tuple(map(as_truncated, each.turns))) if place in truncated else each
-        for place, each in enumerate(steps)
-    ]
-    retried = set[int]()
-    for place, each in enumerate(steps):
-        if each.is_sampled and truncated:
-            previous = before[place]
-            while previous != ROOT and not steps[previous].turns:
-                previous = before[previous]
-            retried.add(previous)
-    return without_entries(marked, truncated & retried, unread)
+def _repeated(turns: list[Object], later: list[Object]) -> int:
+    """Return how many of the last turns of a summary the lines after it have, too, since it was written late."""
+    parts = [at(line, "message", "parts") for line in later if string(line, "type") in _SAID]
+    ends = [at(turn, "parts") for turn in turns[-_LATE:]]
+    return next((length for length in range(len(ends), 0, -1) if ends[-length:] == parts[:length]), 0)
 
 
-def _step(place: str, line: int, value: Object, unread: Unread) -> ThreadEntry:
+def _step(place: str, line: int, value: Object, later: list[Object], unread: Unread) -> ThreadEntry:
     kind, subtype = string(value, "type"), string(value, "subtype")
     evidence = Evidence(line, moment(value.get("timestamp")))
     history = {_SUMMARY: "compressedHistory", _BOOT: "history"}.get(subtype)
     if kind == "system" and history:
         turns = objects(at(value, "systemPayload", history))
+        turns = turns[: len(turns) - _repeated(turns, later)]
         system = _system(value)
         turns_logged = tuple(LoggedTurn(place, turn, evidence) for turn in [*system, *turns])
         return ThreadEntry(turns_logged, is_summary=True)

@@ -1,0 +1,147 @@
+"""Antigravity's transcripts, those of its CLI too: a line for each step of a conversation.
+
+Its own store of conversations is encrypted, or has records of Protocol Buffers; only transcripts can be read.
+"""
+
+from __future__ import annotations
+
+import re
+
+from chatsquash.core import jsonio
+from chatsquash.core.model import Conversation, Json, Origin
+from chatsquash.formats.calls import assistant_message, spell_call, tool_message
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, entries, moment
+from chatsquash.formats.providers import openai_chat
+from chatsquash.formats.threads import ThreadEntry, load_paths, text, with_unread
+from chatsquash.formats.values import Object, as_list, at, members, objects, string
+
+NAME = "antigravity"
+HOLDS_TOOLS = False
+MEMBERS = ("step_index",)
+KEPT = (
+    "~/.gemini/antigravity*/brain/*/.system_generated/logs/transcript_full.jsonl",
+    "~/.gemini/antigravity*/brain/*/.system_generated/logs/transcript.jsonl",
+)
+
+_STEP = ("step_index", "source", "type", "status", "created_at", "content", "thinking", "tool_calls", "model")
+_REPLY = "PLANNER_RESPONSE"
+_MODEL = re.compile(r"changed setting `Model Selection` from .*? to (.+?)\.(?: |\n|$)")
+_DATABASE = re.compile(r"(.*/)conversations/([^/]+)\.db", re.DOTALL)
+_FOLDER = re.compile(r"([^/]+)/\.system_generated/logs/transcript(?:_full)?\.jsonl$")
+
+
+def fits(values: list[Json]) -> str | None:
+    """Check for steps, each with its number, its source and its type."""
+    steps = sum(isinstance(at(value, "step_index"), int) and _is_step(value) for value in values)
+    return f"step_index, source and type in {steps} lines" if steps * 2 > len(values) else None
+
+
+def _is_step(value: Json) -> bool:
+    return bool(string(value, "source")) and string(value, "type").isupper()
+
+
+def beside(name: str) -> str | None:
+    """Return the transcript that has more than one with shortened arguments and results."""
+    return "transcript_full.jsonl*" if name == "transcript.jsonl" else None
+
+
+BESIDE_MARKS = (b'"step_index"',)
+
+
+def owner(path: str) -> str | None:
+    """Return the folder of the transcripts of a conversation, whose database nobody else can read."""
+    stored = _DATABASE.fullmatch(path)
+    return f"{stored[1]}brain/{stored[2]}/.system_generated/logs" if stored else None
+
+
+def session(path: str, origin: Origin) -> str | None:
+    """Return the id of the conversation, the name of its folder."""
+    del origin
+    folder = _FOLDER.search(path)
+    return folder[1] if folder else None
+
+
+def conversations(values: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
+    """Return what the model saw at the end, then what checkpoints replaced, last first.
+
+    ``meta`` is the full transcript, which is a file of its own: a shortened one next to it has no conversation.
+    Neither the system prompt nor the tools are in it.
+    """
+    if as_list(meta):
+        return []
+    unread = Unread()
+    steps = _Steps(unread)
+    for number, line, value in _last_of_each(values, lines):
+        steps.add(f"line {line or number}", line, value)
+    way = list(range(len(steps.entries)))
+    return with_unread(load_paths(openai_chat, steps.entries, [way], {}), unread)
+
+
+def _last_of_each(values: list[Json], lines: list[int] | None) -> list[tuple[int, int, Object]]:
+    """Return the last line of each step, where its first one is: a step may be written again when it is done."""
+    known: dict[Json, tuple[int, int, Object]] = {}
+    for place in entries(values, lines):
+        index = place[2].get("step_index")
+        known[index if isinstance(index, int) else f"line {place[0]}"] = place
+    return list(known.values())
+
+
+class _Steps:
+    """The steps as entries of a thread; results belong to the calls of the reply before them, in order."""
+
+    def __init__(self, unread: Unread) -> None:
+        self.entries = list[ThreadEntry]()
+        self._unread = unread
+        self._waiting = list[str]()
+        self._model: str | None = None
+
+    def add(self, place: str, line: int, step: Object) -> None:
+        """Add a step."""
+        kind, source = string(step, "type"), string(step, "source")
+        self._unread.rest("step", step, *_STEP)
+        known = Evidence(line, moment(step.get("created_at")))
+        said = text(step.get("content"))
+        if kind == _REPLY:
+            self._reply(place, step, known)
+        elif kind == "CHECKPOINT" and said:
+            self._append(place, {"role": "user", "content": said}, known, is_summary=True)
+        elif source.startswith("USER") or kind == "SYSTEM_MESSAGE":
+            found = _MODEL.search(said or "")
+            self._model = found[1] if found else self._model
+            self._append(place, {"role": "user", "content": said or ""}, known)
+        elif self._waiting and (source == "MODEL" or kind == "TOOL_RESPONSE"):
+            outcome = "error" if string(step, "status") == "ERROR" else ""
+            self._append(place, tool_message(self._waiting.pop(0), said or "", outcome), known)
+        else:
+            self._unread.one(f"step {kind}")
+
+    def _reply(self, place: str, step: Object, known: Evidence) -> None:
+        calls = objects(step.get("tool_calls"))
+        ids = [f"call_{step.get('step_index')}_{number}" for number in range(len(calls))]
+        self._waiting = list(ids)
+        spelled = [
+            spell_call(name, call.get("name"), _arguments(call.get("args")))
+            for name, call in zip(ids, calls, strict=True)
+        ]
+        thoughts = text(step.get("thinking")) or ""
+        if not (step.get("content") or calls or thoughts):
+            self._unread.one("reply without a text")
+            return
+        message = assistant_message(step.get("content"), spelled, thoughts)
+        is_sampled = string(step, "status") in ("DONE", "")
+        model = text(step.get("model")) or self._model
+        self._append(place, message, known._replace(is_sampled=is_sampled, model=model), is_sampled=is_sampled)
+
+    def _append(
+        self, place: str, turn: Object, known: Evidence, *, is_sampled: bool = False, is_summary: bool = False
+    ) -> None:
+        entry = ThreadEntry((LoggedTurn(place, turn, known),), is_sampled=is_sampled, is_summary=is_summary)
+        self.entries.append(entry)
+
+
+def _arguments(given: Json) -> Json:
+    """The arguments of a call; shortened transcripts have each value as a JSON text."""
+    arguments = members(given)
+    values = [jsonio.value(value) if isinstance(value, str) else None for value in arguments.values()]
+    is_spelled = any(isinstance(value, str) for value in values) and None not in values
+    return dict(zip(arguments, values, strict=True)) if is_spelled else given

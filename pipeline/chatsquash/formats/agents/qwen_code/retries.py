@@ -1,0 +1,143 @@
+"""Replies of Qwen Code that another one replaced, and which requests contain them all the same.
+
+Qwen Code retries a reply whose stream broke off, and one that reached the limit of tokens, with a higher limit.  The
+request of the retry does not contain the reply, and neither do later ones of the process.  A process that resumes the
+session reads both from the file and sends both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import accumulate
+
+from chatsquash.formats.evidence import LoggedTurn, Unread
+from chatsquash.formats.threads import ROOT, EntryBudget, ThreadEntry
+from chatsquash.formats.truncation import as_truncated
+from chatsquash.formats.values import Object, at, count, string
+
+_EVENT = ("systemPayload", "uiEvent")
+_COUNT = "########"
+"""What precedes the number of a prompt in its id."""
+_DIGITS = 10
+
+
+class Retries:
+    """The replies of a file that were replaced."""
+
+    def __init__(self, steps: list[ThreadEntry], values: list[Object], before: list[int]) -> None:
+        self.steps = steps
+        self._replaced = set[int]()
+        self._processes = _processes(values)
+        self._context = dict[int, int]()
+        """Replies as context of later processes, by their entries."""
+        if any(each.get("usageMetadata") or at(each, *_EVENT, "input_token_count") for each in values):
+            self._mark_truncated([count(at(each, "usageMetadata", "promptTokenCount")) for each in values], before)
+
+    def apply(self, ways: list[list[int]], unread: Unread) -> list[list[int]]:
+        """Return the paths as the model saw them, then those up to the ends of processes that retried."""
+        if not self._replaced:
+            return ways
+        sent, earlier, room = list[list[int]](), list[list[int]](), EntryBudget(len(self.steps))
+        for way in ways:
+            shown, ends = self._sent(way)
+            sent.append(shown)
+            for end in ends:
+                if room.take(end):
+                    earlier.append(self._sent(way[:end])[0])
+                else:
+                    unread.one("branch beyond those that are read")
+        sent += earlier
+        for _ in self._replaced.difference(*sent):
+            unread.one("reply that later requests do not contain")
+        return sent
+
+    def _mark_truncated(self, prompts: list[int | None], before: list[int]) -> None:
+        """Mark replies without token counts, and those that a reply to the same request follows."""
+        truncated = {place for place, each in enumerate(self.steps) if each.is_sampled and prompts[place] is None}
+        pairs = [*self._in_a_row(before)]
+        retries = {
+            place for place, first in pairs if first in truncated or (prompts[place] or 0) <= (prompts[first] or 0)
+        }
+        self._replaced = {first for place, first in pairs if place in retries}
+        for place, first in pairs:
+            if (
+                place not in retries
+            ):  # a message that is not logged lets the model continue, after a retry for its limit
+                self._mark(place, _without_context)
+                truncated |= {first} & retries
+        for place in truncated | self._replaced:
+            self._mark(place, as_truncated)
+
+    def _in_a_row(self, before: list[int]) -> Iterator[tuple[int, int]]:
+        """Yield each reply that directly follows another one, with that."""
+        for place, each in enumerate(self.steps):
+            first = before[place] if each.is_sampled else ROOT
+            while first != ROOT and not self.steps[first].turns:
+                first = before[first]
+            if first != ROOT and self.steps[first].is_sampled:
+                yield place, first
+
+    def _mark(self, place: int, mark: Callable[[LoggedTurn], LoggedTurn]) -> None:
+        step = self.steps[place]
+        self.steps[place] = step._replace(turns=tuple(map(mark, step.turns)))
+
+    def _sent(self, way: list[int]) -> tuple[list[int], list[int]]:
+        """Return a path as its last process sent it, and where processes end whose requests lacked some of it."""
+        eras = [*accumulate(int(self.steps[entry].is_summary) for entry in way)]
+        last = {
+            era: self._processes[entry] for entry, era in zip(way, eras, strict=True) if self.steps[entry].is_sampled
+        }
+        shown, ends = list[int](), list[int]()
+        retrying: tuple[int, int] | None = None
+        for index, (entry, era) in enumerate(zip(way, eras, strict=True)):
+            process = self._processes[entry]
+            if retrying and retrying != (era, process):
+                ends.append(index)
+                retrying = None
+            if entry in self._replaced:
+                if process == last[era]:
+                    continue
+                retrying = (era, process)
+            is_retry = retrying and entry not in self._replaced and self.steps[entry].is_sampled
+            shown.append(self._as_context(entry) if is_retry else entry)
+        return shown, ends
+
+    def _as_context(self, entry: int) -> int:
+        """Return the entry for a reply that another path has as a reply."""
+        if entry not in self._context:
+            turns = self.steps[entry].turns
+            self._context[entry] = len(self.steps)
+            self._processes.append(self._processes[entry])
+            self.steps.append(ThreadEntry(tuple(map(_unsampled, turns))))
+        return self._context[entry]
+
+
+def _without_context(turn: LoggedTurn) -> LoggedTurn:
+    return turn._replace(evidence=turn.evidence._replace(lacks_context=True))
+
+
+def _unsampled(turn: LoggedTurn) -> LoggedTurn:
+    return turn._replace(evidence=turn.evidence._replace(is_sampled=False))
+
+
+def _processes(values: list[Object]) -> list[int]:
+    """Return the number of the process that wrote each line.
+
+    A process that answers one prompt gives it an id of its own; others count their prompts from the beginning.
+    """
+    processes, process, prompt = list[int](), 0, 0
+    session, number, is_asked = "", 0, False
+    for place, value in enumerate(values):
+        if value.get("type") == "user":
+            prompt, is_asked = place, True
+        processes.append(process)
+        known, mark, counted = string(at(value, *_EVENT), "prompt_id").partition(_COUNT)
+        if not known or (not mark and "#" in known):
+            continue  # of a sub-agent, or of a request beside the turns
+        own = int(counted) if counted.isascii() and counted.isdigit() and len(counted) < _DIGITS else 0
+        is_again = own < number or (own == number and bool(mark) and is_asked)
+        if session and (known != session or is_again):
+            process += 1
+            processes[prompt:] = [process] * (place + 1 - prompt)
+        session, number, is_asked = known, own, False
+    return processes
