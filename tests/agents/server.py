@@ -6,6 +6,7 @@ import json
 import re
 import threading
 from datetime import UTC, datetime
+from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import groupby
 from pathlib import Path
@@ -154,9 +155,7 @@ class ModelServer:
             of = turns[-1].text if step.do == "wait" else ""
             of = f"{step.of[0]}x{self.run}x{int(step.of[1:]):03}" if step.of else of
             wanted = [self.client.call(step.do, f"{mark}-{place}", of, tools) for place in range(count)]
-            calls = tuple(
-                Call(each[0], each[1], f"call_{number:03}_{place}", *each[2:]) for place, each in enumerate(wanted)
-            )
+            calls = tuple(Call(each[0], each[1], _call_id(mark, place), *each[2:]) for place, each in enumerate(wanted))
         text = f"Reply {mark} to {prompt}: the number is {number * 37}." if not calls or number % 2 else ""
         reasoning = f"I think about rx{self.run}x{number:03} first." if number % 3 else ""
         return Scripted(text, reasoning, calls, step.do if step.do in ("length", "refusal") else "stop", tokens)
@@ -201,6 +200,11 @@ def _side_reply(mark: str, turns: list[Turn]) -> str:
         )
     )
     return f"<analysis>The history has {len(turns)} messages.</analysis>\n<summary>\n{text}\n</summary>"
+
+
+def _call_id(mark: str, place: int) -> str:
+    """An id as long as those of providers: a short one may be another call's, too."""
+    return f"call_{sha256(f'{mark}-{place}'.encode()).hexdigest()[:24]}"
 
 
 def _prose(mark: str, number: int) -> str:

@@ -65,7 +65,7 @@ class Terminal:
         """What was written since the last keys, without controls and blanks."""
         return re.sub(r"\s+", "", _CONTROLS.sub("", self._seen.decode(errors="replace")))
 
-    def wait(self, words: str = "", seconds: float = 20) -> bool:
+    def wait(self, words: str = "", seconds: float = 40) -> bool:
         """Wait until some words were written, or else until nothing is written for a second; whether it happened."""
         wanted, end = re.sub(r"\s+", "", words), time.monotonic() + seconds
         while time.monotonic() < end and self.process.poll() is None:

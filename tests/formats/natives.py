@@ -60,6 +60,8 @@ def complaints(path: str, before: Object, after: Object, told: set[str]) -> tupl
     wrong, used = list[str](), set[str]()
     seen = {_bare(name): value for name, value in shown(path, after).items()}
     for name, value in shown(path, before).items():
+        if value in ("null", '""', "[]", "{}"):
+            continue  # required, though it says nothing
         mine = {each for each in told if f"{name}.".startswith(f"{each}.")}
         used |= mine
         if bool(mine) == (seen.get(_bare(name)) == value):

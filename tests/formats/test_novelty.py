@@ -6,6 +6,7 @@ import shutil
 import pytest
 
 from chatsquash import Options, convert
+from chatsquash.formats import documents
 from tests import golden
 from tests.outputs import findings
 
@@ -142,3 +143,9 @@ def test_a_view_of_entire_alone_says_what_to_convert_instead(tmp_path):
     (found,) = findings("unknown-format", out=tmp_path / "out")
     assert "a view of a session by Entire" in found["text"]
     assert "convert full.jsonl instead" in found["text"]
+
+
+def test_a_session_of_pi_may_begin_with_a_line_of_an_unknown_type():
+    header = {"type": "session", "version": 3, "id": "s", "timestamp": "2026-01-01T00:00:00Z", "cwd": "/w"}
+    novel = {"type": "novel", "timestamp": "2026-01-01T00:00:00Z"}
+    assert documents.recognise([novel, header]).name == documents.recognise([header]).name == "pi"

@@ -389,6 +389,8 @@ def test_sessions_may_be_in_either_table(tmp_path, filled):
             database.execute(
                 "INSERT INTO session_message VALUES (?, 'ses_1', ?, ?, ?)", (of, kind, seq, json.dumps(data))
             )
+        # Kilo 7.7.9 has such an index over its messages.
+        database.execute("CREATE INDEX roles ON session_message (id, json_extract(data, '$.role'))")
         database.commit()
     (outcome,) = convert_session(path, Options(anonymize=False))
     assert outcome.left_out is None

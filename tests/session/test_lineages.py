@@ -253,6 +253,15 @@ def test_qwen_code_names_the_session_that_a_branch_repeats(here):
     assert run() == [[("A wren.", 0), ("Loud.", 1)], [("A wren.", 1)]]
 
 
+@pytest.mark.parametrize("rows", [b"\n", b"\0\0\0\n", b"\0\0"], ids=["blank", "NULs", "NULs before a line"])
+def test_rows_before_the_first_line_hide_no_copies(here, rows):
+    put("parent", *SHARED, *MORE)
+    put("a-fork", *SHARED, *FORK)
+    for path in Path("logs").glob("*.jsonl"):
+        path.write_bytes(rows + path.read_bytes())
+    assert trained(run()) == ["A wren.", "Brown.", "Loud."]
+
+
 @pytest.mark.parametrize("call, is_copy", [("call_0123456789abcdef", True), ("call_1", False)])
 def test_without_times_and_ids_of_messages_the_ids_of_calls_decide(here, call, is_copy):
     def item(role, words, **more):

@@ -161,9 +161,12 @@ def arguments(value: Json, missing: str = "{}") -> str:
     return missing if value is None else value if isinstance(value, str) else compact(value)
 
 
-def native(provider: str, holder: Object, *read: str) -> Native:
-    """The members of an object but those that are read and those that say nothing, as what a provider alone knows."""
-    left = {key: value for key, value in holder.items() if key not in read and value not in EMPTY}
+def native(provider: str, holder: Object, *read: str, required: tuple[str, ...] = ()) -> Native:
+    """The members of an object but those that are read and those that say nothing, as what a provider alone knows.
+
+    ``required`` are members that a provider requires even where they say nothing.
+    """
+    left = {key: value for key, value in holder.items() if key not in read and (value not in EMPTY or key in required)}
     if KEY in holder and not is_mark(holder[KEY]):
         left[KEY] = holder[KEY]
     return {provider: left} if left else {}

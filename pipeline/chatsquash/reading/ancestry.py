@@ -18,7 +18,9 @@ _GLANCES = (1 << 15, 1 << 20)
 """Bytes of a log in which its first message is looked for."""
 _PIECE, _OVERLAP = 1 << 22, 1 << 10
 _OBJECTS = 200
-"""Lines in which it is looked for."""
+"""Lines in which it is looked for, without blank ones."""
+BLANK = b"\0 \t\r\n"
+"""Bytes around a line that are no part of it."""
 
 
 def ancestry(log: Log, options: Options) -> Ancestry:
@@ -46,10 +48,14 @@ def _beginning(log: Log, options: Options, most: int) -> bytes:
 
 def _objects(data: bytes, *, is_all: bool) -> Iterator[Json]:
     """Yield the first values of a file, of which ``data`` may be the beginning only."""
-    start = 0
-    for number in range(_OBJECTS):
+    start = number = 0
+    while number < _OBJECTS:
         stop = data.find(b"\n", start)
-        value = jsonio.value(data[start:stop]) if stop >= 0 else None
+        line = data[start:stop].strip(BLANK) if stop >= 0 else b""
+        if stop >= 0 and not line:
+            start = stop + 1
+            continue
+        value = jsonio.value(line) if line else None
         if value is None and (not number or (is_all and stop < 0)):
             value = jsonio.value(
                 data[start:] if is_all else complete(data)
@@ -61,6 +67,7 @@ def _objects(data: bytes, *, is_all: bool) -> Iterator[Json]:
         if value is not None:
             yield value
         start = stop + 1
+        number += 1
 
 
 def ids_in(log: Log, ids: Iterable[str], options: Options) -> list[str]:

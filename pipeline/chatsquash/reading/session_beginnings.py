@@ -14,6 +14,7 @@ from chatsquash.core.model import Json
 from chatsquash.core.options import Options
 from chatsquash.formats import documents
 from chatsquash.formats.base import Continued
+from chatsquash.reading.ancestry import BLANK
 from chatsquash.reading.sidecars import is_linked
 from chatsquash.sources import relatives
 from chatsquash.sources.compression import uncompressed
@@ -81,14 +82,16 @@ class _Lineage:
         return bool(self.files[-1])
 
     def _lines(self, continued: Continued, end: int) -> Iterator[Json]:
-        """Yield the lines of the file before a number; none of another session; those that are not JSON are skipped."""
+        """Yield the lines of the file before a number; none of another session; ``None`` for one that is not JSON."""
         with open_file(self.path, self.options) as raw, BufferedReader(raw, _PIECE) as file:  # type: ignore[type-var]
             place = 0
-            while line := file.readline(self._left + 1):
-                self._left -= len(line)
-                self._memory -= footprint.weigh(line)
+            while written := file.readline(self._left + 1):
+                self._left -= len(written)
+                self._memory -= footprint.weigh(written)
                 if self._left < 0 or self._memory < 0:
                     raise OSError(EFBIG, footprint.refusal(self.options.max_memory))
+                if not (line := written.strip(BLANK)):
+                    continue
                 try:
                     value = _decode(line)
                 except (MsgspecError, ValueError, RecursionError):

@@ -14,6 +14,7 @@ from chatsquash.core import jsonio
 from chatsquash.core.blocks import FORM, PROMPTS, Block, Call, HostedResult, Native, Other, Result, Text, Turn
 from chatsquash.core.chat import Private, private
 from chatsquash.core.model import Conversation, Json, Tool
+from chatsquash.formats.calls import EMPTY
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.formats.writing import prompts, with_tool_names
 from chatsquash.translate import pairing
@@ -262,6 +263,8 @@ def _of_native(path: str, before: Native, after: Native) -> Iterator[str]:
 def _of_members(path: str, before: dict[str, Json], after: dict[str, Json]) -> Iterator[str]:
     for name, value in before.items():
         other = after.get(name, {} if name in _HOLDERS else None)
+        if name not in after and value in EMPTY:
+            continue  # required by its provider, though it says nothing
         if isinstance(value, dict) and isinstance(other, dict):
             yield from _of_members(f"{path}.{name}", value, other)
         elif name not in after or _canonical(value) != _canonical(other):

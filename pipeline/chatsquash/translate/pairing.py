@@ -55,8 +55,13 @@ def _place(turn: Turn) -> Hashable:
     return _speaker(turn), turn.instructions
 
 
+_IDENTITIES = ("data", "url", "file_id", "text", "title")
+"""What tells a block without an id from others of its kind, the first of these that it has."""
+
+
 def _identity(block: Block) -> Hashable:
-    return type(block), block.id if isinstance(block, Call | Result | HostedCall) else ""
+    own = block.id if isinstance(block, Call | Result | HostedCall) else ""
+    return type(block), own or next((value for name in _IDENTITIES if (value := getattr(block, name, ""))), "")
 
 
 def _mark(block: Block) -> Hashable:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import pkgutil
+import platform
 import shutil
 import subprocess
 import sys
@@ -23,6 +24,11 @@ IMAGE = Path(__file__).with_name("pixel.png")
 DRIVERS = Path(__file__).parents[1] / "drivers"
 MCP_SERVER = Path(__file__).parents[1] / "mcp_server.py"
 TASK = "Please look at the files and report, {of} for {mark}."
+
+
+_MACHINES = {"x86_64": "x64", "aarch64": "arm64"}
+PLATFORM = f"-{sys.platform}-{_MACHINES.get(platform.machine(), platform.machine())}"
+"""How npm packages end that have a program for this platform; the launcher may be released before or after them."""
 
 
 class NotInstalledError(Exception):
@@ -130,6 +136,8 @@ class Client:
     @classmethod
     def path(cls, home: Path) -> Path:
         """The command of the agent."""
+        if cls.package.endswith(PLATFORM):
+            return home / "node_modules" / cls.package / "bin" / cls.binary
         return home / ("node_modules/.bin" if cls.registry == NODE else "venv/bin") / cls.binary
 
     @classmethod

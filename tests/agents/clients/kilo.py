@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from tests.agents.clients import PLATFORM
 from tests.agents.clients.opencode import OpenCode
 
 
 class Kilo(OpenCode):
-    """``kilo run``, started as its documentation says."""
+    """``kilo run``."""
 
     name, title = "kilo", "Kilo"
-    package, binary = "@kilocode/cli", "kilo"
+    package, binary = f"@kilocode/cli{PLATFORM}", "kilo"
     files = (".local/share/kilo/kilo.db",)
     settings = ".config/kilo/kilo.json"
     prefix = "KILO"

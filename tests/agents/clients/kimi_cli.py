@@ -26,7 +26,7 @@ class KimiCli(Client):
     name, title = "kimi_cli", "Kimi CLI"
     package, registry, binary = "kimi-cli", PYTHON, "python"
     pythons = ("python3.13", "python3.14", "python3.12")
-    abilities = frozenset({"resume", "agents"})
+    abilities = frozenset({"resume", "agents", "compact"})
     files = (".kimi/sessions",)
 
     def configure(self) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.agents.clients import TASK, Client, find_tool, mcp_server, shell
+from tests.agents.terminal import CLEAR, ENTER, Keys
 
 
 class OpenCode(Client):
@@ -14,7 +15,12 @@ class OpenCode(Client):
     name, title = "opencode", "OpenCode"
     package, binary = "opencode-ai", "opencode"
     session_header = "x-session-id"
-    abilities = frozenset({"resume", "fork", "agents", "models", "image", "screenshot", "mcp"})
+    abilities = frozenset(
+        {"resume", "fork", "agents", "models", "image", "screenshot", "mcp", "terminal", "rewind", "compact"}
+    )
+    compacts_at_terminal = True
+    opening = (Keys("Ask anything", ()), Keys("", ()))
+    taking_back = (Keys("", ("/undo", ENTER)), Keys("message reverted", (CLEAR,)))
     litellm = "openai"
     files = (".local/share/opencode/opencode.db",)
 
@@ -43,6 +49,9 @@ class OpenCode(Client):
         more = {"new": [], "resume": ["-c"], "fork": ["-c", "--fork"]}[how]
         head = [self.program, "run", "--format", "json", "--auto", "-m", ("x/m", "x/n")[model], *more]
         return [*head, "-f", str(image), "--", prompt] if image else [*head, prompt]
+
+    def interactive(self) -> list[str]:
+        return [self.program, "-m", "x/m", "--auto"]
 
     def call(self, do: str, mark: str, of: str, tools: list[str]) -> tuple[Any, ...]:
         if do == "wait":

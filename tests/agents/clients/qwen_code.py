@@ -13,7 +13,8 @@ class QwenCode(Client):
 
     name, title = "qwen_code", "Qwen Code"
     package, binary = "@qwen-code/qwen-code", "qwen"
-    abilities = frozenset({"resume", "agents", "models", "screenshot", "mcp"})
+    abilities = frozenset({"resume", "agents", "models", "screenshot", "mcp", "compact"})
+    compact_command = "/compress"
     unwritten = frozenset({"subagent"})
     files = (".qwen/projects",)
 

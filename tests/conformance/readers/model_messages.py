@@ -108,7 +108,7 @@ def _result(part: Object, links: Links) -> Object:
         {"content": text(value)} if isinstance(value, str) else {"content": text(compact(value)), "json": True}
     )
     if of == "execution-denied":
-        told = {"content": text(output.get("reason") or DENIED), "outcome": "denied"}
+        told = {"content": text(output.get("reason", DENIED)), "outcome": "denied"}
     elif of == "content":
         told = {"content": [made for each in value for made in _given(each)]}
     elif of in ("json", "error-json"):
@@ -133,7 +133,7 @@ def _given(part: Object) -> list[Object]:
 def _gave(part: Object) -> Object:
     output = part["output"]
     of = output["type"]
-    value = output.get("value") if of != "execution-denied" else output.get("reason") or DENIED
+    value = output.get("value") if of != "execution-denied" else output.get("reason", DENIED)
     outcome = "denied" if of == "execution-denied" else "failed" if of.startswith("error-") else "success"
     own = _own(part, "type", "toolCallId", "toolName", "output")
     return block(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import takewhile
 from typing import Any
 
@@ -74,8 +75,7 @@ def _result(part: Object, links: Links) -> Object:
         told = {"content": text(content)}
     else:
         items = content if isinstance(content, list) else [content]
-        if any(map(_is_file, items)) and all(isinstance(item, str) or _is_file(item) for item in items):
-            told = {"content": _items(items)}
+        told |= returned(items, _items) if any(map(is_file, items)) else {}
     read = ("part_kind", "content", "tool_name", "tool_call_id", "outcome", "timestamp", "content_file_digests")
     answered, name = links.answer(part.get("tool_call_id"), part["tool_name"]), part["tool_name"]
     return block(
@@ -83,7 +83,17 @@ def _result(part: Object, links: Links) -> Object:
     )
 
 
-def _is_file(item: Any) -> bool:
+def returned(items: list[Any], read: Callable[[list[Any]], list[Object]]) -> Object:
+    """What a tool returned with files: texts among them, or a value, which is JSON; several are one."""
+    values = [item for item in items if not is_file(item)]
+    if all(isinstance(value, str) for value in values):
+        return {"content": read(items), "json": False}
+    value = text(compact(values[0] if len(values) == 1 else values))
+    return {"content": value + read([item for item in items if is_file(item)]), "json": True}
+
+
+def is_file(item: Any) -> bool:
+    """Whether an item has the shape of a file."""
     return isinstance(item, dict) and item.get("kind") in ("binary", "uploaded-file", *_URLS)
 
 
@@ -101,7 +111,7 @@ def _item(item: Any) -> list[Object]:
         if list(metadata) == ["anthropic"]:
             return text(item["content"], both(own, metadata))
         return text(item["content"], both(own, {PYDANTIC: {"metadata": metadata}} if metadata else {}))
-    if not _is_file(item):
+    if not is_file(item):
         return [block("other", provider=PYDANTIC, value=item)]
     mime = item.get("media_type") or ""
     own = rest(

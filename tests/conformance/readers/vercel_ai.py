@@ -21,6 +21,7 @@ from .common import (
     turn,
     usual,
 )
+from .pydantic_ai import is_file, returned
 
 VERCEL, PYDANTIC = "vercel_ai", "pydantic_ai"
 HELD = "providerMetadata"
@@ -242,7 +243,7 @@ def _output(part: Object) -> Any:
     if part["state"] == "output-error":
         return part["errorText"]
     if part["state"] == "output-denied":
-        return part["approval"].get("reason") or DENIED
+        return part["approval"].get("reason", DENIED)
     return part["output"]
 
 
@@ -263,9 +264,8 @@ def given_by(output: Any) -> Object:
     if isinstance(output, str):
         return {"content": text(output)}
     items = output if isinstance(output, list) else [output]
-    are_files = [isinstance(item, dict) and item.get("kind") in ("binary", "uploaded-file", *URLS) for item in items]
-    if any(are_files) and all(is_file or isinstance(item, str) for item, is_file in zip(items, are_files, strict=True)):
-        return {"content": [made for item in items for made in _item(item)]}
+    if any(map(is_file, items)):
+        return returned(items, lambda each: [made for item in each for made in _item(item)])
     return {"content": text(compact(output)), "json": True}
 
 

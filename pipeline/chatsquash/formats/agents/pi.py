@@ -59,9 +59,12 @@ def fits(values: list[Json]) -> str | None:
 
 
 def is_session(values: list[Json]) -> bool:
-    """Whether the first line is the header of a session."""
-    first = values[0] if values else None
-    return at(first, "type") == "session" and isinstance(at(first, "id"), str) and isinstance(at(first, "cwd"), str)
+    """Whether a line is the header of a session; lines of unknown types may precede it."""
+    return any(map(_is_header, objects(values)))
+
+
+def _is_header(line: Object) -> bool:
+    return line.get("type") == "session" and isinstance(line.get("id"), str) and isinstance(line.get("cwd"), str)
 
 
 def is_of_openclaw(values: list[Json]) -> bool:

@@ -23,13 +23,12 @@ _BATCH = 1 << 18
 """Characters that are sent at a time, and a row more."""
 _TABLE = re.compile(r"CREATE TABLE [\"'`\[]?(\w+)(?![\w$])", re.IGNORECASE)
 _SETTINGS = (
-    "trusted_schema = OFF",
     "cell_size_check = ON",
     "query_only = ON",
     "temp_store = MEMORY",
     "automatic_index = OFF",
 )
-_SWITCHES = {"DEFENSIVE": True, "TRUSTED_SCHEMA": False, "ENABLE_TRIGGER": False, "ENABLE_VIEW": False}
+_SWITCHES = {"DEFENSIVE": True, "ENABLE_TRIGGER": False, "ENABLE_VIEW": False}
 """Settings of a connection that Python has since 3.12."""
 _SMALLEST = 100
 """Bytes of the header of a database."""
@@ -105,14 +104,15 @@ def _in_memory(data: memoryview) -> sqlite3.Connection:
     data[18:20] = b"\1\1"  # one that several write to says so here, and would be opened only from a file
     database = _bounded(sqlite3.connect(":memory:", isolation_level=None), len(data))
     database.deserialize(data)
-    return database
+    return _distrusted(database)
 
 
 def _of_file(path: str) -> sqlite3.Connection:
     """A database that stands in a file: as one that nobody changes, so that nothing is written beside it."""
     place = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
     database = sqlite3.connect(f"file:{place}?mode=ro&immutable=1", uri=True, isolation_level=None)
-    return _bounded(database, os.stat(path).st_size)  # noqa: PTH116 - as little as can be is imported
+    database = _bounded(database, os.stat(path).st_size)  # noqa: PTH116 - as little as can be is imported
+    return _distrusted(database)
 
 
 def _bounded(database: sqlite3.Connection, size: int) -> sqlite3.Connection:
@@ -127,6 +127,16 @@ def _bounded(database: sqlite3.Connection, size: int) -> sqlite3.Connection:
     # No value is longer than its file.
     database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, min(max(size, _LEAST), _LONGEST))
     database.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+    return database
+
+
+def _distrusted(database: sqlite3.Connection) -> sqlite3.Connection:
+    """A connection whose schema is parsed, and then trusted no longer.
+
+    Kilo's index over ``json_extract()`` could not be parsed otherwise. Parsing computes nothing, and no query uses it.
+    """
+    database.execute("SELECT 1 FROM sqlite_master LIMIT 0")
+    database.execute("PRAGMA trusted_schema = OFF")
     return database
 
 

@@ -12,6 +12,7 @@ from chatsquash.formats.calls import arguments_object, call_input, parsed
 from chatsquash.formats.clients.model_messages.read import (
     OPTIONS,
     ROLES,
+    data_type,
     read,
     with_options,
     write_file,
@@ -69,6 +70,8 @@ def _is_model_part(part: Object, role: str) -> bool:
             return True
         case {"type": "file", "mediaType": str(), "data": _} | {"type": "image", "mediaType": str(), "image": _}:
             return True
+        case {"type": "image", "image": str(image)}:  # elsewhere it is the path of a file
+            return image.startswith(("https://", "http://", "data:")) or data_type("image/*", image) != ""
         case {"type": "reasoning", "text": str()}:
             return role == "assistant"
     return False
@@ -185,7 +188,7 @@ def _output(block: blocks.Result) -> Object:
     value = parsed(text) if block.json else None
     items = [part for each in block.content for part in _parts(each, "tool", write_returned_file)]
     if block.outcome == "denied":
-        return {**_denied(text or DENIED), **rest}
+        return {**_denied(text), **rest}
     if value is not None or (block.json and text == "null"):
         return {**_value("json", value, block), **rest}
     if block.outcome in FAILED or not items or items == [{"type": "text", "text": text}]:

@@ -37,7 +37,7 @@ from chatsquash.formats.clients.vercel_ai.metadata import (
     thought,
 )
 from chatsquash.formats.clients.vercel_ai.read import parts_of
-from chatsquash.formats.clients.vercel_ai.tools import DENIED
+from chatsquash.formats.clients.vercel_ai.tools import denial
 from chatsquash.formats.values import Object, at, compact, kind, members, objects, string, without
 from chatsquash.formats.writing import are_instructions
 
@@ -182,7 +182,7 @@ def _output(output: Json) -> Said:
         case {"type": "json" | "error-json"}:
             return Said((Text(compact(output.get("value"))),), json=True)
         case {"type": "execution-denied"}:
-            return Said((Text(string(output, "reason") or DENIED),))
+            return Said((Text(words),) if (words := denial(output)) else ())
         case {"type": "content", "value": list(items)}:
             return Said(tuple(block for each in items if (block := _returned_block(each))))
     return said(output)
@@ -204,7 +204,7 @@ def _hosted(part: Object) -> HostedResult:
     of = string(output, "type")
     value = at(output, "value") if isinstance(output, dict) else part.get("result")
     if of == "execution-denied":
-        value = string(output, "reason") or DENIED
+        value = denial(output)
     extra = native_of(part.get(OPTIONS), without(part, *_TOOL), output={"type": of} if of == "content" else {})
     outcome = _OUTCOMES.get(of, "success")
     return HostedResult(string(part, "toolCallId"), part["toolName"], value, outcome, native=extra)
@@ -259,7 +259,14 @@ def _medium(mime: str, given: Json, reference: str, *, is_id: bool) -> Media | N
     if reference:
         return Media(kind_of(mime), plain(mime), file_id=reference)
     data = octets(given)
-    return Media(kind_of(mime), "" if mime.endswith("/*") else parts.usual_type(mime), data) if data else None
+    return Media(kind_of(mime), data_type(mime, data), data) if data else None
+
+
+def data_type(mime: str, data: str) -> str:
+    """The type of data; that of an image by its first bytes where no more is known than that it is one."""
+    if mime.startswith("image/") and not plain(mime):
+        return parts.image_type(parts.decode_base64(data[:16]) or b"") or ""
+    return "" if mime.endswith("/*") else parts.usual_type(mime)
 
 
 def write_file(block: Media) -> Object | None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-from chatsquash.core import jsonio
-from chatsquash.core.blocks import PROMPTS, Block, Media, Other, Result, Text, Turn
+from chatsquash.core.blocks import PROMPTS, Block, Media, Other, Result, Turn
 from chatsquash.core.model import Conversation, Json
 from chatsquash.formats.clients.pydantic_ai import media
 from chatsquash.formats.clients.pydantic_ai.members import MESSAGE, PART, PROVIDER, shown_wording
@@ -180,24 +179,12 @@ def _request_parts(turn: Turn, blocks: list[Block], called: dict[str, str]) -> l
 def _result(block: Result, called: dict[str, str]) -> Object:
     """What a tool returned; one that stood in a prompt to call it again is such a prompt."""
     members, name = native(block, PROVIDER), block.name or called.get(block.id, "")
-    content = _content(block)
+    content, files = media.as_returned(block, media.returned_file)
     made = {"part_kind": "tool-return", "tool_name": name, "content": content, "tool_call_id": block.id}
     if "part_kind" in members:
         return {**made, **members}
     if block.outcome != "success":
         made["outcome"] = block.outcome
     if isinstance(content, dict | list):
-        files = [] if block.json else objects(content if isinstance(content, list) else [content])
         made["content_file_digests"] = sorted({media.digest(file) for file in files if file["kind"] != "binary"})
     return {**made, **members}
-
-
-def _content(block: Result) -> Json:
-    """A result as its tool returned it: a text, one file, texts and files, or the value that was JSON."""
-    content = block.content
-    if block.json and len(content) == 1 and isinstance(content[0], Text):
-        return jsonio.value(content[0].text, content[0].text)
-    items = [media.as_returned(item) for each in content if (item := media.item(each)) is not None]
-    if all(isinstance(item, str) for item in items):
-        return text_of(content)
-    return items[0] if len(items) == 1 else items

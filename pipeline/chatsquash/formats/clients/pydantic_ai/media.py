@@ -9,14 +9,17 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from collections.abc import Callable
 from typing import Any
 
-from chatsquash.core.blocks import Block, Media, Medium, Native, Other, Refusal, Text
+from chatsquash.core import jsonio
+from chatsquash.core.blocks import Block, Media, Medium, Native, Other, Refusal, Result, Text
 from chatsquash.core.model import Json
 from chatsquash.formats import parts
+from chatsquash.formats.calls import Said
 from chatsquash.formats.clients.pydantic_ai.members import PROVIDER, own, tagged
-from chatsquash.formats.values import Object, as_list, at, string
-from chatsquash.formats.writing import native
+from chatsquash.formats.values import Object, as_list, at, compact, string
+from chatsquash.formats.writing import native, text_of
 
 URLS: dict[str, Medium] = {"image-url": "image", "audio-url": "audio", "video-url": "video", "document-url": "file"}
 _KINDS = {medium: kind for kind, medium in URLS.items()}
@@ -155,7 +158,52 @@ def _place(block: Media) -> Object | None:
 # Files among what a tool returned
 
 
-def is_file(item: Json, known: Json) -> bool:
+def returned(value: Json, known: Json = None) -> Said:
+    """What a tool returned: a text, texts and files, or any other value as JSON, before files that came with it.
+
+    Pydantic AI shows its model the values that are no files together, a single one by itself.  ``known`` has the
+    digests of the files, where a result has these.
+    """
+    if isinstance(value, str):
+        return Said(blocks(value))
+    items = as_list(value)
+    files = [item for item in items if _is_file(item, known)]
+    others = [item for item in items if not _is_file(item, known)]
+    if files and all(isinstance(item, str) for item in others):
+        return Said(blocks(value))
+    data = (others[0] if len(others) == 1 else others) if files else value
+    return Said((Text(compact(data)), *(blocks(files) if files else ())), json=True)
+
+
+def as_returned(result: Result, file: Callable[[Media], Json]) -> tuple[Json, list[Json]]:
+    """Content as a tool returns it, and the files in it: a text, files and texts, or a value before its files.
+
+    ``file`` writes a file, or returns ``None`` for one that cannot be written.  Members of a text that only its
+    provider knows have no place, since Pydantic AI reads no ``text-content`` among what a tool returned.
+    """
+    text, items, files = text_of(result.content), list[Json](), list[Json]()
+    for block in result.content:
+        if isinstance(block, Text | Refusal):
+            items.append(block.text)
+        elif isinstance(block, Media) and (made := file(block)) is not None:
+            files.append(made)
+            items.append(made)
+    if result.json and text:
+        value = jsonio.value(text, text)
+        return ([value, *files] if files else value), files
+    if not files:
+        return text, []
+    return (items[0] if len(items) == 1 else items), files
+
+
+def returned_file(block: Media) -> Json:
+    """A file as tools return it: an address says what is there, if only that nobody knows; ``None`` for no file."""
+    made = item(block)
+    is_linked = isinstance(made, dict) and made.get("kind") in URLS
+    return {**made, "media_type": made.get("media_type")} if is_linked else made
+
+
+def _is_file(item: Json, known: Json) -> bool:
     """Whether an item is a file and no object of the tool's, by the digests of its files where a result has these."""
     if not isinstance(item, dict) or not isinstance(block(item), Media):
         return False
@@ -165,9 +213,3 @@ def is_file(item: Json, known: Json) -> bool:
 def digest(item: Object) -> str:
     """What Pydantic AI knows a file by that a tool returned."""
     return hashlib.sha256(json.dumps(item, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
-
-
-def as_returned(item: Json) -> Json:
-    """An item as tools return it: an address says what is there, if only that nobody knows."""
-    is_linked = isinstance(item, dict) and item.get("kind") in URLS
-    return {**item, "media_type": item.get("media_type")} if is_linked else item

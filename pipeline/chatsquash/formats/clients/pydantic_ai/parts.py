@@ -21,6 +21,7 @@ from chatsquash.formats.clients.pydantic_ai.members import (
     whose,
     with_providers,
 )
+from chatsquash.formats.providers.anthropic.blocks import REQUIRED
 from chatsquash.formats.values import Object, at, compact, objects, string
 from chatsquash.formats.writing import native
 
@@ -110,6 +111,8 @@ def _hosted(part: Object, *, is_call: bool) -> Block:
         more = by_provider(own(part, *_OF_CALLS), is_told=True)
         return HostedCall(ident, name, arguments(part.get("args")), provider, more)
     came: Any = part["outcome"] if part.get("outcome") in OUTCOMES else "success"
+    if came == "success" and at(part, "content", "is_error") is True and "error_text" in part["content"]:
+        came = "failed"  # as versions before outcomes had it
     more = by_provider(own(part, "part_kind", "tool_name", "tool_call_id", "content", "outcome"), is_told=True)
     return HostedResult(ident, name, part.get("content"), came, provider, more)
 
@@ -127,7 +130,8 @@ def _sources(part: Object) -> Iterator[Source]:
         quoted = ("excerpts",) if raw and source.get("excerpts") == [raw.get("cited_text")] else ()
         known = own(source, "kind", "url", "title", "document_id", *quoted)
         titled = "title" if url else "document_title"
-        yield Source(url, title, ident, native={**tagged(known), **rest_of(_THEIRS, raw, "url", titled)})
+        read = [key for key in ("url", titled) if raw.get(key)]
+        yield Source(url, title, ident, native={**tagged(known), **rest_of(_THEIRS, raw, *read, required=REQUIRED)})
 
 
 # Writing
@@ -163,7 +167,7 @@ def _cite(part: Object, sources: Iterable[Source]) -> None:
         if not made:
             continue
         if theirs:
-            raw.append(own({"url": source.url, titled: source.title, **theirs}))
+            raw.append({**own({"url": source.url, titled: source.title}), **theirs})
         if citations and known.get(_TOGETHER):
             citations[-1]["sources"].append({"kind": kind, **made})
         else:

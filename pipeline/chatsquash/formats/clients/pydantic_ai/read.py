@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from chatsquash.core.blocks import Block, Other, Text, Turn
 from chatsquash.core.model import Json
 from chatsquash.formats.base import TurnError
-from chatsquash.formats.calls import Said, State, result
+from chatsquash.formats.calls import State, result
 from chatsquash.formats.clients.pydantic_ai import media
 from chatsquash.formats.clients.pydantic_ai.members import (
     MESSAGE,
@@ -22,7 +22,7 @@ from chatsquash.formats.clients.pydantic_ai.members import (
     unpack,
 )
 from chatsquash.formats.clients.pydantic_ai.parts import OUTCOMES, blocks_of, text_of
-from chatsquash.formats.values import Object, as_list, compact, kind, objects, string
+from chatsquash.formats.values import Object, kind, objects, string
 
 INSTRUCTIONS, _TIME = "instructions", "timestamp"
 
@@ -180,14 +180,6 @@ def _result(part: Object, state: State) -> tuple[Turn, State]:
     shown = errors_wording(content) if part["part_kind"] == "retry-prompt" else content
     if part["part_kind"] == "retry-prompt":
         came, read = "retried", read if shown == content else ()
-    said = _output(shown, part.get("content_file_digests"))
+    said = media.returned(shown, part.get("content_file_digests"))
     more = own(part, "tool_name", "tool_call_id", *read, *(() if said.json else ("content_file_digests",)))
     return Turn("tool", (result(answered, logged, name, said, came, tagged(more)),)), state
-
-
-def _output(value: Json, known: Json) -> Said:
-    """What a tool returned: a text, files and texts, or any other value as JSON."""
-    others = [item for item in as_list(value) if not isinstance(item, str)]
-    if isinstance(value, str) or (others and all(media.is_file(item, known) for item in others)):
-        return Said(media.blocks(value))
-    return Said((Text(compact(value)),), json=True)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import takewhile
 
 from msgspec.structs import replace
 
 from chatsquash.core import blocks
-from chatsquash.core.blocks import Block, Turn
+from chatsquash.core.blocks import Block, Other, Turn
 from chatsquash.core.model import Conversation, Json
 from chatsquash.formats.clients.pydantic_ai.members import pack
 from chatsquash.formats.clients.vercel_ai import media, tools
@@ -19,7 +20,17 @@ from chatsquash.formats.clients.vercel_ai.metadata import (
     thoughts,
     with_metadata,
 )
-from chatsquash.formats.clients.vercel_ai.read import DATA, ROLES, STEERING, VERSION_4, is_version_4, message_id, read
+from chatsquash.formats.clients.vercel_ai.read import (
+    DATA,
+    ROLES,
+    STEERING,
+    VERSION_4,
+    data_part,
+    is_delta,
+    is_version_4,
+    message_id,
+    read,
+)
 from chatsquash.formats.evidence import Evidence, MessageList, conversation, histories, moment, numbers
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.formats.values import Object, at, members, objects, string, without
@@ -100,6 +111,10 @@ def dump(conversation: Conversation, ids: Callable[[int], str] = message_id) -> 
     for number, turn in enumerate(turns_of(conversation)):
         parts, own = writer.parts(number), without(native(turn, PROVIDER), METADATA)
         last = messages[-1] if messages else {}
+        if turn.role == "assistant" and last.get("role") == "user":
+            deltas = [data_part(block.value) for block in takewhile(is_delta, turn.blocks) if isinstance(block, Other)]
+            last["parts"] += deltas
+            parts = [part for part in parts if part not in deltas]
         if parts and own.get("type") == STEERING and last.get("role") == "assistant":
             last["parts"].append({**own, "parts": parts})
         elif parts and _goes_on(last, turn, own):
@@ -192,7 +207,7 @@ def _block_parts(block: Block) -> Iterator[Object]:
         case blocks.Other() if block.provider == PROVIDER and string(block.value, "type"):
             yield block.value
         case blocks.Other() if block.provider == PYDANTIC and string(block.value, "part_kind") in DATA:
-            yield {"type": f"data-{block.value['part_kind']}", "data": without(block.value, "part_kind")}
+            yield data_part(block.value)
 
 
 def _source(block: blocks.Source) -> Object:

@@ -8,15 +8,15 @@ from urllib.parse import quote
 
 from msgspec.structs import replace
 
-from chatsquash.core.blocks import Block, Media, Other, Result, Text
+from chatsquash.core.blocks import Media, Result
 from chatsquash.core.model import Json
 from chatsquash.formats import parts
-from chatsquash.formats.calls import Said, parsed
+from chatsquash.formats.calls import Said
 from chatsquash.formats.clients.pydantic_ai import media as returns
 from chatsquash.formats.clients.pydantic_ai.media import URLS, kind_of
 from chatsquash.formats.clients.vercel_ai.metadata import METADATA, PYDANTIC, less, native, with_metadata
-from chatsquash.formats.values import Object, as_list, at, compact, members, string, without
-from chatsquash.formats.writing import EXTENSIONS, text_of
+from chatsquash.formats.values import Object, at, members, string, without
+from chatsquash.formats.writing import EXTENSIONS
 
 _ADDRESS = re.compile(
     r"(?:https?://[\w.-]+(?::\d{1,5})?(?:[/?#]\S*)?|(?!https?:)[a-z][a-z0-9+.-]*:[^\s\[\]]+)\Z", re.IGNORECASE
@@ -112,27 +112,17 @@ def write(block: Media) -> Object | None:
 
 def said(output: Json) -> Said:
     """What a tool gave: a text, texts and files in the shapes of Pydantic AI, or any other value as JSON."""
-    if isinstance(output, str):
-        return Said((Text(output),) if output else ())
-    blocks = [returns.block(item) for item in as_list(output)] if output else []
-    is_media = any(type(block) is Media for block in blocks) and not any(type(block) is Other for block in blocks)
-    return Said(tuple(filter(None, blocks))) if is_media else Said((Text(compact(output)),), json=True)
+    return returns.returned(output)
 
 
 def given_by(block: Result) -> Json:
     """What a tool gave, from its result: the value, a text, or texts and files."""
-    if block.json and (text := text_of(block.content)):
-        value = parsed(text)
-        return value if value is not None or text == "null" else text
-    if not any(type(each) is Media for each in block.content):
-        return text_of(block.content)
-    items = [item for each in block.content if (item := _item(each)) is not None]
-    return items[0] if len(items) == 1 else items or ""
+    return returns.as_returned(block, _file)[0]
 
 
-def _item(block: Block) -> Json:
-    """An item as Pydantic AI has it; a file by its id says of what type it is, and need not say whose it is."""
-    item = returns.as_returned(returns.item(block))
-    if isinstance(block, Media) and block.file_id:
-        return {"kind": "uploaded-file", "file_id": block.file_id, "media_type": mime_of(block), **members(item)}
-    return item
+def _file(block: Media) -> Json:
+    """A file as Pydantic AI has it; one by its id says of what type it is, and need not say whose it is."""
+    made = returns.returned_file(block)
+    if block.file_id:
+        return {"kind": "uploaded-file", "file_id": block.file_id, "media_type": mime_of(block), **members(made)}
+    return made

@@ -6,7 +6,7 @@ Messages of the AI SDK 4, in which calls are next to the content, are upgraded t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import groupby
+from itertools import groupby, takewhile
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -23,6 +23,10 @@ from chatsquash.formats.writing import KEY, are_instructions
 
 DATA = ("compaction", "tool-availability-delta", "capability-load-delta", "model-settings-delta")
 """The parts of Pydantic AI that its adapter has as data of these names."""
+DELTAS = ("tool-availability-delta", "capability-load-delta")
+"""Those of a request, which its adapter has behind what the user says."""
+_RENAMED = {"tools_added": "added"}
+"""Members of such parts, and what the adapter calls them."""
 STEERING = "steering-message"
 ROLES = ("system", "user", "assistant")
 _SPOKEN = ("text", "reasoning", "file")
@@ -46,12 +50,17 @@ class Read(NamedTuple):
 def read(messages: list[Json]) -> list[Read]:
     """The turns of messages; raises ``TurnError`` that names the place."""
     converted = list[Read]()
-    call, last = 1, ""
+    call, last, waiting = 1, "", list[Block]()
     for number, logged in enumerate(messages):
         message, parts = _message_and_parts(number, upgrade(logged) if isinstance(logged, dict) else logged)
         role = message["role"]
         turns = list(_assistant(parts, call) if role == "assistant" else _prompt_turns(role, parts))
         call += sum(made_up(turn.blocks) for turn in turns if turn.role == "assistant")
+        if turns and waiting:
+            turns[0] = replace(turns[0], blocks=(*waiting, *turns[0].blocks))
+            waiting = []
+        if role == "user" and turns and number + 1 < len(messages):
+            turns[-1], waiting = _without_deltas(turns[-1])
         if turns:
             own = _own(message, number, follows_own=role == last == "assistant")
             first = replace(
@@ -60,6 +69,25 @@ def read(messages: list[Json]) -> list[Read]:
             converted += [Read(turn, number) for turn in (first, *turns[1:])]
             last = role
     return converted
+
+
+def is_delta(block: Block) -> bool:
+    """Whether a block is a change of what a request has, of which no model is shown anything."""
+    return isinstance(block, Other) and block.provider == PYDANTIC and string(block.value, "part_kind") in DELTAS
+
+
+def _without_deltas(turn: Turn) -> tuple[Turn, list[Block]]:
+    """A prompt without the changes behind it, and these, which go with the next turn; one of changes alone as it is."""
+    deltas = list(takewhile(is_delta, reversed(turn.blocks)))[::-1]
+    if not deltas or len(deltas) == len(turn.blocks):
+        return turn, []
+    return replace(turn, blocks=turn.blocks[: -len(deltas)]), deltas
+
+
+def data_part(value: Object) -> Object:
+    """A part of Pydantic AI as the data that its adapter makes of it."""
+    members = {_RENAMED.get(key, key): each for key, each in value.items() if key != "part_kind"}
+    return {"type": f"data-{value['part_kind']}", "data": members}
 
 
 def made_up(blocks: tuple[Block, ...] | list[Block]) -> int:
@@ -152,7 +180,8 @@ def _part_blocks(part: Object) -> list[Block]:
     elif of in ("source-url", "source-document"):
         made = _source(part)
     elif (name := of.removeprefix("data-")) in DATA and isinstance(part.get("data"), dict):
-        made = Other(PYDANTIC, {"part_kind": name, **part["data"]})
+        names = {theirs: ours for ours, theirs in _RENAMED.items()} if name in DELTAS else {}
+        made = Other(PYDANTIC, {"part_kind": name, **{names.get(key, key): each for key, each in part["data"].items()}})
     return [made or Other(PROVIDER, part)]
 
 

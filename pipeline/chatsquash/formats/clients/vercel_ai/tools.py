@@ -127,7 +127,13 @@ def _value(part: Object) -> Json:
     if part["state"] == "output-error":
         words = part.get("errorText")
         return words if isinstance(words, str) else compact(words)
-    return string(part.get("approval"), "reason") or DENIED if part["state"] == "output-denied" else part.get("output")
+    return denial(part.get("approval")) if part["state"] == "output-denied" else part.get("output")
+
+
+def denial(holder: Json) -> str:
+    """What the model is told of a call that was denied: the reason, which may be empty, where there is one."""
+    reason = at(holder, "reason")
+    return reason if isinstance(reason, str) else DENIED
 
 
 # Writing
@@ -186,7 +192,7 @@ def _approval_state(approval: Approval) -> Object:
 def _answer_state(answer: Answer, approval: Approval | None) -> Object:
     """What a tool gave; that a call was denied stands in the place of that."""
     value = media.given_by(answer) if isinstance(answer, Result) else answer.value
-    words = text_of(answer.content) if isinstance(answer, Result) else value
+    words = text_of(answer.content) if isinstance(answer, Result) else at(value, "error_text") or value
     words = words if isinstance(words, str) else compact(words)
     if answer.outcome in FAILED:
         return {"state": "output-error", "errorText": words}

@@ -36,7 +36,8 @@ _SIMPLE = ("text", "image")
 _PACKED = "openrouter.reasoning:"
 """What OpenRouter puts before plain reasoning where Anthropic has the encrypted kind."""
 _RESULT = "_tool_result"
-_CITED = ("type", "url", "title")
+REQUIRED = ("cited_text", "title", "document_title", "url", "source", "server_name")
+"""Members of citations and calls that must be there, if only as null or as an empty text."""
 
 Blocks = tuple[Block, ...]
 
@@ -70,11 +71,20 @@ def said_in(content: Json) -> Said:
     """What a result says; what has neither text nor media is JSON."""
     if content is None or isinstance(content, str):
         return Said((Text(content),) if content else ())
-    if isinstance(content, list) and all(isinstance(b, dict) and isinstance(b.get("type"), str) for b in content):
-        blocks = blocks_of(content)
-        if not content or any(type(block) is not Other for block in blocks):
-            return Said(blocks)
+    if isinstance(content, list):
+        read = [block_of(each) for each in content]
+        is_typed = all(isinstance(each, dict) and isinstance(each.get("type"), str) for each in content)
+        found = tuple(block for blocks in read for block in blocks)
+        if any(type(block) is Media for block in found) or (is_typed and not all(map(_is_unknown, read))):
+            return Said(found)
+        if not content:
+            return Said()
     return Said((Text(compact(content)),), json=True)
+
+
+def _is_unknown(blocks: Blocks) -> bool:
+    """Whether a block was read as one that only Anthropic has; an empty text is read as nothing."""
+    return any(type(block) is Other for block in blocks)
 
 
 # Reasoning and calls
@@ -114,7 +124,7 @@ def _call(block: Object, number: int) -> Block:
 
 def _hosted_call(block: Object) -> HostedCall:
     usual = ("type",) if block["type"] == "server_tool_use" else ()
-    more = native(PROVIDER, block, "id", "input", *text_members(block, "name"), *usual)
+    more = native(PROVIDER, block, "id", "input", *text_members(block, "name"), *usual, required=REQUIRED)
     return HostedCall(block["id"], string(block, "name"), arguments(block.get("input")), PROVIDER, more)
 
 
@@ -150,9 +160,8 @@ def _sources(citations: list[Json]) -> Iterator[Source | Other]:
     for cited in citations:
         if isinstance(cited, dict):
             title = string(cited, "title") or string(cited, "document_title")
-            more = native(
-                PROVIDER, cited, "url", *(key for key in ("title", "document_title") if cited.get(key) == title)
-            )
+            titles = [key for key in ("title", "document_title") if title and cited.get(key) == title]
+            more = native(PROVIDER, cited, *(("url",) if cited.get("url") else ()), *titles, required=REQUIRED)
             yield Source(string(cited, "url"), title, native=more)
         else:
             yield Other(PROVIDER, {"citation": cited})
