@@ -435,3 +435,22 @@ def test_a_compressed_document_is_read(here):
     put(here / "logs/a.json.gz", gzip.compress(held))
     summary = convert("logs")
     assert (summary.written, summary.bytes) == (1, len(held))
+
+
+RAISED = [IndexError("x"), KeyError("x"), RuntimeError("x"), NotImplementedError("x"), AssertionError("x"), EOFError()]
+
+
+@pytest.mark.parametrize("problem", RAISED, ids=lambda each: type(each).__name__)
+def test_whatever_a_parser_raises_the_good_session_is_written(here, monkeypatch, problem):
+    def fails(*_, **__):
+        raise problem
+
+    put(here / "logs/a.jsonl.gz", gzip.compress(DATA))
+    put(here / "logs/a.har", b'{"log": {"version": "1.2", "creator": {}, "entries": [{"startedDateTime": "x"}]}}')
+    (here / "logs/a.zip").write_bytes(b"PK\5\6" + bytes(18))
+    write_log(here / "logs/good.jsonl", log_line("good"))
+    monkeypatch.setattr(decoders.Gzip, "decompress", fails)
+    monkeypatch.setattr("zipfile.ZipFile.infolist", fails)
+    monkeypatch.setattr("chatsquash.sources.unfold.har.elements", fails)
+    summary = convert("logs")
+    assert (summary.written, summary.complete) == (1, False)

@@ -35,7 +35,7 @@ _LOCAL = struct.Struct("<4s22xHH")
 """What stands before a member of a zip file: a mark, and how long the name and the extra field behind it are."""
 _LOCAL_MARK = b"PK\3\4"
 _ENCRYPTED = 0x1
-_BROKEN = (zipfile.BadZipFile, tarfile.TarError, ValueError, RuntimeError, NotImplementedError, struct.error, EOFError)
+_BROKEN = (zipfile.BadZipFile, tarfile.TarError, *decoders.PARSER_ERRORS)
 _LONGEST_HEADER = 1 << 20
 """Bytes of a header of a tar that tells of the next one."""
 _PIECE = 1 << 16

@@ -54,7 +54,8 @@ class Compression(Struct, frozen=True):
     def errors(self) -> tuple[type[Exception], ...]:
         """What a decoder raises; of its libraries the one that is used is loaded by now, and no other."""
         named = (name.rpartition(".") for name in self.raises)
-        return (OSError, *(getattr(modules[module], error) for module, _, error in named if module in modules))
+        libraries = (getattr(modules[module], error) for module, _, error in named if module in modules)
+        return (OSError, *decoders.PARSER_ERRORS, *libraries)
 
 
 KINDS = {

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from chatsquash.core.options import Options
 from chatsquash.sources.compression import ExpandedFile
 from chatsquash.sources.unfold import Unfolding
+from chatsquash.storage import decoders
 
 _PIECE = 1 << 18
 
@@ -41,6 +42,8 @@ class UnfoldedFile(ExpandedFile):
                 made += b"\n"
         except ValueError as problem:
             self._end(f"the {self.unfolding.NAME} {problem}")
+        except decoders.PARSER_ERRORS as problem:
+            self._end(f"the {self.unfolding.NAME} is damaged ({type(problem).__name__})")
         if not made and not self._ended:
             self._end(getattr(self._inner, "problem", None))
         allowed = self._most - self._made

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import struct
 import zlib
 from importlib import import_module
 from sys import modules
@@ -10,6 +11,11 @@ from typing import Any
 
 MEMORY = 256 << 20
 """Bytes that expanding may take beside the data: what ``xz -9`` and ``zstd --ultra`` need and more."""
+PARSER_ERRORS = (
+    *(ArithmeticError, AssertionError, AttributeError, EOFError, LookupError),
+    *(RuntimeError, TypeError, ValueError, struct.error),
+)
+"""What parsers of the standard library and of packages raise on bytes that they do not expect."""
 _LITTLE = 1 << 9
 """Bytes that are expanded at a time: a block of zstd that has four may make 128 KiB."""
 
@@ -37,7 +43,11 @@ def problems() -> tuple[type[Exception], ...]:
     """What decoders raise for what is damaged, of the libraries that are loaded."""
     named = ("zlib.error", "lzma.LZMAError", "compression.zstd.ZstdError", "zstandard.ZstdError")
     parts = (name.rpartition(".") for name in named)
-    return (OSError, ValueError, *(getattr(modules[module], error) for module, _, error in parts if module in modules))
+    return (
+        OSError,
+        *PARSER_ERRORS,
+        *(getattr(modules[module], error) for module, _, error in parts if module in modules),
+    )
 
 
 def whole(stream: Any, data: bytes, most: int) -> bytes:
