@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from importlib.metadata import version
 from pathlib import Path
 
-from bench import options, scaling, svg, table
+from bench import options, scaling, shapes, svg, table
 from bench.agents import FILES
 from bench.bodies import BODIES
 from bench.commands import BASE
@@ -109,8 +109,13 @@ _SECTIONS = (
 _INTERNAL = (
     ("times", "CPU time", table.ratios),
     ("options", "Options", table.costs),
+    ("shapes", "Hard shapes", shapes.shown),
 )
-_TEXTS = {"options": _OPTIONS, "division": _DIVISION}
+_SHAPES = """How many times the CPU seconds each doubling of input and output takes, beyond what every run takes: 2 is
+linear.
+*Many options* are `{many}`.
+"""
+_TEXTS = {"options": _OPTIONS, "division": _DIVISION, "shapes": _SHAPES}
 
 
 def sections(results: Results, chosen: Iterable[tuple[str, str, Callable[[Results], str]]], drawing: str = "") -> str:
@@ -118,7 +123,8 @@ def sections(results: Results, chosen: Iterable[tuple[str, str, Callable[[Result
     parts = []
     for key, title, shown in chosen:
         if results.get(key) and (text := shown(results)):
-            intro = _TEXTS.get(key, "").format(logs=options.LOGS, noise=options.NOISE, base=results["base"])
+            known = {"logs": options.LOGS, "noise": options.NOISE, "many": " ".join(shapes.MANY)}
+            intro = _TEXTS.get(key, "").format(base=results["base"], **known)
             parts += [f"## {title}", intro.strip(), text.strip()]
     if drawing and results.get("lengths"):
         parts.append(f"![CPU seconds over what was added]({drawing})")

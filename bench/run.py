@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from bench import options, page, peers, scaling, table
+from bench import options, page, peers, scaling, shapes, table
 from bench.agents import FILES, NEWER
 from bench.base import NoBaseError, build
 from bench.bodies import BODIES
@@ -41,6 +41,7 @@ PARTS = {
     "peers": ("standard", "claude_code", "codex"),
     "division": ("standard10",),
     "lengths": ("long",),
+    "shapes": (),
 }
 """What is timed beside the profiles, and the logs that have to be there for it."""
 _STARTED = time.monotonic()
@@ -114,6 +115,7 @@ def _measured(bench: Bench, share: float, parts: list[str]) -> dict[str, Any]:
         "peers": lambda: peers.timed(bench, {name: logs[name] for name in PARTS["peers"]}, few),
         "division": lambda: scaling.divided(bench, logs["standard10"], few),
         "lengths": lambda: scaling.lengths(bench, bench.rounds),
+        "shapes": lambda: shapes.timed(bench, few),
     }
     found: dict[str, Any] = {"sizes": sizes, "times": times}
     for part in parts:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import orjson
 
 from chatsquash.core.options import Options
-from chatsquash.redact import requests
+from chatsquash.redact import lists, requests
 from chatsquash.redact.pseudonyms import Anonymizer
 from chatsquash.redact.redactor import UnsearchedError
 
@@ -18,10 +18,10 @@ Redact = Callable[[bytes], bytes | None]
 """A record as it is written; ``None`` where it is left out."""
 
 
-def redacts(kinds: str) -> Redact:
-    """Replaces these kinds in records, each a session of its own."""
+def redacts(kinds: str, earlier: Iterable[bytes] = ()) -> Redact:
+    """Replaces these kinds in records, each a session of its own, and what earlier ones have."""
     addresses = Anonymizer(KEY) if "emails" in kinds.split(",") else None
-    redactor = requests.redactor(Options(redact=kinds), KEY)
+    redactor = requests.redactor(Options(redact=kinds, redact_known=_known(kinds, earlier)), KEY)
 
     def redacted(line: bytes) -> bytes | None:
         record: Any = orjson.loads(line)
@@ -33,6 +33,12 @@ def redacts(kinds: str) -> Redact:
         return orjson.dumps(addresses.value(record) if addresses else record)
 
     return redacted
+
+
+def _known(kinds: str, earlier: Iterable[bytes]) -> bytes | None:
+    looker = requests.redactor(Options(redact=kinds))
+    hashes = {lists.digest(value.value) for line in earlier if looker for _, value in looker.look([orjson.loads(line)])}
+    return lists.hash_list(hashes) if hashes else None
 
 
 def looks(kinds: str = "") -> Callable[[bytes], int]:

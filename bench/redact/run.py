@@ -23,6 +23,7 @@ from bench.redact.encodings import forms
 from bench.redact.judge import Share, Verdict
 from bench.redact.kinds import is_aside, kinds
 from bench.redact.lookalikes import lookalikes
+from bench.redact.planted import measure
 
 DOCS = Path(__file__).parents[2] / "docs" / "redaction.md"
 _REGION = re.compile(r"(?<=<!-- generated: bench-redact -->\n).*?(?=^<!-- /generated -->)", re.DOTALL | re.MULTILINE)
@@ -75,6 +76,7 @@ def main(*, quick: bool, misses: bool, everything: bool, no_scanner: bool, no_co
             _described(made),
             *shares(made.dense, found),
             *_private(made, private),
+            *measure.table(list(measure.outcomes())),
             f"Of {len(made.ordinary):,} records of ordinary work, {len(changed):,} are changed.\n",
             *([] if no_costs else _costs(made, modes)),
         ]

@@ -34,7 +34,8 @@ def record(kind: type[Client], install: Path, scenario: Scenario, folder: Path, 
     run = f"{kind.name[0]}{scenario.name[0]}{scenario.name[-1]}"
     with ModelServer(run, script, client, folder / "log" / "gateway.jsonl") as server:
         proxy = Proxy(litellm, folder / "litellm", kind.litellm, server.url) if litellm else nullcontext(server)
-        with proxy as gateway, _Run(client, server, run) as started:
+        at_terminal = client.compacts_at_terminal and any(prompt.compacts for prompt in scenario.prompts)
+        with proxy as gateway, _Run(client, server, run, is_typed=at_terminal) as started:
             client.url = gateway.url
             client.prepare()
             ends = [started.answer(number, prompt) for number, prompt in enumerate(scenario.prompts, 1)]
@@ -48,8 +49,8 @@ def record(kind: type[Client], install: Path, scenario: Scenario, folder: Path, 
 class _Run:
     """The processes of an agent, one after another; one at a terminal stays until another one is started."""
 
-    def __init__(self, client: Client, server: ModelServer, run: str) -> None:
-        self._client, self._server, self._run = client, server, run
+    def __init__(self, client: Client, server: ModelServer, run: str, *, is_typed: bool) -> None:
+        self._client, self._server, self._run, self._is_typed = client, server, run, is_typed
         self._terminal: Terminal | None = None
 
     def __enter__(self) -> Self:
@@ -61,11 +62,9 @@ class _Run:
     def answer(self, number: int, prompt: Prompt) -> str:
         """Have the agent answer a prompt; how that ended."""
         words = f"Please continue with the work, ux{self._run}x{number:03}"
-        how = prompt.how
+        how = "typed" if self._is_typed else prompt.how
         if prompt.compacts:
             words = self._client.compact_command
-        if self._client.compacts_at_terminal and (prompt.compacts or self._terminal):
-            how = "typed"
         self._server.holds.clear()
         if how in ("terminal", "typed", "rewind"):
             return self._type(f"u{number}", how, words)

@@ -16,18 +16,16 @@ class Cell(NamedTuple):
     source: str
 
 
-_NO_IDS = (
-    "Messages have neither ids nor times, and the server's call ids are shorter than the 16 characters that identify."
-)
-
 UNDECIDABLE: dict[Cell, str] = {
-    Cell("continue_dev", "fork", "files"): _NO_IDS,
-    Cell("continue_dev", "fork", "join"): _NO_IDS,
     Cell("continue_dev", "length", "files"): (
         "Items have `usage.completion_tokens`, but no finish reason, and no limit (`promptLogs[].completionOptions`)."
     ),
     Cell("copilot_cli", "length", "files"): (
         "The reply at its limit was never written, and the next request had it: the reply to that has weight 0."
+    ),
+    Cell("droid", "length", "files"): "Lines have neither a finish reason nor the tokens of a reply.",
+    Cell("droid", "truncated", "files"): (
+        "Lines have neither a finish reason nor the tokens of a reply, and the turn's outcome is `completed`."
     ),
     Cell("gemini_cli", "length", "files"): (
         "Messages have `tokens`, but no finish reason; only a terminal gets the notice that a reply was truncated."

@@ -8,6 +8,7 @@ LOST = {"branch": 1, "compacted": 12, "duplicate": 1, "refused": 3, "retry": 2, 
 
 ROWS = [
     (coverage.copies_not_compared(1200, 1000), "copies-not-compared", "warning", "begins as 1,200 other logs, of which at most 1,000 are"),
+    (coverage.repeated_conversation(), "repeated-conversation", "info", "no record: another conversation of the file has all of its replies"),
     (coverage.replies_repeated(1), "replies-repeated", "warning", "1 reply in more than one record, and a trainer trains on each: --loss"),
     (coverage.replies_lost(3, 2, {"branch": 1}, {"--conversations all": 1}), "replies-lost", "warning", "2 of 3 logged replies are in the records; 1 is not: 1 on another branch (--conversations all keeps 1)"),
     (coverage.replies_lost(3, 1, {"branch": 2}, {"--conversations all": 2}), "replies-lost", "warning", "2 are not: 2 on other branches (--conversations all keeps 2)"),

@@ -30,6 +30,9 @@ def _assistant(text: str) -> Message:
     return {"role": "assistant", "content": text}
 
 
+_SIDES = (("question", _user), ("answer", _assistant))
+
+
 def _time(number: int) -> str:
     return f"2026-01-{13 + number // 86400:02}T{number // 3600 % 24:02}:{number // 60 % 60:02}:{number % 60:02}Z"
 
@@ -154,6 +157,15 @@ def findings(count: int) -> Iterator[Row]:
         yield _chat(number, [*messages, {"role": "tool", "content": "x"}], _assistant(_said("answer", number)))
 
 
+def unlogged(count: int) -> Iterator[Row]:
+    """A long request whose history was not logged, and others that go back to places in it."""
+    begun = [make(_said(name, number)) for number in range(count) for name, make in _SIDES]
+    yield _chat(0, [*begun, _user(_said("question", count))], _assistant(_said("end", 0)))
+    for number in range(1, 9):
+        messages = [*begun[: 2 * (count * number // 9) + 2], _user(_said("another", number))]
+        yield _chat(number, messages, _assistant(_said("other", number)))
+
+
 # Requests that refer to earlier ones
 
 
@@ -233,6 +245,7 @@ SHAPES: dict[str, Callable[[int], Iterator[Row]]] = {
             summaries,
             windows,
             findings,
+            unlogged,
         ),
         *(chain_by_id, two_chains, references, stored_conversations, interactions, edited_prompts),
     )

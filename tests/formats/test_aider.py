@@ -59,11 +59,10 @@ def test_a_run_that_restores_the_history_continues_all_runs_before_it():
     first = f"{BEGIN}#### one  \n\n<{TAG}>\n\nA plan.\n\n</{TAG}>\n\nText.\n\n"
     alone, restored = f"{BEGIN}#### two  \n\nMore.\n\n", f"{BEGIN}{RESTORED}#### three  \n\nThat.\n"
     found = read(first + alone + restored)
-    thought = f"<{TAG}>\n\nA plan.\n\n</{TAG}>\n\nText."
     assert [said(each) for each in found] == [
         [("user", "one"), ("assistant", "Text.")],
         [("user", "two"), ("assistant", "More.")],
-        [("user", "one"), ("assistant", thought), ("user", "two"), ("assistant", "More."), ("user", "three"), ("assistant", "That.")],
+        [("user", "one"), ("assistant", "Text."), ("user", "two"), ("assistant", "More."), ("user", "three"), ("assistant", "That.")],
     ]  # fmt: skip
     assert [[each.messages[reply.at]["content"] for reply in each.origin.replies] for each in found] == [
         ["Text."],

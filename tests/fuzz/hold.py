@@ -113,20 +113,15 @@ def _converted(data: bytes, options: Options) -> Outcome | None:
 def _hold_account(outcome: Outcome, size: int) -> None:
     assert sum(outcome.account.counts) == outcome.account.lines
     assert sum(outcome.account.sizes) == outcome.account.size == size
-    assert (outcome.record is None) == (outcome.left_out is not None) or _is_copy(outcome)
-    assert outcome.left_out is None or outcome.left_out in {found.code for found in outcome.findings}
+    codes = {found.code for found in outcome.findings}
+    reasons = {outcome.left_out} - {None} | codes & {"repeated-conversation"}
+    assert (outcome.record is None) == bool(reasons)
+    assert outcome.left_out is None or outcome.left_out in codes
     assert all(found.text.isprintable() for found in outcome.findings)
     if outcome.record is not None:
         record = json.loads(outcome.record)
         assert list(record) == ["messages", "tools"]
         assert b"\n" not in outcome.record
-
-
-def _is_copy(outcome: Outcome) -> bool:
-    """Whether a conversation of a file has no record, since another one has all of its replies."""
-    account, coverage = outcome.account, outcome.replies.coverage
-    nothing_else = account.counts.left_out == account.lines == 1 and not account.size
-    return nothing_else and not outcome.record and not coverage.conversations and not coverage.lost
 
 
 def _hold_parts(data: bytes) -> None:

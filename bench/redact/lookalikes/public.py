@@ -143,7 +143,6 @@ ROWS = {
     "transaction-hash": ("output", "transaction 0x{h64} was mined"),
     "stripe-publishable": ("file checkout.ts", "const stripe = loadStripe('pk_live_51{a97}');"),
     "stripe-object-ids": ("output", "cus_{a14} pi_3{a23} price_1{a23} sub_1{a23}"),
-    "sentry-dsn": ("file sentry.js", 'Sentry.init({ dsn: "https://{h32}@o{d6}.ingest.sentry.io/{d7}" });'),
     "recaptcha-site-key": ("file form.html", '<div class="g-recaptcha" data-sitekey="6L{w38}"></div>'),
     "mapbox-public": ("file map.js", "mapboxgl.accessToken = 'pk.eyJ1Ijoi{a60}.{w22}';"),
     "google-client-id": ("file auth.js", "const clientId = '{d12}-{l32}.apps.googleusercontent.com';"),

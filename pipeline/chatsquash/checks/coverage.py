@@ -90,6 +90,15 @@ def copies_not_compared(count: int, most: int) -> Fact:
     )
 
 
+@rule("info")
+def repeated_conversation() -> Fact:
+    """Reported when a conversation of a file has no record, since another one in the file has all of its replies.
+
+    Each reply counts once. The summary counts such a conversation as `filtered: copy`.
+    """
+    return Fact("no record: another conversation of the file has all of its replies")
+
+
 @rule("warning", kind="replies")
 def replies_lost(logged: int, in_records: int, lost: Mapping[str, int], ways: Mapping[str, int]) -> Fact:
     """Reported when replies of a session are in none of its records.

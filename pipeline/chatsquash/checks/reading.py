@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from chatsquash.checks.registry import Fact, rule
-from chatsquash.core.text import escape, pluralize, quoted
+from chatsquash.core.text import escape, pluralize, printable, quoted
 
 
 @rule("error")
@@ -207,12 +207,14 @@ def extra_choices(count: int) -> Fact:
 
 
 @rule("warning")
-def reply_truncated() -> Fact:
-    """Reported when the reply stopped at its length limit (`finish_reason` is `length`).
+def reply_truncated(reason: str = "length") -> Fact:
+    """Reported when the reply stopped at its length limit (`finish_reason` is `length`), by a filter or an error.
 
-    A model trained on it learns to stop in the middle.
+    So do replies that ended for a reason that chatsquash does not know.  They have weight 0.  A model trained on them
+    learns to stop in the middle.
     """
-    return Fact("the reply was cut off at its length limit: see whether the record should be trained on")
+    how = "was cut off at its length limit" if reason == "length" else f"ended early ({printable(reason[:40])})"
+    return Fact(f"the reply {how}: see whether the record should be trained on")
 
 
 @rule("error")

@@ -46,8 +46,19 @@ class Private(dict[str, Any]):
     """
 
 
-TRUNCATED = ("length", "max_tokens", "MAX_TOKENS", "max_output_tokens", "incomplete", "content_filter")
-"""Reasons for which replies end before they are whole."""
+_COMPLETE = frozenset((
+    *("stop", "tool_calls", "function_call", "end_turn", "stop_sequence", "tool_use", "pause_turn", "tool-calls"),
+    *("tool_call", "tooluse", "toolcalls", "completed", "complete", "eos", "eos_token"),
+    *("end", "endturn", "stopsequence"),
+))  # fmt: skip
+"""Reasons for which replies end when they are whole, in lower case."""
+
+
+def is_truncated(reason: str | None) -> bool:
+    """Whether a reply ended before it was whole: at a limit, by a filter or an error, or for an unknown reason."""
+    return bool(reason) and str(reason).lower() not in _COMPLETE
+
+
 THINKING = "thinking"
 """What a service removed from a request, if that is only the reasoning of earlier replies."""
 

@@ -98,7 +98,9 @@ class Choice:
             not made and outcome.left_out is None and not outcome.account.joined
         ):  # none of its conversations was asked for
             covered = outcome.replies.coverage
-            is_copy = covered.copied and not covered.conversations
+            is_copy = not covered.conversations and (
+                covered.copied or any(each.code == "repeated-conversation" for each in outcome.findings)
+            )
             filtered = ("copy",) if is_copy else (f"--conversations {self._options.conversations}",)
         return SessionChoice(outcome, made, turns, filtered, duplicates)
 

@@ -16,7 +16,8 @@ _WHOLE_NAME = re.compile(r"[\w.-]{1,80}+")
 _GOES_ON = re.compile(
     rb"(?!pass(?:e[dnrs]|i[nv]|ab)|author(?!i[sz])|tokeni[sz]|(?<![a-z0-9_. \\/-])key)"
     rb"[a-z0-9_.-]{1,80}+(?:\\{0,16}+[\"'`\])]{1,2}+|:?\\{0,16}+[\"'])?+(?:\s|\\{1,16}+[nrt]){0,30}+"
-    rb"(?:(?<=\t)|(?<=\\t)|[=:,>|(?&{<'.\[\\-]|(?:for |changed |set )?(?:is|to|was|or)[ :]|for [^\n]{1,80}|[\"'`v]|"
+    rb"(?:(?<=\t)|(?<=\\t)|[=:,>|(?&{<'.\[\\-]|(?:for |changed |set )?(?:is|to|was|or|lautet|ist|est|es)[ :]|"
+    rb"for [^\n]{1,80}|[\"'`v]|"
     rb"[a-z]{2,20}=[^<>\n]{0,60}>|(?<= )(?=[^\s0-9]{0,64}+[0-9])\S{6})"
 )
 """What may stand between a word and its value, as far as one look tells; that of a key is said before it."""
@@ -32,6 +33,33 @@ _BREAK = re.compile(r"\n[ \t]*[+>-]?[ \t]*")
 _ASSIGNED = re.compile(r"[\w.-]{1,40}(?=[=:])")
 _BREAKS = re.compile(r"\\{1,16}+[nr]|[\r\n]")
 _ESCAPED = re.compile(r"\\(.)")
+
+
+_NATIVE = (
+    "\u30d1\u30b9\u30ef\u30fc\u30c9",  # Japanese
+    "\u5bc6\u7801",  # Chinese
+    "\ube44\ubc00\ubc88\ud638",  # Korean
+    "\u043f\u0430\u0440\u043e\u043b\u044c",  # Russian
+)
+"""Words for a password in other scripts."""
+_NATIVE_VALUE = re.compile(
+    r"\w{0,3}?[\"']?[ ]{0,2}(?:[:=\uff1a]|\u306f|\u662f|\u4e3a|\u70ba|\uc740|\ub294|\uff1d)[ ]{0,2}"
+    r"[\"'\u300c]?(?P<secret>[!-~]{6,100})"
+)
+
+
+def native_hits(text: str, data: Bytes) -> Iterator[Hit]:
+    """Passwords after the word for one in another script."""
+    for word in _NATIVE if not text.isascii() and b"??" in data.plain else ():  # two characters that are not ASCII
+        at = text.find(word) if word[0] in text else -1  # which is found sooner
+        while at >= 0:
+            end = at + len(word)
+            if match := _NATIVE_VALUE.match(text, end):
+                value = match["secret"][: _length(match["secret"])].strip("\"'")
+                if lookalikes.is_password(value):
+                    start = match.start("secret") + match["secret"].index(value)
+                    yield Hit(start, start + len(value), kind_of(value), "password-in-native-word", value)
+            at = text.find(word, end)
 
 
 def hits(rule: Rule, text: str, at: int) -> list[Hit]:
@@ -167,11 +195,18 @@ def _length(value: str) -> int:
     return len(value.rstrip(".,:;"))
 
 
+def _is_opening(value: str) -> bool:
+    """Whether a value begins as a list, a call, a reference or a type does."""
+    return value.startswith(("(", "[", "{")) or (
+        value.startswith(("*", "&", "|", "!")) and not lookalikes.looks_random(value)
+    )
+
+
 def _is_bare(match: re.Match[str], text: str, end: int, value: str) -> bool:
     """Whether a value without quotes may be one, and no name of a variable or a type."""
     if (match["wrapped"] or "").startswith("$"):
         return True
-    if match["wrapped"] or value.startswith(("(", "[", "{", "*", "&", "|", "!")):
+    if match["wrapped"] or _is_opening(value):
         return False
     if _AFTER.match(text, end) or (match["flag"] and text[end] == " "):
         return not (text[match.start("bare") - 1] in " \t" and lookalikes.is_code_word(value))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
@@ -48,6 +50,11 @@ _CUT_ESCAPE = re.compile(
 )
 _REST = re.compile(rf"(?:\\{{1,32}}+n)?+[ \t]{{0,80}}+{_SIGN}{{0,2}}+(?:u{_HEX}{{4}}|x{_HEX}{{2}})")
 """What is left of an escape behind the break that cut it."""
+
+
+_SHORT = 15
+_SHORT_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{8,27}={0,2}")
+_STANDARD, _URL_SAFE = str.maketrans("-_", "+/"), str.maketrans("+/", "-_")
 
 
 class Rendering:
@@ -172,6 +179,25 @@ def readings(text: str) -> list[UnescapedText]:
 def _without_cuts(reading: UnescapedText) -> UnescapedText:
     """A reading without breaks of the line and the escapes that they had cut; itself where they had cut none."""
     return reading.then(BREAKS[-1], nothing).unescaped() if _CUT_ESCAPE.search(reading.text) else reading
+
+
+def short_base64(value: str) -> Iterator[str]:
+    """The base64 of a value that is too short to be decoded wherever it is, alone and with a break of the line."""
+    for text in (value, f"{value}\n") if 6 <= len(value) <= _SHORT else ():
+        encoded = base64.b64encode(text.encode()).decode()
+        yield from (encoded, encoded.rstrip("="), encoded.rstrip("=").translate(_URL_SAFE))
+
+
+def plain_of_short(word: str) -> str:
+    """What a word of base64 stands for that is so short, if that is text."""
+    if not _SHORT_BASE64.fullmatch(word):
+        return ""
+    core = word.rstrip("=").translate(_STANDARD)
+    try:
+        plain = binascii.a2b_base64(core + "=" * (-len(core) % 4)).decode("ascii").strip()
+    except ValueError:
+        return ""
+    return plain if plain.isprintable() else ""
 
 
 def unbroken(reading: UnescapedText) -> list[UnescapedText]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from chatsquash.redact import encodings
+from chatsquash.redact import encodings, joints
 from chatsquash.redact.encodings import Rendering, Substitution, UnescapedText
 from chatsquash.redact.hits import Hit
 
@@ -50,6 +50,8 @@ _ASCII = re.compile(rb"(?:[A-Za-f][A-HQ-Xg-nw-z0-3][ABEFIJMNQRUVYZcdghklopstwx01
 _DIGESTS = frozenset((32, 36, 40, 64, 96, 128))
 _JOINTS = frozenset(":.$")
 _HEX = re.compile(r"[0-9a-f-]*+\Z|[0-9A-F-]*+\Z")
+_HEX_BYTES = re.compile(r"(?:[2-6][0-9a-fA-F]|7[0-9a-eA-E])++")
+"""Printable ASCII in hexadecimal digits."""
 _CHECKSUM = re.compile(r"sha(?:1|256|384|512)-")
 _STANDARD = bytes.maketrans(b"-_", b"+/")
 _LONGEST = 1 << 20
@@ -89,6 +91,8 @@ def texts(text: str, deep: int = _DEEPEST) -> Iterator[str]:
     readings = encodings.readings(text)
     for reading in readings:
         yield reading.text
+        if (whole := joints.join_pieces(reading)) is not reading:
+            yield whole.text
     for reading in readings[1:] or readings if deep else ():
         for each in (reading, *encodings.unbroken(reading)):
             if parts := [*_decode_runs(each)]:
@@ -145,6 +149,8 @@ def _decode_runs(reading: UnescapedText, breaks: Substitution | None = None) -> 
     for start, end in run_spans(reading.text):
         if breaks and breaks.piece(start)[1] >= end:
             continue
+        if _HEX_BYTES.fullmatch(reading.text, start, end):
+            yield _Base64Run((start, end), _UNKNOWN, bytes.fromhex(reading.text[start:end]).decode(), is_text=True)
         for first, data in decoded_bytes(reading.text[start:end]):
             yield _Base64Run((start, end), first, data.decode("utf-8", "surrogateescape"), is_text(data))
             if data.count(0) * 4 > len(data):

@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from hashlib import sha256
-from itertools import pairwise
 from typing import NamedTuple
 
 from chatsquash.core.errors import UsageError
-from chatsquash.redact import encodings, patterns
+from chatsquash.redact import encodings, joints, patterns
 from chatsquash.redact.encodings import BREAKS, UnescapedText
 from chatsquash.redact.forms import apart, everywhere, texts
 from chatsquash.redact.hits import Finder, Hit
@@ -32,6 +31,8 @@ _TOKENS = (
     re.compile(r"[\w-]{6,}+"),
 )
 """Words, by more and more of what may stand between them."""
+_LINES = 8
+"""Lines over which a value is looked for by its hash."""
 _AT_ENDS = ".,;:!?\\"
 _SIGNS = " \t+>|#*-"
 _QUOTES = "\"'`"
@@ -144,13 +145,14 @@ def _candidates(text: str) -> set[str]:
 
     These are words between spaces, quotes, brackets, commas and so on, and between more and more other signs; all of a
     line, and what stands in it behind the first colon or equals sign; all between two quotes; blocks of keys; and the
-    password of a URL.  A value that no such sign stands next to, or that is broken over more than two lines, is not
+    password of a URL.  A value that no such sign stands next to, or that is broken over more than `_LINES`, is not
     found by its hash.
     """
     lines = text.splitlines()
     words = "\n".join([text, *_over_breaks(lines)])
     candidates = {word for pattern in _TOKENS for word in re.findall(pattern, words)}
     candidates |= {word.strip(_AT_ENDS) for word in candidates}
+    candidates |= {plain for word in candidates if (plain := encodings.plain_of_short(word))}
     for line in lines:
         candidates |= {line.strip(), *(line.partition(sign)[2].strip().rstrip(",;").strip(_QUOTES) for sign in "=:")}
     for quote in _QUOTES:
@@ -161,13 +163,23 @@ def _candidates(text: str) -> set[str]:
 
 
 def _over_breaks(lines: list[str]) -> Iterator[str]:
-    """The last word of each line with the first one of the next, with and without the sign of a diff before it."""
-    for line, after in pairwise(lines):
-        last, first = line[-_LONGEST:].split()[-1:], after[:_LONGEST].split()[:1]
-        if last and first:
-            yield last[0] + first[0]
-            rest = after[:_LONGEST].lstrip(_SIGNS).split()[:1]
-            yield from (last[0] + each for each in rest if each != first[0])
+    """The last word of each line with the first ones of the next, with and without the signs that begin these."""
+    for at, line in enumerate(lines):
+        last = line[-_LONGEST:].rstrip().removesuffix("\\").split()[-1:]
+        for signs in ("", _SIGNS) if last else ():
+            yield from _joined_words(last[0], lines[at + 1 : at + _LINES], signs)
+
+
+def _joined_words(word: str, lines: list[str], signs: str) -> Iterator[str]:
+    """A word with those that begin the lines after it, up to a line that has more words."""
+    for line in lines:
+        words = line[:_LONGEST].lstrip(signs or None).split()
+        if not words:
+            return
+        word += words[0].removesuffix("\\")
+        yield word
+        if len(words) > 1:
+            return
 
 
 def _text(data: bytes, option: str) -> str:
@@ -212,11 +224,13 @@ class _ValueFinder:
 
     def __init__(self, kinds: Mapping[str, tuple[str, str]]) -> None:
         self._told = {printable_text(value): (value, *each) for value, each in kinds.items() if value}
-        self._plain = Needles(self._told)
+        encoded = {form: known for value, known in self._told.items() for form in encodings.short_base64(value)}
         self._cores: dict[str, list[_Core]] = {}
         for value in self._told:
             for core in _cores(value):
                 self._cores.setdefault(_FILLING.out_of(core.text), []).append(core)
+        self._told = encoded | self._told
+        self._plain = Needles(self._told)
         self._bare = Needles(self._cores)
 
     def find(self, text: str) -> list[Hit]:
@@ -227,12 +241,25 @@ class _ValueFinder:
         text = printable_text(reading.text)
         for start, end in self._plain.places(text):
             yield from self._hit(reading, text, (start, end), text[start:end])
+        yield from self._in_pieces(reading)
         bare = Bare(text, _FILLING)
         done = 0
         for first, last in self._bare.places(bare.text):
             if first >= done and (span := self._in_core(reading, text, bare.span(first, last), bare.text[first:last])):
                 yield span
                 done = last
+
+    def _in_pieces(self, reading: UnescapedText) -> Iterator[Hit]:
+        """The pieces of values that are joined only where they are used."""
+        whole = joints.join_pieces(reading)
+        if whole is reading:
+            return
+        text = printable_text(whole.text)
+        for start, end in self._plain.places(text):
+            spelled, kind, rule = self._told[text[start:end]]
+            spans = [*joints.piece_spans(whole, start, end)]
+            if len(spans) > 1 and kind not in _NUMBERS and end - start >= _SURE:
+                yield from (Hit(first, last, kind, rule, spelled) for first, last in spans)
 
     def _in_core(self, reading: UnescapedText, text: str, span: tuple[int, int], bare: str) -> Hit | None:
         start, end = span

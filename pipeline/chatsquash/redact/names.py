@@ -152,23 +152,35 @@ KEPT = frozenset(
 _SLASH = r"(?:/|\\{1,16}+/?+)"
 _WORD = r"[\w.+-]{1,64}+"
 _WORDS = r"[^\\/:*?\"'<>|${}%\s]{1,64}+(?: [^\\/:*?\"'<>|${}%\s]{1,64}+){1,4}+"
-_HOME = re.compile(rf"(?:home|[Uu]sers|USERS|Documents and Settings)(?:{_SLASH}|(?P<dash>-))")
+_HOME = re.compile(rf"(?:homes|home[0-9$]?|[Uu]sers|USERS|Documents and Settings)(?:{_SLASH}|(?P<dash>-))")
 _USER = re.compile(_WORD)
 _SPACED_USER = re.compile(rf"{_WORDS}(?={_SLASH})")
 _WINDOW = 160
 """Characters before the folder of all homes that tell whether it is one."""
-_ABOVE = r"(?:(?:var|export|usr|data|nfs|net|srv|host|rootfs|mnt|System/Volumes/Data|Volumes/[\w.-]{1,40}+)/)"
+_ABOVE = (
+    r"(?:(?:var|export|usr|data|nfs|net|srv|host|rootfs|mnt|volume[0-9]|System/Volumes/Data"
+    r"|Volumes/[\w.-]{1,40}(?: [\w.-]{1,20}){0,3}|[\w-]{1,40}+/\.\.)/)"
+)
 _UNIX = re.compile(
     rf"(?:(?:\A|[^\w.~/\\-]|(?:\A|[\s\"'=(,])-[A-Za-z])(?:/{{1,3}}|\\{{1,16}}/?){_ABOVE}?"
-    r"|(?:sftp|ssh|scp|file|nfs|smb|rsync|vscode-remote)://[\w.@:%+-]{1,80}/"
+    r"|(?:sftp|ssh|scp|file|nfs|smb|rsync|ftps?|webdavs?|vscode(?:-remote|-insiders)?|cursor|idea|txmt|zed)://"
+    r"[\w.@:%+-]{1,80}/"
     rf"|(?i:wsl(?:\$|\.localhost)){_SLASH}[\w.-]{{1,40}}{_SLASH})\Z"
 )
 _WINDOWS = re.compile(
     rf"(?:(?:\A|[^A-Za-z])[A-Za-z]:{_SLASH}|(?:\A|[^\w.])/(?:mnt/|cygdrive/|host/)?[a-z]/"
-    r"|(?:\A|[^\w\\])\\{2,32}[\w.$-]{1,60}\\{1,16})\Z"
+    r"|(?:\A|[\s\"'=(])//[\w.$-]{1,60}/"
+    r"|(?:\A|[^\w\\])\\{2,32}[\w.$?-]{1,60}(?:\\{1,16}[\w.$-]{1,60}){0,3}\\{1,16})\Z"
 )
-_PROJECTS = re.compile(rf"projects{_SLASH}(?:(?:-mnt-[a-z])?-|[A-Z]--)\Z")
-"""Where clients keep the logs of a project, in a folder named after its path: ``projects/-home-ana-x``."""
+_SHARED = re.compile(r"(?:volume[0-9]/|\\{2,32}[\w.-]{1,60}\\{1,16}|smb://[\w.@:-]{1,80}/)\Z")
+"""The shares of a file server, whose folder of all homes is called ``homes``."""
+_PROJECTS = re.compile(rf"(?:projects{_SLASH}(?:(?:-mnt-[a-z])?-|[A-Z]--)|(?:\A|[\n\"'`(=/\\])(?:-|[A-Z]--))\Z")
+"""The name of a folder in which clients keep the logs of a project, after its path: ``projects/-home-ana-x``."""
+_DOMAIN = re.compile(
+    r"(?P<domain>(?:[\w-]{1,60}\.){1,4}(?:com|net|org|io|eu|uk|de|fr|jp|edu|gov|local|lan|corp|internal|intra))"
+    rf"{_SLASH}(?=\w)"
+)
+"""A domain between the folder of all homes and the user, as ``sssd`` has it: ``/home/corp.com/ana``."""
 _TILDE = re.compile(r"~(?<![\w~.]~)(?P<user>[a-z_][\w.-]{1,31}+)(?=/)")
 _DASHED = re.compile(r"-(?:home|Users)-(?P<user>[A-Za-z0-9-]{1,80}+)")
 _PROMPT = re.compile(r"@[\w.-]{1,64}+:[~/]")
@@ -215,7 +227,12 @@ def _homes(text: str) -> Iterator[tuple[int, int]]:
             is_home = bool(_PROJECTS.search(before))
         else:
             is_home = is_windows or (match[0].startswith(("home", "Users")) and bool(_UNIX.search(before)))
-        if is_home and (user := _user(text, match.end(), may_have_spaces=is_windows, is_dashed=bool(match["dash"]))):
+            is_home = is_home and (not match[0].startswith("homes") or bool(_SHARED.search(before)))
+        start = match.end()
+        if is_home and (domain := _DOMAIN.match(text, start)):
+            yield domain.span("domain")
+            start = domain.end()
+        if is_home and (user := _user(text, start, may_have_spaces=is_windows, is_dashed=bool(match["dash"]))):
             yield user
     for match in _TILDE.finditer(text):
         if _is_somebody(match["user"]):

@@ -1,4 +1,4 @@
-"""Phone numbers, as the numbering plans of all countries have them."""
+"""Phone numbers, as the numbering plans of all countries and the notations of a few of them have them."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from chatsquash.redact.encodings import UnescapedText
 from chatsquash.redact.forms import unescaped
 from chatsquash.redact.hits import Finder, Hit
 
-_BETWEEN = r"[ \t().\u00a0\u2000-\u200a\u202f\u2010-\u2015\u2212\u3000\uff08\uff09\uff0d/-]"
-_DIGIT = r"[0-9\uff10-\uff19]"
+_BETWEEN = r"[ \t().\u00a0\u2000-\u200a\u202f\u2010-\u2015\u2212\u3000/-]"
+_DIGIT = "[0-9]"
 _NUMBER = rf"(?:{_BETWEEN}{{0,3}}+{_DIGIT}){{6,24}}+"
-_WITH_CODE = re.compile(rf"(?:[+\uff0b][(\uff08]?+|00{_BETWEEN}?)(?=[1-9\uff11-\uff19]){_NUMBER}")
+_WITH_CODE = re.compile(rf"(?:[+][(]?+|00{_BETWEEN}?)(?=[1-9]){_NUMBER}")
 _LOCAL = re.compile(rf"\(?+{_DIGIT}{_NUMBER}")
 _GROUP_END = re.compile(rf"(?<={_DIGIT})(?!{_DIGIT})")
 _GROUPS = re.compile(rf"{_DIGIT}+")
@@ -23,17 +23,62 @@ _SAYS = re.compile(
     r"(?:phone|tel|fax|mobil|cell|call|whatsapp|sms|\bt|\bm)[\w.\"']{0,12}[\s:=\"'(]{0,4}\Z", re.IGNORECASE
 )
 _SIGNED_LINE = re.compile(r"\n[+@-]")
-_FRACTION = re.compile(rf"[+\uff0b]{_DIGIT}{{1,3}}\.{_DIGIT}{{5}}")
-_ADDRESS = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?![0-9])")
+_FRACTION = re.compile(rf"[+]{_DIGIT}{{1,3}}\.{_DIGIT}{{5}}")
+_ADDRESS = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?!\.?[0-9])")
 """Of a machine."""
+_WIDE = {
+    ord(wide): ord(wide) - 0xFEE0
+    for wide in "\uff08\uff09\uff0b\uff0d\uff10\uff11\uff12\uff13\uff14\uff15\uff16\uff17\uff18\uff19"
+}
+"""The digits and signs of numbers in their wide forms."""
+_NATIONAL = re.compile(
+    r"(?<![\w.+/#=~-])(?:"
+    r"(?:1[ .-])?(?:\([2-9][0-9]{2}\)[ .-]?|[2-9][0-9]{2}[./-])[2-9][0-9]{2}[ .-][0-9]{4}"  # North America
+    r"|(?<![0-9] )(?:\(0[1-9][0-9]{0,4}\)[ .-]{0,2}"
+    r"|(?:0[1-9][0-9]{0,4}|0 [1-9][0-9]{1,3}(?= ?/))(?: ?/ ?|[ .-]{1,2}|(?=\()))"
+    r"(?:\([0-9]{2,4}\)|[0-9]{2,8}+)(?:[ .-]?[0-9]{2,8}+){0,4}"
+    r")(?!\w)(?![.-]\w)(?! [0-9])"
+)
+"""Numbers as the plans of North America, the United Kingdom, Germany, France and Japan write them.
+
+See www.nanpa.com, www.ofcom.org.uk, www.bundesnetzagentur.de and DIN 5008, www.arcep.fr, www.soumu.go.jp."""
+_PAIRS = re.compile(r"[0-9]{2}(?:([ .-])[0-9]{2})(?:\1[0-9]{2}){3}")
+_BYTE_AFTER = re.compile(r" ?(?:[0-9][0-9a-fA-F]|[a-fA-F][0-9])(?![0-9A-Za-z])")
+_BYTE_BEFORE = re.compile(r"(?<![0-9A-Za-z])(?:[0-9][0-9a-fA-F]|[a-fA-F][0-9]):? \Z|[0-9a-fA-F]{4}: \Z")
+_LABEL = re.compile(
+    r"(?:(?:phone|fone|tel[e\u00e9]fono|t[e\u00e9]l[e\u00e9]phone|telefax|m[o\u00f3]bil(?:e|fon|telefon)?|telefon[eo]?|"
+    r"rufnummer|handy|cellulare|celular|whatsapp|msisdn|hotline|portable|(?<![a-z])(?:tel|t\u00e9l|fax|cell|sms))"
+    r"s?(?:[ _-]?(?:number|nummer|num[e\u00e9]ro|num|no|nr|home|work|private?|privat|[0-9]))?"
+    r"|\u96fb\u8a71(?:\u756a\u53f7)?|\u643a\u5e2f(?:\u96fb\u8a71)?(?:\u756a\u53f7)?|\u30d5\u30a1\u30c3\u30af\u30b9|\uff34\uff25\uff2c|"
+    r"(?<![a-z_.])(?:call(?:ed|ing)?|dial|ring|reach|text|contact)(?: (?:me|us|him|her|them|you|back))?"
+    r"(?: (?:at|on|under|from))?|"
+    r"(?<![a-z_.])(?:my|our|his|her|their) number is|(?<![a-z])[tmf](?=[.:]))"
+    r"(?:;[\w=,]{1,40}){0,3}(?:[. :=\uff1a>(\[\t\u3000]|\\{0,8}[\"']){0,6}\Z",
+    re.IGNORECASE,
+)
+"""A label, or the name of a field, in a few languages, up to its number."""
+_LABEL_WINDOW = 48
+_FICTIONAL = (
+    "+447700900",
+    "+441632960",
+    "+44306999",
+    "+3363998",
+    "+3319900",
+    "+3326191",
+    "+3335301",
+    "+3346571",
+    "+3353649",
+)
+"""Numbers that Ofcom and ARCEP reserve for fiction, which people write where a real one would be."""
 _WINDOW, _MOST_DIGITS, _MOST_GROUPS = 24, 15, 5
 _DATE = re.compile(r"(?:19|20)\d\d[-/.](?:0?[1-9]|1[0-2])[-/.]|\d{1,2}[-/.]\d{1,2}[-/.](?:19|20)\d\d(?!\d)")
 
 
 def phones(region: str | None) -> Finder:
-    """Finds phone numbers with a country code, and with a region those of that country without one, too.
+    """Finds phone numbers with a country code, and those without one where their notation or a label shows it.
 
-    Raises ``UsageError`` without the library, and for an unknown region.
+    Those without one are of a few countries by default, and with a region of that country only.  Raises
+    ``UsageError`` without the library, and for an unknown region.
     """
     try:
         import phonenumbers
@@ -44,29 +89,67 @@ def phones(region: str | None) -> Finder:
         raise UsageError(f"--phone-region {region}: not known; write two capital letters, as in DE")
 
     def search(reading: UnescapedText) -> Iterator[Hit]:
-        for start, end, is_local in _candidates(reading.text, region):
-            spelled = reading.text[start:end]
+        text = reading.text if reading.text.isascii() else reading.text.translate(_WIDE)
+        for start, end, regions in _candidates(text, region):
+            spelled = text[start:end]
             if _ADDRESS.match(spelled):
                 continue
-            if number := _valid(phonenumbers, spelled, region if is_local else None):
+            if number := _valid_in(phonenumbers, spelled, regions):
                 length, value = number
                 yield Hit(*reading.span(start, start + length), "PHONE", "phone", value)
 
     return lambda text: unescaped(text, search)
 
 
-def _candidates(text: str, region: str | None) -> Iterator[tuple[int, int, bool]]:
-    """What may be a number, with whether it has no country code."""
+def _candidates(text: str, region: str | None) -> Iterator[tuple[int, int, tuple[str | None, ...]]]:
+    """What may be a number, with the countries whose plan it may follow: ``None`` for that of its country code."""
     for match in _WITH_CODE.finditer(text):
         spelled = _without_date(match[0])
         if _has_code(text, match.start(), spelled):
-            yield match.start(), match.start() + len(spelled), False
-    for match in _LOCAL.finditer(text) if region else ():
+            yield match.start(), match.start() + len(spelled), (None,)
+    for match in _LOCAL.finditer(text):
         spelled = _without_date(match[0])
         opening = len(spelled) - len(spelled.lstrip("(")) - spelled.count(")")
         start, spelled = match.start() + max(0, opening), spelled[max(0, opening) :]
-        if _is_local(text, start, spelled):
-            yield start, start + len(spelled), True
+        if region and _is_local(text, start, spelled):
+            yield start, start + len(spelled), (region,)
+        elif not region and _is_labelled(text, start):
+            yield start, start + len(spelled), _regions(spelled)
+        elif not region:
+            yield from _national(text, match.start(), match.end())
+
+
+def _national(text: str, start: int, end: int) -> Iterator[tuple[int, int, tuple[str, ...]]]:
+    """What is written as numbers of a few countries are, in text that has only digits and what may be between them."""
+    for match in _NATIONAL.finditer(text, start, end):
+        spelled = match[0]
+        is_pairs = bool(_PAIRS.fullmatch(spelled))
+        if not (_DATE.search(spelled) or (is_pairs and _is_among_bytes(text, *match.span()))):
+            yield *match.span(), _regions(spelled)
+
+
+def _is_among_bytes(text: str, start: int, end: int) -> bool:
+    """Whether digits are bytes of a dump: other ones are next to them."""
+    return bool(_BYTE_AFTER.match(text, end) or _BYTE_BEFORE.search(text, max(0, start - 4), start))
+
+
+def _regions(spelled: str) -> tuple[str, ...]:
+    """The countries whose notation a number has, the likeliest first."""
+    if not spelled.lstrip("(").startswith("0"):
+        return ("US",)
+    if _PAIRS.fullmatch(spelled):
+        return ("FR", "DE")
+    if "-" in spelled:
+        return ("JP", "GB", "DE", "FR")
+    return ("GB", "FR", "DE", "JP") if spelled.isdigit() else ("GB", "DE", "JP", "FR")
+
+
+def _is_labelled(text: str, start: int) -> bool:
+    """Whether a label or the name of a field says that a number follows."""
+    last = text[start - 1 : start]
+    if (last.isalnum() and last.isascii()) or last in _LEFT - {":", "=", "."}:
+        return False
+    return bool(_LABEL.search(text, max(0, start - _LABEL_WINDOW), start))
 
 
 def _without_date(spelled: str) -> str:
@@ -108,6 +191,11 @@ def _is_local(text: str, start: int, spelled: str) -> bool:
     return 2 <= len(groups) <= _MOST_GROUPS and spelled.count(".") < 2 and not _DATE.match(spelled)
 
 
+def _valid_in(library: Any, spelled: str, regions: tuple[str | None, ...]) -> tuple[int, str] | None:
+    """How much of what looks like a number is one in the first country that has it, with that number."""
+    return next((number for region in regions if (number := _valid(library, spelled, region))), None)
+
+
 def _valid(library: Any, spelled: str, region: str | None) -> tuple[int, str] | None:
     """How much of what looks like a number is one by the plan of its country, with that number; the longest."""
     for end in reversed([match.start() for match in _GROUP_END.finditer(spelled)]):
@@ -121,6 +209,7 @@ def _valid(library: Any, spelled: str, region: str | None) -> tuple[int, str] | 
             number = library.parse(written, region)
         except library.NumberParseException:
             continue
-        if library.is_valid_number(number):
-            return end, library.format_number(number, library.PhoneNumberFormat.E164)
+        value = library.format_number(number, library.PhoneNumberFormat.E164)
+        if library.is_valid_number(number) or (value.startswith(_FICTIONAL) and library.is_possible_number(number)):
+            return end, value
     return None

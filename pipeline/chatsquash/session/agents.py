@@ -8,6 +8,7 @@ from functools import cached_property
 from msgspec import Struct
 from msgspec.structs import replace
 
+from chatsquash.checks.coverage import repeated_conversation
 from chatsquash.core.accounting import Coverage, ReplyOutcome, total
 from chatsquash.core.log import Log
 from chatsquash.core.model import Mark, OriginReply, Tokens, Violation
@@ -158,6 +159,8 @@ def records(
     line = snapshot.entry.line if snapshot else None
     lost = lost_of(covered, line, ways=ways(covered, 0, options))
     lost += find_repeated(len(part.repeated_replies(placements)), line, options)
+    if made is None and part.place.is_copy and not covered.copied:
+        lost.append((line, repeated_conversation()))
     result = SessionCoverage(covered, kept, lost, family=part.family(), relatives=met)
     if made is None:
         return [], None, result

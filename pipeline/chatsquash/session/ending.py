@@ -304,4 +304,4 @@ def _finish_reason(reply: Response) -> tuple[str | None, str | None, bool | None
         return reason, evidence, True, "the stream of the last reply broke off"
     if reason is None:
         return None, None, None, None
-    return reason, evidence, reason in chat.TRUNCATED, evidence
+    return reason, evidence, chat.is_truncated(reason), evidence

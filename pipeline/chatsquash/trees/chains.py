@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from msgspec import Struct, field
 
 from chatsquash.core import chat
+from chatsquash.core.edits import Histories, kept_beginning
 from chatsquash.core.index import Index, Sets
-from chatsquash.core.model import AddedRun, Edits, Entry, Message
+from chatsquash.core.model import AddedRun, Edits, Entry, KeptRun, Message
 from chatsquash.reading import usage
 from chatsquash.trees.canonical import is_long, is_similar_prompt, prompt_text, runs
 from chatsquash.trees.delegation import Delegations
@@ -243,6 +244,8 @@ class Chains(Struct):
     """Of each reply its session."""
     _named: Requests = field(default_factory=Requests)
     """The last request that names a session."""
+    _others: Histories[tuple[list[int], ...]] = field(default_factory=Histories)
+    """Earlier ones that name a session, which the next one may continue."""
     _recent: _Recent = field(default_factory=_Recent)
     _before: bool | None = None
     """Whether the last request named a session; ``None`` at the beginning of a file."""
@@ -261,7 +264,7 @@ class Chains(Struct):
     def close(self) -> None:
         """Join what the end of all requests tells."""
         self._recent.close(self.sets)
-        self._recent, self._named = _Recent(), Requests()
+        self._recent, self._named, self._others = _Recent(), Requests(), Histories()
 
     def _add_named(self, entry: Entry, edits: Edits) -> int:
         key = hash(("id", entry.session_id)) or 1
@@ -269,8 +272,7 @@ class Chains(Struct):
         session = self.sets.add() if known is None else known
         if known is None:
             self._ids.put(key, session)
-        requests = self._named
-        requests.follow(entry.messages, edits)
+        requests = self._follow_named(entry, edits)
         goes_on = self._go_on(requests, session, is_new=known is None)
         if (message := entry.reply.message) is not None:
             said, chain, _ = requests.behind(message)
@@ -278,6 +280,19 @@ class Chains(Struct):
             self._recent.add_named(entry, requests, session, self.sets, goes_on=goes_on)
             self._learn(chain, said, message, session)
         return session
+
+    def _follow_named(self, entry: Entry, edits: Edits) -> Requests:
+        """Read a request that names a session, from the end of the earlier one that it continues, if that is known."""
+        requests = self._named
+        if entry.known > kept_beginning(edits):
+            now = requests.histories()
+            self._others.put(requests.messages, now)
+            count, histories = self._others.take(entry.messages, entry.known) or (0, now)
+            requests.go_back(entry.messages[:count], histories)
+            edits = (AddedRun(tuple(entry.messages[count:])),)
+            edits = (KeptRun(0, count), *edits) if count else edits
+        requests.follow(entry.messages, edits)
+        return requests
 
     def _add_unnamed(self, entry: Entry, edits: Edits) -> int:
         recent = self._make_room()

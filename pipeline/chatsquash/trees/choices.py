@@ -50,7 +50,7 @@ class Choices(Struct):
             reply.choice, reply.message = at, response.message
             reply.said, reply.chain, reply.spoken = said, chain, spoken
             reply.is_ended = response.finish_reason is not None and not reply.is_cut
-            reply.is_limited = response.finish_reason in chat.TRUNCATED
+            reply.is_limited = chat.is_truncated(response.finish_reason)
         return reply
 
     def after(self, spoken: int) -> Reply | None:

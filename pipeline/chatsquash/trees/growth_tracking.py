@@ -199,7 +199,7 @@ def _grows(last: Entry, entry: Entry) -> bool:
 
 def _is_truncated(reply: Response) -> bool:
     """Whether a reply is one that a request which ends with it may have continued."""
-    return reply.cut or reply.finish_reason is None or reply.finish_reason in chat.TRUNCATED
+    return reply.cut or reply.finish_reason is None or chat.is_truncated(reply.finish_reason)
 
 
 def _is_same(one: Message, other: Message) -> bool:

@@ -20,6 +20,8 @@ _COMPLETE = 0.8
 """The share of a reply from which on it counts as quoted completely."""
 _LEAST_OF_TEXT, _LEAST_OF_TEXT_COMPLETE, _LEAST_OF_CONTINUATION = 0.3, 0.24, 0.1
 """The share of a text that a summary has to make up, if it is complete, and if its conversation continues so."""
+_OWN = 64
+"""Replies whose own words are kept."""
 _HELD = 8
 """Replies that are remembered by one run of words."""
 _MOST_PARTS = 16
@@ -61,6 +63,8 @@ class Links(Struct):
     """By the numbers of summaries, the first reply of the tree that begins with each."""
     _begun: set[int] = field(default_factory=set)
     """What the texts are the same by that trees began with which begin with a summary."""
+    _own: dict[int, tuple[Message, list[Message], set[int]]] = field(default_factory=dict)
+    """What the last replies that were quoted say themselves, by their numbers, with the messages that this is of."""
     _links: dict[int, Link] = field(default_factory=dict)
     """By the numbers of first replies, where their trees come from."""
 
@@ -126,7 +130,7 @@ class Links(Struct):
                 hits[reply.number] = reply
                 count[reply.number] += 1
         quoted = sorted(number for number, times in count.items() if times >= _QUOTED)
-        own = [hits[number] for number in quoted[-_HELD:] if len(_own_words(hits[number]) & words) >= _QUOTED]
+        own = [hits[number] for number in quoted[-_HELD:] if len(self._own_words(hits[number]) & words) >= _QUOTED]
         link.quotes += len(own) + len(quoted[:-_HELD])
         if own and (link.quoted is None or own[-1].number > link.quoted.number):
             link.quoted = own[-1]
@@ -159,8 +163,24 @@ class Links(Struct):
         return {
             each: share
             for each, share in shares.items()
-            if share and not _has_transcript(each, words - said[each]) and _has_own_words(each, words)
+            if share and not _has_transcript(each, words - said[each]) and self._has_own_words(each, words)
         }
+
+    def _has_own_words(self, reply: Reply, words: set[int]) -> bool:
+        """Whether a text quotes what a reply says itself, and not only what users said before it, perhaps here, too."""
+        own = self._own_words(reply)
+        return len(own & words) >= max(1, 0.25 * len(own))
+
+    def _own_words(self, reply: Reply) -> set[int]:
+        """The runs of words of a reply that users did not say before it; kept for the next messages that quote it."""
+        message, behind, own = self._own.pop(reply.number, (None, None, set[int]()))
+        if message is not reply.message or behind is not reply.behind:  # both may change later
+            users = (each for earlier in islice(reply.back(), _BACK) for _, each in earlier.users())
+            own = runs(chat.text(reply.message) or "").difference(*(runs(chat.text(each) or "") for each in users))
+        self._own[reply.number] = reply.message, reply.behind, own
+        if len(self._own) > _OWN:
+            del self._own[next(iter(self._own))]
+        return own
 
     def _least(self, first: Reply, summary: Reply) -> float:
         """The share of a text that a complete summary has to make up: less under the settings of its conversation."""
@@ -295,18 +315,6 @@ def _has_transcript(reply: Reply, others: set[int]) -> bool:
     """
     messages = [each.message for each in islice(reply.back(), 1, _BACK)]
     return _are_quoted([*messages, *reply.behind[-1:]], others)
-
-
-def _has_own_words(reply: Reply, words: set[int]) -> bool:
-    """Whether a text quotes what a reply says itself, and not only what users said before it, perhaps here, too."""
-    own = _own_words(reply)
-    return len(own & words) >= max(1, 0.25 * len(own))
-
-
-def _own_words(reply: Reply) -> set[int]:
-    """The runs of words of a reply that users did not say before it."""
-    users = [message for each in islice(reply.back(), _BACK) for _, message in each.users()]
-    return runs(chat.text(reply.message) or "").difference(*(runs(chat.text(message) or "") for message in users))
 
 
 def _after(first: Reply, replies: list[Reply]) -> list[Message]:

@@ -71,7 +71,7 @@ class Judge(Struct, frozen=True):
     ) -> list[Mark]:
         """The marks of a file's conversation; ``replies`` are those that the file has of it, ``own`` those to count."""
         messages = placement.messages
-        cut = {each.at for each in replies if each.finish_reason in chat.TRUNCATED}
+        cut = {each.at for each in replies if chat.is_truncated(each.finish_reason)}
         lacking = {each.at for each in replies if each.lacks_context or placement.path.origin.lacks_context}
         whys: dict[int, str] = {}
         others: dict[int, str] = {}

@@ -322,7 +322,7 @@ def logged_reply(entry: Entry, requests: Requests, parent: Reply | None, behind:
         limit=None,
         is_ended=entry.reply.finish_reason is not None and not entry.reply.cut,
         is_cut=entry.reply.cut,
-        is_limited=entry.reply.finish_reason in chat.TRUNCATED,
+        is_limited=chat.is_truncated(entry.reply.finish_reason),
         response="",
         cleared=entry.reply.cleared,
         is_translated=entry.is_translated,

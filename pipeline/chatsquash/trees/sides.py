@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from chatsquash.core import chat
 from chatsquash.core.model import Message
@@ -17,6 +17,8 @@ from chatsquash.trees.rewrites import is_reminded
 
 _NEAR = 4
 """Prompts before and after a request that may be about one of them."""
+_PROMPTS = 64
+"""Prompts before one reply that are compared."""
 _LESS_ROOM = 16
 """How many times fewer tokens than others a request may have that only tests whether the model answers."""
 _NUMBER = re.compile(r"\d+")
@@ -110,22 +112,6 @@ def is_less(reply: Reply, other: Reply) -> bool:
     return len(reply.tools) <= len(other.tools) and not is_similar_prompt(other.system, reply.system)
 
 
-def has_less_room(reply: Reply, other: Reply) -> bool:
-    """Whether a request allows fewer tokens than another one, or, if these are not known, has fewer tools.
-
-    Of requests that are equal in both the earlier one has less, but the later one if it repeats a prompt without a note
-    or with text around it.
-    """
-    if reply.limit and other.limit and reply.limit != other.limit:
-        return reply.limit < other.limit
-    if len(reply.tools) != len(other.tools):
-        return len(reply.tools) < len(other.tools)
-    if bool(reply.limit) != bool(other.limit):
-        return bool(reply.limit)
-    is_same = {number for number, _ in reply.users()} & {number for number, _ in other.users()}
-    return reply.number < other.number if is_same else reply.number > other.number
-
-
 def has_much_less_room(reply: Reply, other: Reply) -> bool:
     """Whether a request has no tools where another one has some, or a quarter of its tokens at most."""
     return (bool(other.tools) and not reply.tools) or (0 < 4 * (reply.limit or 0) <= (other.limit or 0))
@@ -197,7 +183,7 @@ class Sides:
     def _yields(self, first: Reply, other: Reply) -> bool:
         """Whether of two requests with one text the first is not the person's."""
         lengths = self._lengths.get(first.tree, 0), self._lengths.get(other.tree, 0)
-        return max(lengths) > 1 or has_less_room(first, self._firsts[other.tree])
+        return max(lengths) > 1 or self._has_less_room(first, self._firsts[other.tree])
 
     def _similar(self, first: Reply) -> Iterator[Reply]:
         """Replies to a prompt that a first request repeats: alone, with lines around it, within a text, or cut."""
@@ -206,7 +192,8 @@ class Sides:
             return
         for key in _keys(*said):
             for other in self._by_prompt.get(key, ()):
-                if key == said[0] or any(is_reminded(said[1], each, loosely=False) for _, each in other.users()):
+                prompts = islice(other.users(), _PROMPTS)
+                if key == said[0] or any(is_reminded(said[1], each, loosely=False) for _, each in prompts):
                     yield other
         text = (chat.text(said[1]) or "").strip()
         words = runs(text) if is_long(text) else set()
@@ -228,8 +215,40 @@ class Sides:
         longest = max(replies, key=lambda reply: self._lengths.get(reply.tree, 0))
         most = replies[0]
         for reply in replies:
-            most = reply if has_less_room(most, reply) else most
+            most = reply if reply is not most and self._has_less_room(most, reply) else most
         return [longest, most]
+
+    def _has_less_room(self, reply: Reply, other: Reply) -> bool:
+        """Whether a request allows fewer tokens than another one, or, if these are not known, has fewer tools.
+
+        Of requests that are equal in both the earlier one has less, but the later one if it repeats a prompt without a
+        note or with text around it.
+        """
+        if reply.limit and other.limit and reply.limit != other.limit:
+            return reply.limit < other.limit
+        if len(reply.tools) != len(other.tools):
+            return len(reply.tools) < len(other.tools)
+        if bool(reply.limit) != bool(other.limit):
+            return bool(reply.limit)
+        pair = reply.number, other.number
+        if pair not in self._is_same:  # two requests may share many prompts
+            self._is_same[pair] = not self._numbers(reply).isdisjoint(self._numbers(other))
+        return reply.number < other.number if self._is_same[pair] else reply.number > other.number
+
+    def _numbers(self, reply: Reply) -> frozenset[int]:
+        """What the prompts before a reply are the same by, computed once."""
+        known = self._numbers_by_reply.get(reply.number)
+        if known is None:
+            known = self._numbers_by_reply[reply.number] = frozenset(number for number, _ in reply.users())
+        return known
+
+    @cached_property
+    def _is_same(self) -> dict[tuple[int, int], bool]:
+        return {}
+
+    @cached_property
+    def _numbers_by_reply(self) -> dict[int, frozenset[int]]:
+        return {}
 
     def _near(self, first: Reply) -> Iterator[Reply]:
         """The replies to the prompts before and after a request."""

@@ -162,7 +162,7 @@ class _EarlierRuns:
         return self._bytes <= _SHORT
 
     def add(self, turn: LoggedTurn) -> None:
-        """Add a turn with its reasoning in the text."""
+        """Add a turn."""
         self._bytes += len(turn.turn["content"].encode("utf-8", "surrogatepass"))
         if self.is_short:
             self.turns.append(turn._replace(evidence=turn.evidence._replace(is_sampled=False)))
@@ -195,9 +195,9 @@ def _run(lines: list[str], line: int, name: str, earlier: _EarlierRuns, unread: 
     if restored and not earlier.is_short:
         restored = []
         known |= {"lacks_context": True, "findings": ((line, RepeatedViolation("missing-history")),)}
-    for turn in speaking.turns:
-        earlier.add(turn)
     turns = [each._replace(turn=_with_reasoning(each.turn)) for each in speaking.turns]
+    for turn in turns:
+        earlier.add(turn)
     return [load_conversation(openai_chat, [*restored, *turns], **known)]
 
 

@@ -39,8 +39,9 @@ def _missing(reply: Response) -> Iterator[Violation]:
         yield reading.missing_reply(reply.problem or "")
     if reply.message is not None and reply.cut:
         yield reading.stream_cut()
-    if (reply.message is not None or reply.included) and reply.finish_reason == "length":
-        yield reading.reply_truncated()
+    is_known = reply.included and reply.finish_reason == "incomplete"  # its format reports it
+    if (reply.message is not None or reply.included) and chat.is_truncated(reply.finish_reason) and not is_known:
+        yield reading.reply_truncated(reply.finish_reason or "")
     if reply.choices > 1:
         yield reading.extra_choices(reply.choices)
 

@@ -13,7 +13,15 @@ from chatsquash.formats.providers.gemini.read import said
 from chatsquash.formats.providers.gemini_interactions import steps
 from chatsquash.formats.values import Object, kind, string
 
-_REASONS = {"completed": "stop", "requires_action": "tool_calls", "incomplete": "length", "budget_exceeded": "length"}
+_REASONS = {
+    "completed": "stop",
+    "requires_action": "tool_calls",
+    "incomplete": "length",
+    "budget_exceeded": "length",
+    "in_progress": None,
+    "": None,
+}
+"""Why replies ended, by the status of their interaction; any other status is the reason itself."""
 _STOPPED = ("failed", "cancelled")
 
 
@@ -34,7 +42,7 @@ def _is_input(step: Json) -> bool:
 
 def _answer(body: Object) -> Response:
     listed, status = body.get("steps"), string(body, "status")
-    reason = _REASONS.get(status)
+    reason = _REASONS.get(status, status)
     if listed is not None and not isinstance(listed, list):
         return wrong("response.steps", kind(listed))
     try:

@@ -1,0 +1,41 @@
+"""Values written in pieces: strings that code joins or lists, events of a stream, lines in the box of a terminal."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from chatsquash.redact.encodings import UnescapedText, nothing
+
+_TEXTS = (
+    "text|content|delta|partial_json|arguments|thinking|reasoning|reasoning_content|value|token|chunk|data|output|line"
+)
+_MEMBER = rf"(?!\"(?:{_TEXTS})\")\"[a-z_]{{1,24}}\": ?(?:null|[0-9]{{1,9}}|\{{\}}|\"[\w-]{{0,40}}\")"
+_JOINT = re.compile(
+    # 'abc' + 'def', 'abc' 'def', "abc" . "def", ["abc", "def"], also over a break of the line
+    r"(?P<quote>[\"'`])[ \t]{0,40}+(?:\\?\r?\n[ \t]{0,80}+)?(?:[+,&~|]|\.{1,2}|<>|\|\|)?[ \t]{0,40}+"
+    r"(?:\\?\r?\n[ \t]{0,80}+)?[rbfuLR$@]{0,2}(?P=quote)"
+    # {"text": "abc"} and {"text": "def"}, each on its line
+    rf"|\"(?=[,}}\]])[^\"\n]{{0,60}}+(?:{_MEMBER}[^\"\n]{{0,20}}+){{0,4}}+"
+    rf"\n[ \t\r\n]{{0,8}}+(?:event: ?[^\n]{{0,60}}+\n)?"
+    rf"(?:data: ?)?\{{[^\n]{{0,300}}?\"(?:{_TEXTS})\": ?\""
+    # │ abc │ and │ def │
+    r"|[ \t]{0,200}+[\u2502\u2503\u2551|][ \t]{0,8}+\r?\n[ \t]{0,8}+[\u2502\u2503\u2551|][ \t]{0,8}+"
+    # colors of a terminal
+    r"|\x1b\[[0-9;]{0,16}+m"
+)
+
+
+def join_pieces(reading: UnescapedText) -> UnescapedText:
+    """A text with nothing between pieces that may belong together; itself if there are none."""
+    return reading.then(_JOINT, nothing)
+
+
+def piece_spans(reading: UnescapedText, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Where the pieces of a part of a joined text are in the source."""
+    view = reading.views[-1]
+    before = UnescapedText(view.source, reading.views[:-1])
+    while start < end:
+        stop = min(end, view.piece(start)[1])
+        yield before.span(*view.span(start, stop))
+        start = stop
