@@ -50,7 +50,7 @@ _NATIVE_VALUE = re.compile(
 
 def native_hits(text: str, data: Bytes) -> Iterator[Hit]:
     """Passwords after the word for one in another script."""
-    for word in _NATIVE if not text.isascii() and b"??" in data.plain else ():  # two characters that are not ASCII
+    for word in _NATIVE if b"??" in data.plain else ():  # two characters that are not ASCII
         at = text.find(word) if word[0] in text else -1  # which is found sooner
         while at >= 0:
             end = at + len(word)

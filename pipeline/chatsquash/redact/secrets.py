@@ -66,7 +66,7 @@ class Secrets:
 
     def _search(self, text: str, deep: int) -> list[Hit]:
         data = Bytes(text)
-        hits = [*contexts.native_hits(text, data)]
+        hits = [] if text.isascii() else [*contexts.native_hits(text, data)]
         done: set[int] = set()
         for at, word in self._words.places(data):
             if word == "@" and not _is_userinfo(data, at):

@@ -183,7 +183,8 @@ class Words:
             for shorter in set(shortest.values())
         }
         ordered = [word for word in ordered if shortest[word] == word]
-        self._at_once = _around("", ordered)
+        # Without groups the engine skips what begins none of the words.
+        self._at_once = re.compile(("|".join(map(re.escape, ordered)) or "(?!)").encode())
         by_pivot: dict[str, list[str]] = {}
         for word in ordered:
             by_pivot.setdefault(next((letter for letter in _PIVOTS if letter in word), ""), []).append(word)
@@ -192,14 +193,14 @@ class Words:
 
     def any_in(self, lower: bytes) -> bool:
         """Whether a short text has one of the words."""
-        return bool(self._at_once[0].search(lower))
+        return bool(self._at_once.search(lower))
 
     def places(self, text: Bytes) -> list[tuple[int, str]]:
         """Where which of the words begins."""
         lower = text.lower
         places: list[tuple[int, str]] = []
         if len(lower) <= _SHORT:
-            _add_around(places, lower, self._at_once)
+            places += [(each.start(), each[0].decode()) for each in self._at_once.finditer(lower)]
         else:
             for pivot in self._pivots:
                 _add_around(places, lower, pivot)
