@@ -90,7 +90,7 @@ def _entry(messages: list[Any], reply: dict[str, Any], bad: str, minute: int, nu
     fields = {"session_id": f"{number} {bad}", "model": bad, "trace_id": bad, "user": bad, "metadata": {bad: bad}}
     entry = log_line(*messages, reply=reply, at=at, tools=[{"type": "function", "function": function}], **fields)
     entry["response"] |= {"id": bad, "model": bad, "system_fingerprint": bad}
-    entry["response"]["choices"][0]["finish_reason"] = bad
+    entry["response"]["choices"][0]["finish_reason"] = "stop"
     return entry
 
 
@@ -112,10 +112,12 @@ def session(number: int, *texts: str) -> list[dict[str, Any]]:
     bad = texts[0]
     first, *rest = [message for each in texts for message in _turn(each)]
     asked = [{"role": "system", "content": bad}, first]
+    last = _entry([*asked, *rest[:-1]], rest[-1], bad, 2, number)
+    last["response"]["choices"][0]["finish_reason"] = bad  # of the others a reason that is unknown would leave no pair
     return [
         _entry(asked, assistant(f"not so: {bad}"), bad, 0, number),
         _entry(asked, rest[0], bad, 1, number),
-        _entry([*asked, *rest[:-1]], rest[-1], bad, 2, number),
+        last,
     ]
 
 

@@ -206,7 +206,7 @@ def test_names_without_end_are_counted_together(here):
     write_log(here / "a.jsonl", *codex(1, **many))
     (outcome,) = convert_session("a.jsonl", Options(anonymize=False))
     (found,) = [each for each in outcome.findings if each.code == "not-read"]
-    assert found.text.startswith("no part of the record: 'other names' 2,000, 'session_meta.0000nnn")
+    assert found.text.startswith("no part of the record: 'other names' 2,000, 'session_meta 0000nnn")
     assert "and 981 other names" in found.text
     assert len(found.text) < 5_000
 

@@ -369,6 +369,7 @@ MADE_ELSEWHERE = {
     "placeholder-in-reply",
     "redaction-failed",
     "eval-overlap",
+    "repeated-conversation",  # tests/session/test_documents.py has it
     "output-growth",  # tests/session/test_output_growth.py has it
     "copies-not-compared",  # tests/session/test_lineages.py has it
     *OF_RUNS,

@@ -108,7 +108,7 @@ def test_results_that_stand_elsewhere_are_found_all_the_same():
 @cases("reply, expected",
     (Response(finish_reason="stop"), ("stop", False)), (Response(finish_reason="length"), ("length", True)),
     (Response(), (None, None)), (Response(finish_reason="stop", cut=True), ("stop", True)), (Response(cut=True), (None, True)),
-    (Response(finish_reason="x\x1b[2J" + "y" * 100), ("x\x1b[2J" + "y" * 59, False)),
+    (Response(finish_reason="x\x1b[2J" + "y" * 100), ("x\x1b[2J" + "y" * 59, True)),
 )  # fmt: skip
 def test_why_the_last_reply_ended(reply, expected):
     found = ending(said(user("go"), assistant("done")), reply)

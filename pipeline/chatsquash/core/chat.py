@@ -49,7 +49,7 @@ class Private(dict[str, Any]):
 _COMPLETE = frozenset((
     *("stop", "tool_calls", "function_call", "end_turn", "stop_sequence", "tool_use", "pause_turn", "tool-calls"),
     *("tool_call", "tooluse", "toolcalls", "completed", "complete", "eos", "eos_token"),
-    *("end", "endturn", "stopsequence"),
+    *("end", "endturn", "stopsequence", "finish", "stop_token", "finish_reason_stop", "finishreason.stop"),
 ))  # fmt: skip
 """Reasons for which replies end when they are whole, in lower case."""
 
