@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from chatsquash.core.blocks import Block, Other, Text, Turn
+from chatsquash.core.blocks import Block, Media, Other, Text, Turn
 from chatsquash.core.model import Json
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import State, result
@@ -181,5 +181,7 @@ def _result(part: Object, state: State) -> tuple[Turn, State]:
     if part["part_kind"] == "retry-prompt":
         came, read = "retried", read if shown == content else ()
     said = media.returned(shown, part.get("content_file_digests"))
-    more = own(part, "tool_name", "tool_call_id", *read, *(() if said.json else ("content_file_digests",)))
+    if not said.json or any(isinstance(block, Media) for block in said.content):
+        read = (*read, "content_file_digests")  # which files have once more
+    more = own(part, "tool_name", "tool_call_id", *read)
     return Turn("tool", (result(answered, logged, name, said, came, tagged(more)),)), state
