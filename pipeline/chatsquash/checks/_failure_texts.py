@@ -37,7 +37,7 @@ _PLAIN = re.compile(
     |(?i:error|fatal|failure)(?:\[\w++\]|[ ]-?\d++)?(?:[ ](?:from[ ]server[ ])?\(\w++\))?:{_NO_ERROR}
     |-32\d\d\d:
     |npm[ ](?:error|ERR!)
-    |(?:An[ ]error[ ]occurred|I[ ]encountered[ ]an[ ]error)\b
+    |(?:\[?An[ ]error[ ]occurred|I[ ]encountered[ ]an[ ]error)\b
     |Error[ ](?:executing|invoking|processing|reading|writing|calling|running|fetching|loading|parsing)\b
     |(?:\w++:[ ])?(?i:failed[ ]to|could[ ]not|couldn't|cannot|can't|unable[ ]to)[ ]\w
     |(?i:access|permission)[ ](?:is[ ])?denied\b
