@@ -106,8 +106,8 @@ class _Steps:
         elif kind == "CHECKPOINT" and said:
             self._append(place, {"role": "user", "content": said}, known, is_summary=True)
         elif source.startswith("USER") or kind == "SYSTEM_MESSAGE":
-            found = _MODEL.search(said or "")
-            self._model = found[1] if found else self._model
+            match = _MODEL.search(said or "")
+            self._model = match[1] if match else self._model
             self._append(place, {"role": "user", "content": said or ""}, known)
         elif self._waiting and (source == "MODEL" or kind == "TOOL_RESPONSE"):
             outcome = "error" if string(step, "status") == "ERROR" else ""

@@ -123,7 +123,7 @@ class _Context:
         """The messages before the first request."""
         self.copied = 0 if first is None else len(self.head)
         """The number of messages that the context begins with and another one has, too."""
-        self.counted = set(_counted(roles))
+        self.counted = set(_counted_rows(roles))
         """The rows of replies that a count of tokens follows."""
 
     @property
@@ -163,7 +163,7 @@ class _Context:
         return turns
 
 
-def _counted(roles: list[Json]) -> Iterator[int]:
+def _counted_rows(roles: list[Json]) -> Iterator[int]:
     """Yield the places of replies that a count of tokens follows before the next prompt, reply or checkpoint."""
     reply = -1
     for place, role in enumerate(roles):

@@ -72,7 +72,7 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
     return with_unread(converted, unread)
 
 
-def _repeated(turns: list[Object], later: list[Object]) -> int:
+def _repeat_length(turns: list[Object], later: list[Object]) -> int:
     """Return how many of the last turns of a summary the lines after it have, too, since it was written late."""
     parts = [at(line, "message", "parts") for line in later if string(line, "type") in _SAID]
     ends = [at(turn, "parts") for turn in turns[-_LATE:]]
@@ -85,7 +85,7 @@ def _step(place: str, line: int, value: Object, later: list[Object], unread: Unr
     history = {_SUMMARY: "compressedHistory", _BOOT: "history"}.get(subtype)
     if kind == "system" and history:
         turns = objects(at(value, "systemPayload", history))
-        turns = turns[: len(turns) - _repeated(turns, later)]
+        turns = turns[: len(turns) - _repeat_length(turns, later)]
         system = _system(value)
         turns_logged = tuple(LoggedTurn(place, turn, evidence) for turn in [*system, *turns])
         return ThreadEntry(turns_logged, is_summary=True)

@@ -39,11 +39,11 @@ class Retries:
             return ways
         sent, earlier, room = list[list[int]](), list[list[int]](), EntryBudget(len(self.steps))
         for way in ways:
-            shown, ends = self._sent(way)
+            shown, ends = self._request(way)
             sent.append(shown)
             for end in ends:
                 if room.take(end):
-                    earlier.append(self._sent(way[:end])[0])
+                    earlier.append(self._request(way[:end])[0])
                 else:
                     unread.one("branch beyond those that are read")
         sent += earlier
@@ -81,7 +81,7 @@ class Retries:
         step = self.steps[place]
         self.steps[place] = step._replace(turns=tuple(map(mark, step.turns)))
 
-    def _sent(self, way: list[int]) -> tuple[list[int], list[int]]:
+    def _request(self, way: list[int]) -> tuple[list[int], list[int]]:
         """Return a path as its last process sent it, and where processes end whose requests lacked some of it."""
         eras = [*accumulate(int(self.steps[entry].is_summary) for entry in way)]
         last = {

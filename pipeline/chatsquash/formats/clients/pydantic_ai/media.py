@@ -158,7 +158,7 @@ def _place(block: Media) -> Object | None:
 # Files among what a tool returned
 
 
-def returned(value: Json, known: Json = None) -> Said:
+def result_content(value: Json, known: Json = None) -> Said:
     """What a tool returned: a text, texts and files, or any other value as JSON, before files that came with it.
 
     Pydantic AI shows its model the values that are no files together, a single one by itself.  ``known`` has the

@@ -180,7 +180,7 @@ def _result(part: Object, state: State) -> tuple[Turn, State]:
     shown = errors_wording(content) if part["part_kind"] == "retry-prompt" else content
     if part["part_kind"] == "retry-prompt":
         came, read = "retried", read if shown == content else ()
-    said = media.returned(shown, part.get("content_file_digests"))
+    said = media.result_content(shown, part.get("content_file_digests"))
     if not said.json or any(isinstance(block, Media) for block in said.content):
         read = (*read, "content_file_digests")  # which files have once more
     more = own(part, "tool_name", "tool_call_id", *read)

@@ -112,7 +112,7 @@ def write(block: Media) -> Object | None:
 
 def said(output: Json) -> Said:
     """What a tool gave: a text, texts and files in the shapes of Pydantic AI, or any other value as JSON."""
-    return returns.returned(output)
+    return returns.result_content(output)
 
 
 def given_by(block: Result) -> Json:

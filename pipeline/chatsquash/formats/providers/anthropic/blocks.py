@@ -74,9 +74,9 @@ def said_in(content: Json) -> Said:
     if isinstance(content, list):
         read = [block_of(each) for each in content]
         is_typed = all(isinstance(each, dict) and isinstance(each.get("type"), str) for each in content)
-        found = tuple(block for blocks in read for block in blocks)
-        if any(type(block) is Media for block in found) or (is_typed and not all(map(_is_unknown, read))):
-            return Said(found)
+        loaded = tuple(block for blocks in read for block in blocks)
+        if any(type(block) is Media for block in loaded) or (is_typed and not all(map(_is_unknown, read))):
+            return Said(loaded)
         if not content:
             return Said()
     return Said((Text(compact(content)),), json=True)
