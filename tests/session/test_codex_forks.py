@@ -65,6 +65,15 @@ def test_a_fork_has_the_context_of_its_parent(here):
     assert not [each for each in findings() if each["code"] == "missing-history"]
 
 
+def test_an_unknown_line_before_its_header_costs_a_fork_nothing(here):
+    parent(here)
+    unknown = {"timestamp": "2026-02-01T12:00:00.000Z", "type": "novelty", "payload": {}}
+    path = here / "logs" / DAY / "rollout-2026-02-01-f.jsonl"
+    write_log(path, unknown, *rollout("f", *turn(3), start=3, base="p", end=3))
+    assert run() == ["u1 (a1) u3 a3", "u1 a1 u2 a2"]
+    assert not [each for each in findings() if each["code"] == "missing-history"]
+
+
 def test_it_has_the_system_prompt_of_its_parent(here):
     parent(here)
     write(here, "f", *turn(3), start=3, base="p", end=3)

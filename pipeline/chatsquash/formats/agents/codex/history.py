@@ -17,7 +17,8 @@ _DAY = ("[0-9]" * 4, "[0-9]" * 2, "[0-9]" * 2)
 
 def continued(path: str, values: list[Json]) -> Continued | None:
     """Return where the session of a file begins; ``None`` if it is in the file."""
-    base = at(values[0], "payload", "history_base") if values else None
+    header = next((each for each in values if at(each, "type") == "session_meta"), None)  # unknown lines may precede it
+    base = at(header, "payload", "history_base")
     thread, end = at(base, "thread_id"), at(base, "end_ordinal_exclusive")
     if not isinstance(base, dict):
         return None
