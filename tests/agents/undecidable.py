@@ -36,6 +36,10 @@ UNDECIDABLE: dict[Cell, str] = {
     Cell("kimi_cli", "length", "files"): (
         "Neither `_usage` in the context nor `StatusUpdate` in `wire.jsonl` has a finish reason or a limit."
     ),
+    Cell("kimi_cli", "stopped", "files"): (
+        "The context has the token count of the interrupted reply and not the reply, which only the events that the"
+        " terminal showed contain (`wire.jsonl`)."
+    ),
     Cell("openhands", "length", "files"): (
         "Events have no finish reason, `agent.llm.max_output_tokens` is not set, and `stats` is of the last process."
     ),

@@ -157,3 +157,34 @@ def test_a_linked_folder_is_not_followed_unless_asked(here, tree, folder):
     assert without != SAID
     run(follow_links=True, full=True)
     assert said(here) == SAID
+
+
+def test_a_fork_has_the_replies_of_its_session_as_context(here, tree):
+    """A fork gets new ids and keeps the messages with their times, as ``Session.fork`` of OpenCode 1.1 writes it."""
+    (session,) = tree.glob("session/*/ses_5b01Tide.json")
+    put(session.with_name("ses_5b09Fork.json"), {**json.loads(session.read_text()), "id": "ses_5b09Fork"})
+    for number, name in enumerate(("msg_a1", "msg_a2"), 1):
+        value = json.loads((tree / f"message/ses_5b01Tide/{name}.json").read_text())
+        copy = {**value, "id": f"msg_f{number}", "sessionID": "ses_5b09Fork"}
+        put(tree / f"message/ses_5b09Fork/msg_f{number}.json", copy)
+        for path in sorted((tree / f"part/{name}").glob("*.json")):
+            part = {
+                **json.loads(path.read_text()),
+                "messageID": f"msg_f{number}",
+                "id": path.stem.replace("prt_", "prt_f"),
+            }
+            put(tree / f"part/msg_f{number}/{part['id']}.json", part)
+    for number, (role, text) in enumerate((("user", "And at noon?"), ("assistant", "It stands at 5.0 m.")), 3):
+        time = {"created": 1767700000000 + number}
+        more = {"modelID": "m", "finish": "stop"} if role == "assistant" else {}
+        message = {"id": f"msg_f{number}", "sessionID": "ses_5b09Fork", "role": role, "time": time, **more}
+        put(tree / f"message/ses_5b09Fork/msg_f{number}.json", message)
+        put(
+            tree / f"part/msg_f{number}/prt_1.json",
+            {"id": "prt_1", "messageID": f"msg_f{number}", "type": "text", "text": text},
+        )
+    run(loss="weight", format="jsonl", preset="openai")
+    texts = [path.read_text() for path in here.glob("out/data/*.jsonl")]
+    messages = [message for text in texts for line in text.splitlines() for message in json.loads(line)["messages"]]
+    trained = [message.get("content") for message in messages if message.get("weight") == 1]
+    assert sorted(each for each in trained if each) == sorted([*SAID, "It stands at 5.0 m."])

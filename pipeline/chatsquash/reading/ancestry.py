@@ -9,8 +9,9 @@ from chatsquash.core import jsonio
 from chatsquash.core.log import Log
 from chatsquash.core.model import Json
 from chatsquash.core.options import Options
+from chatsquash.formats.agents import opencode
 from chatsquash.formats.ancestry import Ancestry, of_objects
-from chatsquash.reading import envelopes
+from chatsquash.reading import envelopes, sidecars
 from chatsquash.sources.beginnings import complete, read
 from chatsquash.sources.open import open_file, raw
 
@@ -30,7 +31,10 @@ def ancestry(log: Log, options: Options) -> Ancestry:
             data = _beginning(log, options, most)
         except OSError:
             break
-        known = of_objects(_objects(data, is_all=len(data) < most))
+        values = [*_objects(data, is_all=len(data) < most)]
+        if len(values) == 1 and opencode.is_session(values[0]):  # whose messages are files of their own
+            values += [{"info": each} for each in sidecars.first(opencode.NAME, log.path, options)]
+        known = of_objects(values)
         if known.keys or len(data) < most or envelopes.recognise(data.partition(b"\n")[0]) is not None:
             return known
     return Ancestry()

@@ -19,6 +19,8 @@ from chatsquash.sources import beginnings, relatives
 from chatsquash.sources.compression import uncompressed
 from chatsquash.sources.open import open_file
 
+_FIRST = 3
+"""Files beside a document in which its first message is looked for."""
 _NUMBER = re.compile(r"(\d{1,18})")
 _LONGEST = 256 << 20
 """Bytes of all files together."""
@@ -47,6 +49,15 @@ def read(form: str, path: object, options: Options) -> Sidecar | None:
         return Sidecar(_value(_bytes(relatives.path_of(pattern), _LONGEST, options), options), pattern)
     marks = documents.named(form).BESIDE_MARKS
     return Sidecar(_values(pattern, relatives.absolute(str(path)), options, marks), pattern)
+
+
+def first(form: str, path: str, options: Options) -> list[Json]:
+    """What the first files that lie beside a document hold, each at most as much as a mark is looked for in."""
+    pattern = _pattern(form, path)
+    paths = relatives.paths_of(pattern.partition(EACH)[0])[:_FIRST] if pattern else []
+    document = relatives.absolute(path)
+    allowed = (each for each in paths if options.follow_links or not is_linked(each, document))
+    return [_value(_bytes(each, _HEAD, options), options) for each in allowed]
 
 
 def _pattern(form: str, path: object) -> str | None:
