@@ -143,10 +143,7 @@ class _Recent(Struct):
             is_alone = not (first.parent or first.children or first.tree in self._linked or first.number in others)
             if is_alone and (prompted := [*self._contained(first)]):
                 others[first.number] = prompted
-        for first in self._structured:
-            is_alone = self._last[self.sessions[first.tree]] is first and first.tree not in self._linked
-            if is_alone and (prompted := [*self._quoted(first)]):
-                others[first.number] = prompted
+        others |= {first.number: prompted for first in self._structured if (prompted := [*self._quoted(first)])}
         for number, replies in others.items():
             nearest = min(replies, key=lambda other: (abs(other.number - number), other.number))
             sets.join(self.sessions[nearest.tree], self.sessions[self.trees.replies[number].tree])
@@ -168,7 +165,12 @@ class _Recent(Struct):
                 yield other
 
     def _quoted(self, first: Reply) -> Iterator[Reply]:
-        """The replies with tools to prompts of other sessions, logged near a request that has such a prompt in a text."""
+        """The replies with tools, logged near a request, to prompts of other sessions that its text contains.
+
+        None for a request with which another one of its session goes on, or that a link explains.
+        """
+        if self._last[self.sessions[first.tree]] is not first or first.tree in self._linked:
+            return
         text = _last_prompt(first)
         for other in self.trees.replies[max(first.number - _NEAR, 0) : first.number + _NEAR + 1]:
             if other.tree != first.tree and other.tools:
