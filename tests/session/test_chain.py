@@ -121,6 +121,28 @@ def calling(session: str) -> Any:
     return line(1, ASKED, reply={"role": "assistant", "content": None, "tool_calls": [call]}, session=session)
 
 
+OTHER = "Describe the pages of the manual that nobody has read since it was printed."
+QUOTED = f"Name this task in four words, as an order:\n<task>\n{ASKED}\n</task>"
+TITLE = '{"label": "Find the failing test"}'
+SHELL = {"type": "function", "function": {"name": "shell", "parameters": {"type": "object", "properties": {}}}}
+
+
+def at_work(session: str, minute: int = 2, text: str = ASKED) -> Any:
+    """A request with a context before its prompt and with tools, as in recordings of Codex."""
+    context = user("<context>The folder is /srv/sums, and the shell is bash.</context>")
+    return line(minute, context, user(text), reply=f"{SAID} {minute}", session=session, tools=[SHELL])
+
+
+def titled(session: str, *, minute: int = 3, text: str = QUOTED, **fields: Any) -> Any:
+    """A request for a title under an id of its own, as in recordings of Codex."""
+    return with_schema(line(minute, text, reply=TITLE, session=session, **fields))
+
+
+def with_schema(logged: Any, kind: str = "json_schema") -> Any:
+    schema = {"type": kind, "json_schema": {"name": "label", "schema": {"type": "object"}}}
+    return {**logged, "request": {**logged["request"], "response_format": schema}}
+
+
 LINKED: list[tuple[str, list[Any], int, list[str]]] = [
     ("a summary that a new id begins with", [first(session="s"), summary("s"), handed_over("t")], 1, ["main", "side", "compacted"]),
     ("a summary of a history that is one text", [first(session="s"), line(2, f"Sum up:\nQ: {ASKED}\nA: {SAID}", reply=SUM, session="s"), handed_over("t")], 1, ["main", "side", "compacted"]),
@@ -129,6 +151,15 @@ LINKED: list[tuple[str, list[Any], int, list[str]]] = [
     ("a reply to a single request, which is pasted", [line(1, "Write it down for all of us.", reply=SUM, session="s"), handed_over("t")], 2, ["main"] * 2),
     ("a summary after which its session continued", [first(session="s"), summary("s"), line(3, *ASKED_TO_SUM, assistant(SUM), user("Thanks"), reply="Yes.", session="s"), handed_over("t", minute=4)], 2, ["main"] * 4),
     ("a text that two persons paste", [first(session="s"), line(2, user(ASKED), assistant(SAID), user(f"Spell it right:\n{SUM}"), reply=SUM, session="s"), line(3, f"Translate this:\n{SUM}", reply="Yes.", session="t")], 2, ["main"] * 3),
+    ("a title of its own id", [at_work("s"), titled("t")], 1, ["main", "side"]),
+    ("a title that is logged before the first reply", [titled("q", minute=1), at_work("s", minute=2)], 1, ["side", "main"]),
+    ("a title of a session between others", [at_work("r", 1, OTHER), at_work("s", 2), titled("t"), at_work("u", 4, OTHER)], 3, ["main", "main", "side", "main"]),
+    ("a quoted prompt without a schema", [at_work("s"), with_schema(titled("t"), "json_object")], 2, ["main"] * 2),
+    ("a schema without a prompt", [at_work("s"), titled("t", text=f"Name this task:\n{OTHER}")], 2, ["main"] * 2),
+    ("the same prompt with a schema", [at_work("s"), titled("t", text=ASKED)], 2, ["main"] * 2),
+    ("a quoted prompt beside tools", [at_work("s"), titled("t", tools=[SHELL])], 2, ["main"] * 2),
+    ("a quoted prompt of a session without tools", [first(session="s"), titled("t")], 2, ["main"] * 2),
+    ("a session that goes on after a quoted prompt", [at_work("s"), titled("t"), line(4, user(QUOTED), assistant(TITLE), user("Shorter, please."), reply="Tests", session="t")], 2, ["main"] * 3),
     ("a short argument", [calling("s"), line(2, "name their lines", reply="Two of them.", session="t")], 2, ["main"] * 2),
 ]  # fmt: skip
 
@@ -150,8 +181,23 @@ def as_responses(logged: Any) -> Any:
         "role": "assistant",
         "content": [{"type": "output_text", "text": logged["response"]["choices"][0]["message"]["content"]}],
     }
-    request = {"model": "m", "input": logged["request"]["messages"]}
+    asked = logged["request"]
+    request = {
+        "model": "m",
+        "input": asked["messages"],
+        "tools": [each["function"] | each for each in asked.get("tools", ())],
+    }
+    if "response_format" in asked:
+        request["text"] = {"format": {"type": "json_schema"} | asked["response_format"]["json_schema"]}
     return {**logged, "request": request, "response": {"object": "response", "status": "completed", "output": [said]}}  # fmt: skip
+
+
+@pytest.mark.parametrize("written", [lambda each: each, as_responses], ids=["chat", "responses"])
+def test_a_title_that_is_asked_for_under_an_id_of_its_own_is_of_the_session_whose_prompt_it_quotes(here, written):
+    put({"all": [written(each) for each in (at_work("r", 1, OTHER), at_work("s", 2), titled("t"))]})
+    assert convert("logs", "out", CHAIN).sessions == 2
+    worked, title = replies()[1:]
+    assert (title["kind"], title["session"]) == ("side", worked["session"])
 
 
 @pytest.mark.parametrize("written", [lambda each: each, as_responses], ids=["chat", "responses"])

@@ -162,6 +162,8 @@ class Entry(Struct, frozen=True, gc=False):  # a frozen dataclass takes ten time
     """Whether its format had to be loaded, so that messages may carry something privately."""
     limit: bytes = b""
     """The member of its request that says how many tokens the reply may have, raw."""
+    output_format: bytes = b""
+    """The member that says what form the reply has to have, raw."""
     origin: Origin | None = None
     """Of a conversation in a document: what the file says of it."""
     compacted: Compacted | None = None

@@ -31,7 +31,7 @@ from chatsquash.reading.bounds import BOUNDS, Bounds
 from chatsquash.reading.deltas import Effort, History, Request
 from chatsquash.reading.endpoints import other_endpoint
 from chatsquash.reading.evidence import Shape, shape_of
-from chatsquash.reading.exchange import LIMITS, Exchange, LineError, is_blank
+from chatsquash.reading.exchange import LIMITS, OUTPUT_FORMATS, Exchange, LineError, is_blank
 from chatsquash.reading.members import NOTHING, kind
 from chatsquash.reading.repeated_members import NO_TOOLS, TOOLS, KnownTools, RepeatedMembers
 from chatsquash.sources.lines import Line
@@ -245,6 +245,7 @@ class _ShapeReader:
             findings=findings,
             loaded=loaded is not None and not loaded.turns.are_verbatim,
             limit=exchange.first(LIMITS),
+            output_format=exchange.first(OUTPUT_FORMATS),
             compacted=loaded.compacted if loaded else None,
             is_translated=self.shape.request != self.shape.response,
             known=loaded.known if loaded else 0,

@@ -43,6 +43,8 @@ LIMITS = (
     *("generationConfig", "generation_config", "options"),
 )
 """The members of a request that say how many tokens a reply may have, or hold what does."""
+OUTPUT_FORMATS = "response_format", "text"
+"""Those that hold the schema of a reply, in Chat Completions and Responses."""
 
 
 class _OuterMembers(Struct, gc=False):
@@ -131,7 +133,7 @@ def _decoder(name: str | None, folders: tuple[str, ...]) -> msgspec.json.Decoder
 
 
 def _request(form: Format) -> type[Struct]:
-    others = dict.fromkeys((*form.SYSTEM, *form.REFERS, replies.ASKED, *LIMITS))
+    others = dict.fromkeys((*form.SYSTEM, *form.REFERS, replies.ASKED, *LIMITS, *OUTPUT_FORMATS))
     tools = ((name, list[Raw] | None, None) for name in form.TOOLS)
     fields: list[Any] = [(form.TURNS, list[Any]), *tools, *((other, Raw, Raw()) for other in others)]
     return msgspec.defstruct("Request", fields, gc=False)

@@ -38,6 +38,14 @@ def limit(raw: bytes) -> int | None:
     return count(value)
 
 
+def has_schema(raw: bytes) -> bool:
+    """Whether the member of a request that says what form its reply has to have, raw, names a schema."""
+    value = _value(raw) if b"json_schema" in raw else None
+    if isinstance(value, dict) and isinstance(value.get("format"), dict):
+        value = value["format"]
+    return isinstance(value, dict) and value.get("type") == "json_schema"
+
+
 def response_id(reply: Response) -> str:
     """The id of a response; empty if it has none."""
     raw = reply.raw

@@ -32,6 +32,8 @@ _SEVERAL = (1 << 32) - 1
 """The number of replies of several sessions that say the same."""
 _HEADS = 60, 400
 """Characters with which a prompt begins, of each of which a run of words finds a request that contains it."""
+_NEAR = 16
+"""Replies before and after a request that may be to the prompt which it quotes."""
 _REPLIES = 4096
 _CHARACTERS = 64 << 20
 """What trees hold at most before they are given up for new ones."""
@@ -58,6 +60,8 @@ class _Recent(Struct):
     """By runs of words with which a prompt begins: the last such prompts, and a reply to each."""
     _alike: list[tuple[Reply, Reply]] = field(default_factory=list)
     """The first reply of a tree, and one of another tree to the same prompt under another system prompt."""
+    _structured: list[Reply] = field(default_factory=list)
+    """The first replies of sessions with an id to requests that ask for a schema and have no tools."""
     _linked: set[int] = field(default_factory=set)
     """The trees that calls, summaries or copies connect to others, to which equal prompts add nothing."""
     _delegations: Delegations = field(default_factory=Delegations)
@@ -101,6 +105,8 @@ class _Recent(Struct):
             trees.links.append(Link() if goes_on or last else trees.find_origin(reply, []))
             self.sessions.append(session)
             self._named[reply.tree] = self._named[last.tree] if last else reply
+            if not (last or entry.tools) and usage.has_schema(entry.output_format):
+                self._structured.append(reply)
             self._link(reply, trees.links[-1], sets)
         trees.replies.append(reply)
         self._by_chain[hash((session, reply.chain))] = self._last[session] = reply
@@ -137,6 +143,7 @@ class _Recent(Struct):
             is_alone = not (first.parent or first.children or first.tree in self._linked or first.number in others)
             if is_alone and (prompted := [*self._contained(first)]):
                 others[first.number] = prompted
+        others |= {first.number: prompted for first in self._structured if (prompted := [*self._quoted(first)])}
         for number, replies in others.items():
             nearest = min(replies, key=lambda other: (abs(other.number - number), other.number))
             sets.join(self.sessions[nearest.tree], self.sessions[self.trees.replies[number].tree])
@@ -156,6 +163,20 @@ class _Recent(Struct):
                 continue
             if prompt.startswith(text.strip()) or contains_prompt(text, words, prompt, runs(prompt)):
                 yield other
+
+    def _quoted(self, first: Reply) -> Iterator[Reply]:
+        """The replies with tools, logged near a request, to prompts of other sessions that its text contains.
+
+        None for a request with which another one of its session goes on, or that a link explains.
+        """
+        if self._last[self.sessions[first.tree]] is not first or first.tree in self._linked:
+            return
+        text = _last_prompt(first)
+        for other in self.trees.replies[max(first.number - _NEAR, 0) : first.number + _NEAR + 1]:
+            if other.tree != first.tree and other.tools:
+                prompt = _last_prompt(other)
+                if is_long(prompt) and prompt != text and prompt in text:
+                    yield other
 
     def _compare(self, reply: Reply) -> None:
         """Note the first replies of other trees to the same prompts, or other replies if this is a first one."""
@@ -369,6 +390,11 @@ class Chains(Struct):
 
 def _rank_key(chain: int, rank: int) -> int:
     return (hash((chain, rank)) if rank else chain) or 1
+
+
+def _last_prompt(reply: Reply) -> str:
+    """What the user said last before a reply, behind its parent."""
+    return next((prompt_text(message) for message in reversed(reply.behind) if message["role"] == "user"), "")
 
 
 def _tells(message: Message) -> bool:
