@@ -209,8 +209,7 @@ class _ShapeReader:
 
         ``other`` returns the shape of a line if that is another one, which is raised.
         """
-        whole, loader = line, self.loader
-        line = self._unwrapped(line) if self.shape.envelope.unwrap else line
+        whole, loader, line = line, self.loader, self._unwrapped(line) if self.shape.envelope.unwrap else line
         try:
             exchange, request = self.history.read(line)
             self._refuse_other_endpoint(exchange, whole)
