@@ -171,10 +171,10 @@ class _Recent(Struct):
         """
         if self._last[self.sessions[first.tree]] is not first or first.tree in self._linked:
             return
-        text = _last_prompt(first)
+        text = first.last_prompt()
         for other in self.trees.replies[max(first.number - _NEAR, 0) : first.number + _NEAR + 1]:
             if other.tree != first.tree and other.tools:
-                prompt = _last_prompt(other)
+                prompt = other.last_prompt()
                 if is_long(prompt) and prompt != text and prompt in text:
                     yield other
 
@@ -390,11 +390,6 @@ class Chains(Struct):
 
 def _rank_key(chain: int, rank: int) -> int:
     return (hash((chain, rank)) if rank else chain) or 1
-
-
-def _last_prompt(reply: Reply) -> str:
-    """What the user said last before a reply, behind its parent."""
-    return next((prompt_text(message) for message in reversed(reply.behind) if message["role"] == "user"), "")
 
 
 def _tells(message: Message) -> bool:

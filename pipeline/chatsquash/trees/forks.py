@@ -63,20 +63,15 @@ def _fork_caller(reply: Reply, calls: _LongArguments) -> CallSite | None:
 
     It is a call of the reply that this continues, or of another one that continues the same.
     """
-    text = _last_prompt(reply)
+    text = reply.last_prompt()
     if not text or reply.parent is None or _is_answer(reply):
         return None
     if (caller := calls.find(reply.parent, text, exactly=True)) and _goes_on_otherwise(reply, text):
         return caller
     if (caller := calls.find(reply.parent, text)) and any(_is_answer(each) for each in _others(reply)):
         return caller
-    beside = (each for each in _others(reply) if each.number < reply.number and _last_prompt(each) != text)
+    beside = (each for each in _others(reply) if each.number < reply.number and each.last_prompt() != text)
     return next((caller for each in beside if (caller := calls.find(each, text, exactly=True))), None)
-
-
-def _last_prompt(reply: Reply) -> str:
-    prompts = [message for _, message in reply.users()]
-    return prompt_text(prompts[-1]) if prompts else ""
 
 
 def _is_answer(reply: Reply) -> bool:
@@ -92,7 +87,7 @@ def _others(reply: Reply) -> list[Reply]:
 
 def _goes_on_otherwise(reply: Reply, text: str) -> bool:
     """Whether the conversation with a call also continues without the argument of the call."""
-    return any(_last_prompt(each) != text or _is_answer(each) for each in _others(reply))
+    return any(each.last_prompt() != text or _is_answer(each) for each in _others(reply))
 
 
 def find_later_calls(replies: list[Reply], links: list[Link]) -> None:

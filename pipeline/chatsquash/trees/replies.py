@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from chatsquash.core import chat, jsonio
 from chatsquash.core.edits import kept_beginning
 from chatsquash.core.model import AddedRun, Edits, Entry, Json, KeptRun, Message, Tool
-from chatsquash.trees.canonical import NOTHING, Canon, is_similar_prompt, result_number
+from chatsquash.trees.canonical import NOTHING, Canon, is_similar_prompt, prompt_text, result_number
 from chatsquash.trees.paths import LoggedReply, Path
 
 How = Literal["appended", "rewritten", "cut"]
@@ -105,6 +105,10 @@ class Reply(LoggedReply, eq=False, kw_only=True):
         for number, message in zip(self.added, self.behind, strict=True):
             if message["role"] == "user":
                 yield number, message
+
+    def last_prompt(self) -> str:
+        """Return the text of the last message of the user between the parent and this reply; empty if there is none."""
+        return next((prompt_text(message) for message in reversed(self.behind) if message["role"] == "user"), "")
 
     def is_one_with(self, later: Reply) -> bool:
         """Whether a later reply to the same first request is since this one broke off, or stands in the log twice."""
