@@ -1,7 +1,8 @@
 """Batches: results and requests in two files.
 
-Lines of Anthropic are ``messages.batch_create_params.Request`` and ``MessageBatchIndividualResponse`` of its SDK. Bodies are the responses of all three SDKs; ``tests/conformance`` checks both against the types. The lines of
-OpenAI, which its SDK has no types for, are ``BatchRequestInput`` and ``BatchRequestOutput`` of its OpenAPI description; those of Gemini are from
+Lines of Anthropic are ``messages.batch_create_params.Request`` and ``MessageBatchIndividualResponse`` of its SDK. Bodies
+are the responses of all three SDKs; ``tests/conformance`` checks both against the types. The lines of OpenAI, which its SDK
+has no types for, are ``BatchRequestInput`` and ``BatchRequestOutput`` of its OpenAPI description; those of Gemini are from
 documentation (https://ai.google.dev/gemini-api/docs/batch-api).
 """
 
