@@ -87,5 +87,5 @@ def write_named(options: Options, out: Output, hashes: Callable[[], bytes]) -> N
         hashes: The content of ``--write-known``.
     """
     for each in _named_files(options):
-        data = hashes() if each.option == "--write-known" else out.staged(USAGE)
+        data = hashes() if each.option == "--write-known" else out.staged_content(USAGE)
         out.write_elsewhere(each.path, data, each.mode)

@@ -180,7 +180,7 @@ class Output:
         self._scratches.append(open(descriptor, "r+b"))  # noqa: SIM115 - closed with the run
         return self._scratches[-1]
 
-    def staged(self, name: str) -> bytes:
+    def staged_content(self, name: str) -> bytes:
         """The content of a staged file."""
         self._flush()
         if handle := self._handles.get(name):
