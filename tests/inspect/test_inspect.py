@@ -10,7 +10,7 @@ from chatsquash.core.errors import UsageError
 from chatsquash.core.model import AddedRun, Entry, Response
 from chatsquash.core.options import Options
 from chatsquash.inspect import conversations
-from chatsquash.inspect.inspect import inspect
+from chatsquash.inspect.inspect import inspect, inspect_as_json
 from chatsquash.session import converter
 from chatsquash.sources.no_logs import what_is_read
 from chatsquash.trees.kinds import paths
@@ -89,6 +89,18 @@ def test_a_long_role_trace_is_wrapped(here):
     assert all(len(line) <= 100 for line in lines[:11])
     roles = " ".join(line.strip() for line in lines[3:]).partition("selected  ")[2].partition(" record: ")[0]
     assert roles.split() == ["user", "Act", "tool"] * 100
+
+
+def test_mcp_servers_are_shown_where_they_change(here):
+    tools = [
+        [{"function": {"name": name}} for name in names] for names in (["mcp__a__x", "b__x"], ["b__x"], ["x"], ["x"])
+    ]
+    lines = [log_line(*["hi"] * at, tools=each, at=at) for at, each in enumerate(tools, 1)]
+    write_log(here / "a.jsonl", *lines)
+    shown_servers = [line.strip() for line in shown("a.jsonl", verbose=True) if "MCP" in line]
+    assert shown_servers == ["MCP servers: a, b", "MCP servers: b", "no MCP servers"]
+    (told,) = inspect_as_json(["a.jsonl"], Options())
+    assert [entry["mcp_servers"] for entry in told["entries"]] == [["a", "b"], ["b"], [], []]
 
 
 def test_roles_and_names_cannot_speak_to_the_terminal(here):

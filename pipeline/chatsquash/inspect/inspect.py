@@ -11,7 +11,7 @@ from functools import partial
 from itertools import takewhile
 from typing import Any, TypeVar
 
-from chatsquash.core import chat, jsonio
+from chatsquash.core import chat, jsonio, mcp
 from chatsquash.core.accounting import of_entry
 from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
@@ -56,6 +56,8 @@ class _EntryRow:
     size: int | None = None
     """Bytes of the reply, or of a line that is no entry."""
     roles: str = ""
+    servers: list[str] = field(default_factory=list)
+    """The MCP servers of its tools."""
     texts: list[str] = field(default_factory=list)
     outcome: str = "cleaned"
 
@@ -71,7 +73,8 @@ class _EntryRow:
         """As ``--json`` has it."""
         kept, added, tools = self.counts or (None, None, None)
         values = {"line": self.line, "time": self.time, "kept": kept, "added": added, "tools": tools}
-        return {**values, "reply": self.reply, "bytes": self.size, "outcome": self.outcome, "roles": self.roles.split()}
+        said = {"reply": self.reply, "bytes": self.size, "outcome": self.outcome, "roles": self.roles.split()}
+        return {**values, **said, "mcp_servers": self.servers}
 
 
 @dataclass(slots=True)
@@ -85,6 +88,8 @@ class _Inspection:
     seen: LogHead | None = None
     """What the log's first lines told."""
     session: Session | None = None
+    _servers: list[str] = field(default_factory=list)
+    """The MCP servers of the entry before."""
 
     def watch_logged(self, items: EntryStream) -> EntryStream:
         for item in items:
@@ -110,7 +115,11 @@ class _Inspection:
 
     def _row(self, entry: Entry) -> _EntryRow:
         added = [message for run in entry.edits if isinstance(run, AddedRun) for message in run.messages]
+        servers = mcp.servers(entry.tools)
         texts = [_text(message) for message in added] if self.verbose else []
+        if self.verbose and servers != self._servers:
+            texts = [escape(mcp.server_list(entry.tools)) or "no MCP servers", *texts]
+            self._servers = servers
         reply = entry.reply.message
         return _EntryRow(
             entry.line,
@@ -119,6 +128,7 @@ class _Inspection:
             _short(chat.token(reply)) if reply else None,
             len(jsonio.dumps(reply)) if reply else None,
             escape(chat.trace(added)),
+            servers,
             texts,
         )
 
