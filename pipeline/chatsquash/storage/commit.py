@@ -9,6 +9,7 @@ Staged files, plan and what is kept aside are in one journal folder, which belon
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from errno import EFBIG, EINVAL, ENOTEMPTY
@@ -61,15 +62,23 @@ class Commit:
 
     def finish(self) -> None:
         """Do the rest of what a killed run left; where that cannot be done, the folder is as it was before that run."""
-        places = (self._staging, self._out)
-        if not all(size in [_size(place, name) for place in places] for name, size in self._plan.files.items()):
-            self._undo()  # since a file is neither staged nor in its place
+        if not all(self._has(name, size) for name, size in self._plan.files.items()):
+            self._undo()
             return
         try:
             self._complete()
         except OSError:
             if is_pending(self._ours):  # neither could be done
                 raise
+
+    def _has(self, name: str, size: int) -> bool:
+        """Whether a file is staged or in its place, where the one that it replaces does not count."""
+        staged, placed = self._staging.status(name), self._out.status(name)
+        if staged:
+            return staged.st_size == size
+        olds = [self._ours.folder(aside).status(name) for aside in (_REPLACING, _REPLACED)]
+        is_old = any(old and placed and os.path.samestat(old, placed) for old in olds)
+        return placed is not None and placed.st_size == size and not is_old
 
     def _complete(self) -> None:
         with platform.uninterrupted():
@@ -243,8 +252,3 @@ def _above(names: Iterable[str]) -> list[str]:
     """The folders that these names stand in, the innermost first; not the outermost."""
     folders = {folder for name in names for folder in above(name)}
     return sorted(folders, key=lambda name: (-name.count("/"), name))
-
-
-def _size(folder: Folder, name: str) -> int | None:
-    status = folder.status(name)
-    return status.st_size if status else None

@@ -180,8 +180,8 @@ def _plan(ours: Folder) -> CommitPlan | None:
 
 
 def _unfinished(ours: Folder, why: str) -> UsageError:
-    hint = "run it again when that is fixed, or delete this folder, and some files beside it stay old and others new"
-    return UsageError(f"{ours.path}: what an interrupted run began cannot be finished ({why}); {hint}")
+    hint = "fix that and run the command again, or delete the folder, which may leave old files next to new ones"
+    return UsageError(f"{ours.path}: the interrupted run that left this folder cannot be completed ({why}); {hint}")
 
 
 def _clear(folder: Folder, name: str) -> None:
