@@ -35,7 +35,9 @@ class Statistics:
     """Of the last request and its reply, where the log counts both."""
     models: Counter[str] = field(default_factory=Counter)
     with_tools: int = 0
-    """Records that define or call tools."""
+    """Records that define tools."""
+    with_calls: int = 0
+    """Records that call tools."""
     days: list[str] = field(default_factory=list)
     """The first and the last day of all, once a record has one."""
 
@@ -47,7 +49,8 @@ class Statistics:
         self.calls.append(record.usage.calls)
         self.characters.append(len(record.line.decode()))
         self.tools.add(usage)
-        self.with_tools += bool(record.usage.calls or record.usage.tool_names)
+        self.with_tools += bool(record.usage.tool_names)
+        self.with_calls += bool(record.usage.calls)
         if day:
             self.days = [min([day, *self.days]), max([day, *self.days])]
         if record.facts is None:
@@ -109,7 +112,7 @@ def _yaml(facts: CardFacts) -> Iterator[str]:
     else:
         yield from (f"  {line}" for line in _info(facts.columns, facts.splits, facts))
     yield from ("task_categories:", "- text-generation", "tags:", "- chatsquash", "- conversations")
-    if facts.statistics.with_tools:
+    if facts.statistics.with_tools or facts.statistics.with_calls:
         yield "- tool-calling"
     yield "---"
 
@@ -196,7 +199,7 @@ def _likeness(statistics: Statistics, records: int) -> Iterator[str]:
     rows = [(what, *_distribution(values)) for what, values in kinds.items() if values]
     yield from _table(("per record", "least", "median", "90 %", "most", "sum"), rows)
     yield ""
-    yield f"{pluralize(statistics.with_tools, 'record')} of {records:,} with tools."
+    yield f"Of {pluralize(records, 'record')}, {statistics.with_tools:,} define tools and {statistics.with_calls:,} call them."
     if statistics.tokens:
         known = len(statistics.tokens)
         yield f"Tokens are those that services counted for the last request and its reply, in {known:,} of {records:,}."
