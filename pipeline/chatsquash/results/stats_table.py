@@ -140,7 +140,9 @@ def _lines(stats: Stats) -> Iterator[str]:
         yield from ("", *(f"{line}  {bar}".rstrip() for line, bar in zip(table, bars, strict=True)))
     if stats.tools:
         ranked = _rank(stats)
-        shown = [(escape(name), *_numbers(count.defined_in, count.called_in, count.calls)) for name, count in ranked[:_TOOLS]]
+        shown = [
+            (escape(name), *_numbers(count.defined_in, count.called_in, count.calls)) for name, count in ranked[:_TOOLS]
+        ]
         yield from ("", *_table(("tool", "defined in", "called in", "calls"), shown))
         if len(ranked) > _TOOLS:
             yield f"and {len(ranked) - _TOOLS} more"
