@@ -9,7 +9,6 @@ from dataclasses import replace
 from functools import cache, partial
 from itertools import islice
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import structs
@@ -107,6 +106,7 @@ def _convert(
     incremental = Incremental(out, options, describe(options))
     summary = summary_of(options)
     try:
+        refuse_misplaced(options, out, discovery)
         same = incremental.unchanged(discovery)
         if same and asks[1] is None:  # what a function wants, nobody remembers
             return replace(same, output=printable(out.shown), seconds=time.monotonic() - started)
@@ -124,7 +124,7 @@ def _convert(
         if old:
             old.refuse_nothing(summary)
         run.close(discovery, started)
-        run.write_known()
+        run.write_named()
         out.commit(incremental.memory(summary, discovery))
         incremental.delete_useless()
     except BaseException as problem:
@@ -133,6 +133,14 @@ def _convert(
     finally:
         out.discard()
     return summary
+
+
+def refuse_misplaced(options: Options, out: Output, discovery: Discovery) -> None:
+    """Refuse files outside of the output folder that no run may write; raises as ``elsewhere.refuse_misplaced``."""
+    if options.names_files:
+        from chatsquash.conversion import elsewhere  # which few runs need
+
+        elsewhere.refuse_misplaced(options, out.path, discovery.logs)
 
 
 def old_result(out: Output) -> OldResult | None:
@@ -252,12 +260,13 @@ class Conversion:
         summary.seconds = time.monotonic() - started
         self._manifest.write(summary)
 
-    def write_known(self) -> None:
-        """Write the hashes of the values that were found, where a file for them is named."""
-        if self._options.write_known is not None:
-            from chatsquash.redact.lists import hash_list  # which few runs need
+    def write_named(self) -> None:
+        """Write the files outside of the output folder that options name."""
+        if self._options.names_files:
+            from chatsquash.conversion import elsewhere  # which few runs need
+            from chatsquash.redact.lists import hash_list
 
-            self._out.write_elsewhere(Path(self._options.write_known), hash_list(self._known))
+            elsewhere.write_named(self._options, self._out, lambda: hash_list(self._known))
 
     def _take(self, source: Log, log: Log, outcome: Outcome, inputs: SessionInputs) -> None:
         stop_for(outcome, source.shown, self._options)

@@ -180,9 +180,17 @@ class Output:
         self._scratches.append(open(descriptor, "r+b"))  # noqa: SIM115 - closed with the run
         return self._scratches[-1]
 
-    def write_elsewhere(self, file: Path, data: bytes) -> None:
+    def staged_content(self, name: str) -> bytes:
+        """The content of a staged file."""
+        self._flush()
+        if handle := self._handles.get(name):
+            handle.flush()
+        with open(self._staging.open(name), "rb") as file:
+            return file.read()
+
+    def write_elsewhere(self, file: Path, data: bytes, mode: int) -> None:
         """Write a file of the run that is no part of the output; raises ``OSError``."""
-        write_elsewhere(self._staging, file.absolute(), data)
+        write_elsewhere(self._staging, file.absolute(), data, mode)
 
     def rename(self, name: str, to: str) -> None:
         """Give a staged file another name."""

@@ -136,8 +136,10 @@ def _remove_stale(folder: Folder) -> None:
             unlock(stale)
 
 
-def write_elsewhere(staging: Folder, file: Path, data: bytes) -> None:
-    """Write a file outside of the output folder, for its owner alone; it is staged in there and appears as a whole.
+def write_elsewhere(staging: Folder, file: Path, data: bytes, mode: int = 0o600) -> None:
+    """Write a file outside of the output folder, in which it is staged, so that it appears complete.
+
+    By default only its owner can read it.
 
     Raises ``OSError`` that names the file.
     """
@@ -145,13 +147,13 @@ def write_elsewhere(staging: Folder, file: Path, data: bytes) -> None:
     try:
         with closing(Folder(file.parent)) as place:
             try:
-                _write(staging, staged, data)
+                _write(staging, staged, data, mode)
                 staging.move(staged, place, file.name)
             except OSError as problem:
                 if problem.errno != EXDEV:
                     raise
                 beside = f"{OURS}-{xxh3_64_hexdigest(os.fsencode(file.name))}"  # which the next run replaces
-                _write(place, beside, data)
+                _write(place, beside, data, mode)
                 place.move(beside, place, file.name)
             finally:
                 staging.remove(staged)
@@ -159,9 +161,9 @@ def write_elsewhere(staging: Folder, file: Path, data: bytes) -> None:
         raise OSError(problem.errno, problem.strerror, str(file)) from None
 
 
-def _write(folder: Folder, name: str, data: bytes) -> None:
+def _write(folder: Folder, name: str, data: bytes, mode: int) -> None:
     folder.remove(name)
-    with os.fdopen(folder.create(name, 0o600), "wb") as file:
+    with os.fdopen(folder.create(name, mode), "wb") as file:
         file.write(data)
         file.flush()
         platform.sync(file.fileno())

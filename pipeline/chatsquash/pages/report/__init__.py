@@ -172,6 +172,7 @@ _LAST, _OTHERS = 40, 20
 """Entries that are shown: the last ones, and others that are not in the record."""
 _READING = ("cleaning", "reading", "bounds", "sessions")
 """The groups of options that say how a log was read."""
+_UNREAD = ("unreadable-log", "unreadable-archive")
 _EXPANSION = ("max_expansion", "max_expanded")
 _ROLES = ("system", "user", "tool", "function", "A", "Ac", "At", "Act")
 _READ = ("selected", "superseded", "cut")
@@ -250,6 +251,8 @@ def _inspected(path: str, options: Options, sessions: set[str]) -> tuple[dict[st
     entries_of: dict[str, list[dict[str, Any]]] = {}
     try:
         for session in inspect_as_json([path], options):
+            if session["left_out"] in _UNREAD:
+                return entries_of, f"The log cannot be read ({session['findings'][-1]['text']})."
             if session["session"] in sessions:
                 entries_of[session["session"]] = session["entries"]
             if len(entries_of) == len(sessions):
