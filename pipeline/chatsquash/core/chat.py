@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Any
 
 from chatsquash.core import jsonio
-from chatsquash.core.blocks import Call, Media, Outcome, Result, Source, Text, Turn
+from chatsquash.core.blocks import FAILED, Call, Media, Outcome, Result, Source, Text, Turn
 from chatsquash.core.model import Json, Message
 
 CALL_OPEN, CALL_CLOSE = "<tool_call>", "</tool_call>"
@@ -113,6 +113,11 @@ def outcome(message: Message) -> Outcome:
     made = turn(message)
     first = made.blocks[0] if made and made.blocks else None
     return first.outcome if type(first) is Result else "success"
+
+
+def is_marked_failed(result: Message) -> bool:
+    """Whether the log marks a tool message as an error: by its format, or by a member ``is_error``."""
+    return result.get("is_error") is True or (PRIVATE in result and outcome(result) in FAILED)
 
 
 def part_text(part: Json) -> str | None:
