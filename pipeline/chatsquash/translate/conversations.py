@@ -105,6 +105,11 @@ def load_all(
     return conversations
 
 
+def with_turns(conversation: Conversation) -> Conversation:
+    """A conversation whose turns are made of its messages at most once; raises ``TurnError``."""
+    return conversation if conversation.turns is not None else replace(conversation, turns=turns_of(conversation))
+
+
 def _of_body(form: Format, value: Json, name: str) -> Conversation:
     logged = logs.exchange(value, name)
     return logged.conversation if logged else bodies.read(form, value)
