@@ -216,16 +216,21 @@ def lost_of_dump(branches: list[Conversation], document: Json, format: str) -> l
 
     It is measured by reading the document, but for conversations that are so plain that it is known.
     """
-    paths = plain.plain_losses(branches[0], named(format)) if len(branches) == 1 else None
+    form = named(format)
+    paths = plain.plain_losses(branches[0], form) if len(branches) == 1 else None
     tools = branches[0].tools
     if paths is None or not all(isinstance(tool, dict) and PRIVATE not in tool for tool in tools):
         return lost_of_all(branches, document, format)
+    if isinstance(form, Format):
+        return [comparison.Losses([*paths, *comparison.of_tools(tools, bodies.defined(form, document))])]
+    if isinstance(document, list):  # of turns, in which definitions have no place
+        return [comparison.Losses([*paths, *comparison.of_tools(tools, [])])]
     return [comparison.Losses([*paths, *(_lost_of_tools(jsonio.dumps(tools), format) if tools else ())])]
 
 
 @lru_cache(64)
 def _lost_of_tools(tools: bytes, format: str) -> comparison.Losses:  # noqa: A002
-    """What a format loses of definitions, which many conversations share."""
+    """What a document loses of definitions, which many conversations share."""
     conversation = Conversation([], jsonio.loads(tools), turns=(Turn("user", (Text("a"),)),))
     return loss_of(conversation, dump(conversation, format), format)
 
