@@ -173,7 +173,9 @@ class Reader:
         if body is None or conversations.is_document(form):
             return Source(None, conversation, group, left_out)
         aside = bodies.aside(formats.named(form), body)
-        return Source(None, conversation, group, left_out + logs.unread(aside), tuple(aside.options))
+        if aside.hosted or aside.elsewhere:
+            left_out += logs.unread(aside)
+        return Source(None, conversation, group, left_out, tuple(aside.options))
 
     def _sessions(self, log: Log, data: bytes) -> Iterator[Source]:
         """The conversation of a session log, or those of a log that is known to hold several sessions."""
