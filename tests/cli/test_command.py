@@ -210,6 +210,14 @@ def test_verbose_shows_the_role_traces_of_sessions_with_errors(command, here):
         assert second.startswith("logs/c.jsonl: user")
 
 
+def test_a_role_trace_names_the_mcp_servers_of_the_tools(command, here):
+    tools = [
+        {"type": "function", "function": {"name": name}} for name in ("mcp__git__log", "notes__add", "mcp__\x1b__x")
+    ]
+    write_log(here / "logs" / "b.jsonl", log_line("x", assistant("", call(name="nope")), tools=tools))
+    assert command("convert", "logs", "-v", "-q").err == "logs/b.jsonl: user At Ac (MCP servers: \\x1b, git, notes)\n"
+
+
 # Options and variables
 
 
@@ -230,7 +238,7 @@ def test_every_option_can_be_set_by_a_variable(command, here, monkeypatch, varia
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     command("convert", "logs", *options)
-    assert files() == ([*expected, "reports", "run.json"] if expected else [])
+    assert files() == (sorted(["README.md", *expected, "reports", "run.json"]) if expected else [])
 
 
 @pytest.fixture

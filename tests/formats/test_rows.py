@@ -89,7 +89,8 @@ def test_replies(name, given, expected):
 @each("stream")
 def test_streams(name, given, expected):
     found = member(named(name), "assemble", given)
-    assert spelled({"body": found.body, "whole": found.whole}) == spelled(expected)
+    error = {} if found.error is None else {"error": found.error}
+    assert spelled({"body": found.body, "whole": found.whole, **error}) == spelled(expected)
 
 
 @each("marks")

@@ -1,6 +1,7 @@
 """A session entry by entry, readable at 100 columns."""
 
 import os
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,8 @@ from chatsquash.core.errors import UsageError
 from chatsquash.core.model import AddedRun, Entry, Response
 from chatsquash.core.options import Options
 from chatsquash.inspect import conversations
-from chatsquash.inspect.inspect import inspect
+from chatsquash.inspect.inspect import inspect, inspect_as_json
+from chatsquash.session import converter
 from chatsquash.sources.no_logs import what_is_read
 from chatsquash.trees.kinds import paths
 from chatsquash.trees.trees import Trees
@@ -89,6 +91,18 @@ def test_a_long_role_trace_is_wrapped(here):
     assert roles.split() == ["user", "Act", "tool"] * 100
 
 
+def test_mcp_servers_are_shown_where_they_change(here):
+    tools = [
+        [{"function": {"name": name}} for name in names] for names in (["mcp__a__x", "b__x"], ["b__x"], ["x"], ["x"])
+    ]
+    lines = [log_line(*["hi"] * at, tools=each, at=at) for at, each in enumerate(tools, 1)]
+    write_log(here / "a.jsonl", *lines)
+    shown_servers = [line.strip() for line in shown("a.jsonl", verbose=True) if "MCP" in line]
+    assert shown_servers == ["MCP servers: a, b", "MCP servers: b", "no MCP servers"]
+    (told,) = inspect_as_json(["a.jsonl"], Options())
+    assert [entry["mcp_servers"] for entry in told["entries"]] == [["a", "b"], ["b"], [], []]
+
+
 def test_roles_and_names_cannot_speak_to_the_terminal(here):
     evil = "\x1b[2J\n\u202e" * 30
     write_log(
@@ -151,15 +165,42 @@ def test_what_cannot_be_shown_is_an_error(here, given, message):
     assert str(caught.value) == message
 
 
-def test_a_log_that_cannot_be_opened_is_an_error(here, monkeypatch):
+def test_a_log_that_cannot_be_opened_is_a_finding_and_the_others_are_shown(here, command, monkeypatch):
     write_log(here / "a.jsonl")
+    write_log(here / "b.jsonl")
+    opened = converter.opened_log
 
-    def refuse(*_, **__):
-        raise PermissionError(13, "Permission denied")
+    def refuse(log, *others):
+        if log.path == "a.jsonl":
+            raise PermissionError(13, "Permission denied")
+        return opened(log, *others)
 
-    monkeypatch.setattr("chatsquash.session.converter.opened_log", refuse)
-    with pytest.raises(UsageError, match=r"^a.jsonl: cannot be read \(Permission denied\)$"):
-        shown("a.jsonl")
+    monkeypatch.setattr(converter, "opened_log", refuse)
+    lines = shown("a.jsonl", "b.jsonl")
+    assert "left out: unreadable-log" in lines
+    why = "the log cannot be read (Permission denied): check the file and its permissions"
+    assert f"ERROR\tsession=a\tinput=a.jsonl\t[unreadable-log] {why}" in lines
+    assert "b.jsonl: session s1" in lines
+    for options in ((), ("--json",), ("--definitions",)):
+        assert command("inspect", "a.jsonl", "b.jsonl", *options).code == 3
+        assert command("inspect", "b.jsonl", *options).code == 0
+
+
+@pytest.mark.parametrize("options", [(), ("--json",), ("--definitions",)], ids=str)
+def test_an_archive_that_cannot_be_read_is_shown_as_a_finding(here, command, options):
+    write_log(here / "good.jsonl")
+    (here / "bad.zip").write_bytes(b"PK\3\4")
+    with zipfile.ZipFile(here / "links.zip", "w") as archive:
+        archive.write(here / "good.jsonl", "../a.jsonl")
+        archive.write(here / "good.jsonl", "b.jsonl")
+    done = command("inspect", "bad.zip", *options)
+    assert (done.code, done.err) == (3, "")
+    assert "unreadable-archive" in done.out
+    done = command("inspect", "bad.zip", "links.zip", "good.jsonl", *options)
+    assert (done.code, done.err) == (3, "")
+    assert all(
+        what in done.out for what in ("unreadable-archive", "archive-member", "links.zip!/b.jsonl", "good.jsonl")
+    )
 
 
 def test_the_format_and_the_evidence_for_it_are_shown(here):

@@ -160,6 +160,59 @@ def test_a_stream_cut_before_anything_was_said_is_no_reply(name):
     assert "missing-reply" in codes(outcome)
 
 
+# Streams that a service ended with an error
+
+
+ERRORS = {
+    "openai_chat": {"error": {"message": "The server had an error", "type": "server_error", "code": 500}},
+    "openai_responses": {
+        "type": "error",
+        "sequence_number": 9,
+        "code": "server_error",
+        "message": "An error",
+        "param": None,
+    },
+    "anthropic": {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}},
+    "gemini": {"error": {"code": 503, "message": "The model is overloaded.", "status": "UNAVAILABLE"}},
+    "ollama": {"error": "an error was encountered while running the model"},
+    "bedrock": {"modelStreamErrorException": {"message": "an error"}},
+    "gemini_interactions": {"event_type": "error", "error": {"code": "unavailable", "message": "Overloaded"}},
+}
+"""What each service sends in mid-stream: the types of the SDKs, and for Ollama its server's code."""
+STORED = {"a list of events": list, "server-sent events": sse, "JSON lines": ndjson}
+FAILED = {
+    "type": "response.failed",
+    "response": {"status": "failed", "error": {"code": "x", "message": "y"}, "output": []},
+}
+"""The other end of a Responses stream that failed, from the SDK's ``ResponseFailedEvent``."""
+
+
+@pytest.mark.parametrize("stored", STORED)
+@pytest.mark.parametrize(("name", "error"), [*ERRORS.items(), ("openai_responses", FAILED)])
+def test_a_stream_that_an_error_ended_gives_what_came_before_with_weight_0(name, error, stored):
+    exchange = EXCHANGES[name]
+    response = STORED[stored]([*exchange.events[: ARRIVED[name]], error])
+    outcome = converted(plain(exchange.request, response), options=Options(anonymize=False, loss="weight"))
+    said = messages(outcome)[-1]
+    assert (said["role"], said["content"], said["weight"]) == ("assistant", "looking", 0)
+    assert {"stream-cut", "reply-truncated"} & set(codes(outcome))
+    assert "missing-reply" not in codes(outcome)
+
+
+@pytest.mark.parametrize("name", formats())
+def test_a_stream_of_an_error_is_no_reply(name):
+    outcome = converted(plain(EXCHANGES[name].request, sse([ERRORS[name]])))
+    assert messages(outcome) == MESSAGES[:-1]
+    assert "the response is an error body" in outcome.findings[0].text
+
+
+def test_an_error_after_a_first_chunk_without_text_is_no_reply():
+    chunk = {"choices": [{"index": 0, "delta": {"role": "assistant", "content": ""}, "finish_reason": None}]}
+    outcome = converted(plain(EXCHANGES["openai_chat"].request, sse([chunk, ERRORS["openai_chat"]])))
+    assert messages(outcome) == MESSAGES[:-1]
+    assert "missing-reply" in codes(outcome)
+
+
 # Secrets
 
 

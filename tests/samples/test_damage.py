@@ -26,6 +26,8 @@ OPTIONS = Options(anonymize=False, conversations="all", max_database_time=20)
 
 COMPRESSIONS = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress, "zst": zstandard.compress}
 MUTATIONS = int(os.environ.get("MUTATIONS", "0"))
+SEED = os.environ.get("SEED", "")
+"""Another one makes other mutations."""
 
 
 def damaged(data: bytes, chance: random.Random) -> bytes:
@@ -53,7 +55,7 @@ def damaged(data: bytes, chance: random.Random) -> bytes:
 
 @pytest.mark.parametrize("name, path", SAMPLES, ids=[f"{name}-{path.name}" for name, path in SAMPLES])
 def test_a_damaged_sample_breaks_nothing(name, path, tmp_path):
-    chance = random.Random(f"{name} {path.name}")
+    chance = random.Random(f"{name} {path.name}{SEED}")
     data, copy = path.read_bytes(), tmp_path / path.name
     usual = 10 if path.suffix in DATABASES else 25  # since each of a database starts a process
     for number in range(MUTATIONS or usual):
@@ -64,7 +66,7 @@ def test_a_damaged_sample_breaks_nothing(name, path, tmp_path):
 
 @pytest.mark.parametrize("kind", COMPRESSIONS)
 def test_what_a_damaged_stream_gives_does_not_depend_on_the_size_of_the_reads(kind, tmp_path):
-    chance = random.Random(kind)
+    chance = random.Random(kind + SEED)
     repeated = b'{"role": "user", "content": "lorem ipsum dolor"}\n'
     texts = [repeated * 8000, repeated * 20 + bytes(100_000), chance.randbytes(20_000).hex().encode()]
     copy = tmp_path / f"log.jsonl.{kind}"
@@ -134,10 +136,12 @@ CONTAINERS = {
     "a.db": _database, "a.har": _sample, "a.flow": _sample, **{f"a.jsonl.{kind}": _compressed for kind in COMPRESSIONS},
 }  # fmt: skip
 
+CONFINED = ("a.parquet", "a.db")  # each of which starts a process
+
 
 @pytest.mark.parametrize("name", CONTAINERS)
 def test_next_to_a_damaged_container_the_good_session_is_written(name, here, command):
-    chance = random.Random(name)
+    chance = random.Random(name + SEED)
     (here / "logs").mkdir()
     _log(here / "logs/good.jsonl")
     path = here / "logs" / name
@@ -148,4 +152,25 @@ def test_next_to_a_damaged_container_the_good_session_is_written(name, here, com
         done = command("convert", "logs", f"logs/{name}", "--replace", "--quiet", "--full")
         assert done.code in (0, 3), (number, done.err)
         assert b'"q"' in b"".join(each.read_bytes() for each in (here / "out").glob("*.jsonl")), number
-        assert command("inspect", f"logs/{name}").code in (0, 2, 3), number
+        assert_inspected(command, f"logs/{name}", number)
+
+
+@pytest.mark.parametrize("name", CONTAINERS)
+def test_a_container_that_ends_early_is_inspected_as_far_as_it_goes(name, here, command):
+    _log(here / "good.jsonl")
+    path = here / name
+    CONTAINERS[name](path, here / "good.jsonl")
+    data = path.read_bytes()
+    for tenth in range(3 if name in CONFINED else 1, 11, 3 if name in CONFINED else 1):
+        path.write_bytes(data[: len(data) * tenth // 10])
+        assert_inspected(command, name, tenth)
+        done = command("inspect", name, "good.jsonl")
+        assert done.code in (0, 3), tenth
+        assert "good.jsonl: session" in done.out, tenth
+
+
+def assert_inspected(command, name, number):
+    done = command("inspect", name)
+    assert (done.code in (0, 3), done.err) == (True, ""), number
+    unread = ("unreadable-log", "cut-short", "unreadable-archive", "cut-archive", "archive-member")
+    assert (done.code == 3) == any(f"[{code}]" in done.out for code in unread), number

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from chatsquash import Options, convert
-from chatsquash.core.errors import UsageError
 from chatsquash.inspect.inspect import inspect
 from chatsquash.translate import reading
 from tests.conftest import cases, log_line, write_log
@@ -77,8 +76,11 @@ def test_a_database_that_would_compute_for_days_is_read_for_what_it_holds(logs):
 
 def test_inspect_says_why_it_is_not_read(logs):
     bomb(logs / "x.jsonl")
-    with pytest.raises(UsageError, match=r"x.jsonl: cannot be read \(its tables take more than 1 s"):
-        list(inspect(["logs/x.jsonl"], Options(**BOUNDS)))
+    unread = []
+    lines = list(inspect(["logs/x.jsonl"], Options(**BOUNDS), unread=unread))
+    assert "left out: unreadable-log" in lines
+    assert [each.code for each in unread] == ["unreadable-log"]
+    assert "the log cannot be read (its tables take more than 1 s" in lines[-1]
 
 
 def test_translate_says_why_it_is_not_read(command, logs, monkeypatch):

@@ -139,7 +139,7 @@ def context_cleared(what: str, count: int) -> Fact:
 
 @rule("warning")
 def stream_cut() -> Fact:
-    """Reported when the stream of a reply ended early. The record has what arrived."""
+    """Reported when the stream of a reply ended early or with an error. The record has what arrived."""
     return Fact("the stream of the reply was cut, what arrived is converted: see whether it should be trained on")
 
 

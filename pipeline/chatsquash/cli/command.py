@@ -126,7 +126,8 @@ def _paths(options: list[click.Option]) -> set[str]:
     """The options whose values are paths."""
     from chatsquash.core.options import declared
 
-    named = {each.name for each in declared() if each.content or each.secret} | {"output", "write_known"}
+    written = {"output", "write_known", "tool_report_path"}
+    named = {each.name for each in declared() if each.content or each.secret} | written
     return named & {str(each.name) for each in options}
 
 

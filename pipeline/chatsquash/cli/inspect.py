@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from chatsquash.cli import exits
 from chatsquash.cli.click_options import argument, option, options
 from chatsquash.cli.command import Command
+
+if TYPE_CHECKING:
+    from chatsquash.core.model import Finding
 
 _SEVERITIES = {"ERROR": "red", "WARNING": "yellow", "INFO": "blue"}
 _OUTCOMES = {"selected": "green", "superseded": "bright_black", "cut": "yellow", "cleaned": "bright_black"}
@@ -28,8 +32,11 @@ _ENTRY = re.compile(r"(\d+ .*?)(selected|superseded|cut|cleaned|bad-line|bad-ent
     help="Only print tool definitions and system prompts, for --tools-file and --system-file.",
 )
 @option("--json", "as_json", is_flag=True, help="Print an object for each session, as JSON lines.")
-def inspect(logs: tuple[str, ...], *, verbose: bool, definitions: bool, as_json: bool, **given: Any) -> None:
-    """Show session logs (folders, files, globs or URLs) entry by entry, to see why a session came out as it did."""
+def inspect(logs: tuple[str, ...], *, verbose: bool, definitions: bool, as_json: bool, **given: Any) -> int:
+    """Show session logs (folders, files, globs or URLs) entry by entry, to see why a session came out as it did.
+
+    Exits with 3 when a log, an archive or a member of an archive cannot be read, or not to its end.
+    """
     from chatsquash.core.options import Options
     from chatsquash.core.text import shown
     from chatsquash.dataset.option_rules import refuse_typed
@@ -41,17 +48,19 @@ def inspect(logs: tuple[str, ...], *, verbose: bool, definitions: bool, as_json:
     first, *others = [flag for flag, is_set in flags.items() if is_set] or [""]
     if others:
         raise click.UsageError(f"{others[0]} has no effect with {first}: leave one of them out.")
+    unread: list[Finding] = []
     if definitions:
         from chatsquash.inspect.inspect import definitions as printed
 
-        for text in printed(logs, reading):
+        for text in printed(logs, reading, unread):
             click.echo(f"{text}\n".encode(), nl=False)  # TOML is UTF-8, whatever the terminal is
     elif as_json:
-        for session in run.inspect_as_json(logs, reading):
+        for session in run.inspect_as_json(logs, reading, unread):
             click.echo(shown(session))
     else:
-        for line in run.inspect(logs, reading, verbose=verbose):
+        for line in run.inspect(logs, reading, verbose=verbose, unread=unread):
             click.echo(colour_line(line), color=uses_colour())
+    return exits.LEFT_OUT if unread else 0
 
 
 def uses_colour() -> bool | None:

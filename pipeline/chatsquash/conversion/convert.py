@@ -9,7 +9,6 @@ from dataclasses import replace
 from functools import cache, partial
 from itertools import islice
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import structs
@@ -27,7 +26,9 @@ from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome, Place
 from chatsquash.core.text import printable
 from chatsquash.dataset import output_in
+from chatsquash.dataset.card import CARD, plain_card
 from chatsquash.dataset.choice import Choice, SessionChoice, stop_for
+from chatsquash.dataset.columns import fields
 from chatsquash.dataset.filters import unwanted
 from chatsquash.dataset.groups import LABELS, Groups
 from chatsquash.dataset.manifest import Manifest, describe, requests
@@ -105,6 +106,7 @@ def _convert(
     incremental = Incremental(out, options, describe(options))
     summary = summary_of(options)
     try:
+        refuse_misplaced(options, out, discovery)
         same = incremental.unchanged(discovery)
         if same and asks[1] is None:  # what a function wants, nobody remembers
             return replace(same, output=printable(out.shown), seconds=time.monotonic() - started)
@@ -122,7 +124,7 @@ def _convert(
         if old:
             old.refuse_nothing(summary)
         run.close(discovery, started)
-        run.write_known()
+        run.write_named()
         out.commit(incremental.memory(summary, discovery))
         incremental.delete_useless()
     except BaseException as problem:
@@ -131,6 +133,14 @@ def _convert(
     finally:
         out.discard()
     return summary
+
+
+def refuse_misplaced(options: Options, out: Output, discovery: Discovery) -> None:
+    """Refuse files outside of the output folder that no run may write; raises as ``elsewhere.refuse_misplaced``."""
+    if options.names_files:
+        from chatsquash.conversion import elsewhere  # which few runs need
+
+        elsewhere.refuse_misplaced(options, out.path, discovery.logs)
 
 
 def old_result(out: Output) -> OldResult | None:
@@ -175,7 +185,7 @@ class Conversion:
         self._known: set[str] = set()
         """The hashes of the values that were found, where they are asked for."""
         self._manifest = Manifest(out, self._names.options(options_json))
-        out.refuse_foreign(RUN, _KEPT)  # at once, not after the work is done
+        out.refuse_foreign(RUN, _KEPT, CARD)  # at once, not after the work is done
         self._reports = Reports(out, options)
 
     def all(self, inputs: SessionInputs) -> None:
@@ -243,16 +253,20 @@ class Conversion:
             self._dataset.describe(summary.counts(), self._names.options(requests(self._options)))
         else:
             summary.files = [file.name for file in self._out.staged_files() if "/" not in file.name]
+            if summary.files:
+                card = plain_card(summary.files, self._rows.total(), fields(self._options))
+                self._out.write(CARD, card.encode())
         summary.output = printable(self._out.shown)
         summary.seconds = time.monotonic() - started
         self._manifest.write(summary)
 
-    def write_known(self) -> None:
-        """Write the hashes of the values that were found, where a file for them is named."""
-        if self._options.write_known is not None:
-            from chatsquash.redact.lists import hash_list  # which few runs need
+    def write_named(self) -> None:
+        """Write the files outside of the output folder that options name."""
+        if self._options.names_files:
+            from chatsquash.conversion import elsewhere  # which few runs need
+            from chatsquash.redact.lists import hash_list
 
-            self._out.write_elsewhere(Path(self._options.write_known), hash_list(self._known))
+            elsewhere.write_named(self._options, self._out, lambda: hash_list(self._known))
 
     def _take(self, source: Log, log: Log, outcome: Outcome, inputs: SessionInputs) -> None:
         stop_for(outcome, source.shown, self._options)

@@ -54,14 +54,14 @@ class Incremental:
     def unchanged(self, discovery: Discovery) -> Summary | None:
         """The summary of the last run, where nothing changed since: no log, no option, no file that it wrote.
 
-        A run that writes a file elsewhere (``--write-known``) writes it anew.
+        A run that writes a file elsewhere (``--write-known``, ``--tool-report-path``) writes it anew.
 
         Else gets ready to take from it what is still true.
         """
         data, is_as_left = self._out.remembered()
         memory = _remembered(data)
         is_known = memory and is_as_left and not self._options.full and all(map(is_same, memory.relatives))
-        if memory and is_known and not self._options.write_known and memory.logs == self._hash(discovery):
+        if memory and is_known and not self._options.names_files and memory.logs == self._hash(discovery):
             return replace(memory.summary, unchanged=True)
         known = memory.journals if memory else ()
         names = self.journals.names()

@@ -39,6 +39,12 @@ class Options(RecordOptions):
         "date", "Write one file a day, one a scenario, or one for all (none).", group="grouping", decides="output"
     )
     tool_report: bool = _report(True, "Write reports on tool usage.")
+    tool_report_path: str | None = _report(
+        None,
+        "Also write the report on tool usage (tool-usage.csv) to this file.",
+        metavar="FILE",
+        conflicts=(Conflict("tool_report", one_of(False), "`--tool-report-path` with `--no-tool-report`"),),
+    )
     trace_replies: bool = option(
         False,
         "Write reports/replies.jsonl, which says what became of each logged reply.",
@@ -174,6 +180,11 @@ class Options(RecordOptions):
     def __repr__(self) -> str:
         shown = (f"{each.name}={getattr(self, each.name)!r}" for each in fields(self) if each.repr)
         return f"{type(self).__name__}({', '.join(shown)})"
+
+    @property
+    def names_files(self) -> bool:
+        """Whether the run writes files outside of the output folder."""
+        return bool(self.write_known or self.tool_report_path)
 
     @property
     def folder(self) -> bool:

@@ -116,6 +116,18 @@ class Stream(NamedTuple):
     """The response's body, as if it had come whole."""
     whole: bool
     """Whether the stream came to its end."""
+    error: Json = None
+    """What a service sent instead of the rest; the body is what came before it."""
+
+    def answer(self, reply: Callable[[Json], Response]) -> Response:
+        """Return the reply in the body, or in the error if nothing came before it."""
+        response = reply(self.body)
+        return response if self.error is None or _says_something(response) else reply({"error": self.error})
+
+
+def _says_something(response: Response) -> bool:
+    message = response.message or {}
+    return any(value for name, value in message.items() if name not in ("role", PRIVATE))
 
 
 def nothing_open(state: Any) -> list[Turn]:  # noqa: ARG001 - the interface's

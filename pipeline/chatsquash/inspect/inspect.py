@@ -11,13 +11,13 @@ from functools import partial
 from itertools import takewhile
 from typing import Any, TypeVar
 
-from chatsquash.core import chat, jsonio
+from chatsquash.core import chat, jsonio, mcp
 from chatsquash.core.accounting import of_entry
 from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
-from chatsquash.core.model import AddedRun, Entry, LogHead, Message
+from chatsquash.core.model import AddedRun, Entry, Finding, LogHead, Message
 from chatsquash.core.options import Options
-from chatsquash.core.outcome import Outcome
+from chatsquash.core.outcome import Outcome, SessionFindings
 from chatsquash.core.text import aligned, escape, in_lines, pluralize, printable
 from chatsquash.dataset.findings_text import as_json, as_text
 from chatsquash.dataset.option_rules import refuse_wrong
@@ -26,12 +26,16 @@ from chatsquash.inspect.conversations import of_file, tree_lines
 from chatsquash.reading.envelopes import PLAIN
 from chatsquash.session.chains import each_session
 from chatsquash.session.converter import Converter
+from chatsquash.session.log_findings import unreadable
 from chatsquash.session.plan import EntryStream
 from chatsquash.session.session import Session
 from chatsquash.session.stages.supplied_definitions import as_toml
+from chatsquash.sources.compression import stem
 from chatsquash.trees.kinds import conversations
 
 T = TypeVar("T")
+_INCOMPLETE = frozenset(("unreadable-log", "cut-short", "unreadable-archive", "cut-archive", "archive-member"))
+"""Codes of findings about a log or an archive that is not read, or not to its end."""
 _COLUMNS = ("line", "time", "kept", "added", "tools", "reply", "outcome", "roles added")
 _SHOWN = 200
 _ROLE = 12
@@ -52,6 +56,8 @@ class _EntryRow:
     size: int | None = None
     """Bytes of the reply, or of a line that is no entry."""
     roles: str = ""
+    servers: list[str] = field(default_factory=list)
+    """The MCP servers of its tools."""
     texts: list[str] = field(default_factory=list)
     outcome: str = "cleaned"
 
@@ -67,7 +73,8 @@ class _EntryRow:
         """As ``--json`` has it."""
         kept, added, tools = self.counts or (None, None, None)
         values = {"line": self.line, "time": self.time, "kept": kept, "added": added, "tools": tools}
-        return {**values, "reply": self.reply, "bytes": self.size, "outcome": self.outcome, "roles": self.roles.split()}
+        said = {"reply": self.reply, "bytes": self.size, "outcome": self.outcome, "roles": self.roles.split()}
+        return {**values, **said, "mcp_servers": self.servers}
 
 
 @dataclass(slots=True)
@@ -81,6 +88,8 @@ class _Inspection:
     seen: LogHead | None = None
     """What the log's first lines told."""
     session: Session | None = None
+    _servers: list[str] = field(default_factory=list)
+    """The MCP servers of the entry before."""
 
     def watch_logged(self, items: EntryStream) -> EntryStream:
         for item in items:
@@ -106,7 +115,11 @@ class _Inspection:
 
     def _row(self, entry: Entry) -> _EntryRow:
         added = [message for run in entry.edits if isinstance(run, AddedRun) for message in run.messages]
+        servers = mcp.servers(entry.tools)
         texts = [_text(message) for message in added] if self.verbose else []
+        if self.verbose and servers != self._servers:
+            texts = [escape(mcp.server_list(entry.tools)) or "no MCP servers", *texts]
+            self._servers = servers
         reply = entry.reply.message
         return _EntryRow(
             entry.line,
@@ -115,40 +128,60 @@ class _Inspection:
             _short(chat.token(reply)) if reply else None,
             len(jsonio.dumps(reply)) if reply else None,
             escape(chat.trace(added)),
+            servers,
             texts,
         )
 
 
-def inspect(logs: Iterable[str], options: Options, *, verbose: bool = False) -> Iterator[str]:
+def inspect(
+    logs: Iterable[str], options: Options, *, verbose: bool = False, unread: list[Finding] | None = None
+) -> Iterator[str]:
     """Session logs (folders, files or globs) as lines of text: per session a table of its entries, and the findings.
 
     Columns: line; time (UTC); messages kept from the entry before, and added; tools; kind and size in bytes of the
     reply; what became of the entry; the roles of the messages added.  ``verbose`` adds the beginning of each added
-    message's text, escaped.  Raises ``UsageError`` for a file that cannot be read, and where there is none.
+    message's text, escaped.  ``unread`` takes the findings about logs and archives that are not read, or not to their
+    end.  Raises ``UsageError`` where there is nothing to read.
     """
-    show = partial(_session, Converter(options), verbose)
     refuse_wrong(options)
-    for number, inspection in enumerate(each_session(logs, options, show)):
+    for number, (log, inspection, outcome) in enumerate(_inspected(logs, options, unread, verbose=verbose)):
         yield from [""] if number else []
-        yield from inspection
+        yield from _session_lines(log, inspection, outcome)
 
 
-def inspect_as_json(logs: Iterable[str], options: Options) -> Iterator[dict[str, Any]]:
+def inspect_as_json(
+    logs: Iterable[str], options: Options, unread: list[Finding] | None = None
+) -> Iterator[dict[str, Any]]:
     """Session logs as ``inspect`` shows them, an object for each session; raises as ``inspect``."""
-    show = partial(_session_as_json, Converter(options))
     refuse_wrong(options)
-    yield from each_session(logs, options, show)
+    for log, inspection, outcome in _inspected(logs, options, unread):
+        yield _session_as_json(log, inspection, outcome)
 
 
-def _session(converter: Converter, verbose: bool, log: Log) -> list[str] | None:
-    inspection, outcome = _inspected(converter, log, verbose=verbose)
-    return list(_session_lines(log, inspection, outcome)) if outcome else None
+_Inspected = tuple[Log, _Inspection, Outcome]
 
 
-def _session_as_json(converter: Converter, log: Log) -> dict[str, Any] | None:
-    inspection, outcome = _inspected(converter, log, verbose=False)
-    if outcome is None:
-        return None
+def _inspected(
+    logs: Iterable[str], options: Options, unread: list[Finding] | None, *, verbose: bool = False
+) -> Iterator[_Inspected]:
+    """Each session, and before them archives that are not read, or not to their end."""
+    work = partial(_inspect_log, Converter(options), verbose)
+    for log, inspection, outcome in each_session(logs, options, work, _inspect_archive):
+        _add_unread(outcome, unread)
+        yield log, inspection, outcome
+
+
+def _add_unread(outcome: Outcome, unread: list[Finding] | None) -> None:
+    if unread is not None:
+        unread += [each for each in outcome.findings if each.code in _INCOMPLETE]
+
+
+def _inspect_archive(about: Finding) -> _Inspected:
+    log = Log(about.file, about.file, about.file, 0)
+    return log, _Inspection(verbose=False), Outcome(stem(log), report=SessionFindings(about.code, [about]))
+
+
+def _session_as_json(log: Log, inspection: _Inspection, outcome: Outcome) -> dict[str, Any]:
     seen = inspection.seen
     return {
         "log": printable(log.shown),
@@ -164,13 +197,18 @@ def _session_as_json(converter: Converter, log: Log) -> dict[str, Any] | None:
     }
 
 
-def _inspected(converter: Converter, log: Log, *, verbose: bool) -> tuple[_Inspection, Outcome | None]:
+def _inspect_log(converter: Converter, verbose: bool, log: Log) -> _Inspected | None:
     inspection = _Inspection(verbose)
-    outcome = converter.convert(log, inspection)
-    for rejected in outcome.report.rejected if outcome else ():
+    try:
+        outcome = converter.convert(log, inspection)
+    except OSError as problem:
+        outcome = unreadable(log, problem)
+    if outcome is None:
+        return None
+    for rejected in outcome.report.rejected:
         row = _EntryRow(rejected.line, size=rejected.length, outcome=rejected.code)
         inspection.by_line[rejected.line] = row
-    return inspection, outcome
+    return log, inspection, outcome
 
 
 def _session_lines(log: Log, inspection: _Inspection, outcome: Outcome) -> Iterator[str]:
@@ -238,21 +276,16 @@ def _short(role: str) -> str:
     return escape(role if len(role) <= _ROLE else f"{role[: _ROLE - 1]}…")
 
 
-def definitions(logs: Iterable[str], options: Options) -> Iterator[str]:
+def definitions(logs: Iterable[str], options: Options, unread: list[Finding] | None = None) -> Iterator[str]:
     """The definitions and the system prompt of each session as a table of TOML, equal ones once.
 
-    They are those of its record.  Raises ``UsageError`` for a file that cannot be read, and where there is none.
+    They are those of its record.  ``unread`` is as ``inspect`` has it.  Raises ``UsageError`` where there is nothing to
+    read.
     """
-    converter = Converter(replace(options, integrity_analysis=False))
     printed: set[str] = set()
-
-    def convert_log(log: Log) -> tuple[Log, Outcome, LogHead | None] | None:
-        seeing = _Seeing()
-        outcome = converter.convert(log, seeing)
-        return (log, outcome, seeing.seen) if outcome else None
-
     refuse_wrong(options)
-    for log, outcome, seen in each_session(logs, options, convert_log):
+    for log, inspection, outcome in _inspected(logs, replace(options, integrity_analysis=False), unread):
+        seen = inspection.seen
         table = _toml_table(log, outcome, seen)
         place = f"# {escape(log.shown)}: session {escape(outcome.session)}"
         if not table:
@@ -260,22 +293,6 @@ def definitions(logs: Iterable[str], options: Options) -> Iterator[str]:
         elif table not in printed:
             printed.add(table)
             yield f"{place}\n{table}\n"
-
-
-class _Seeing:
-    """Keeps what the first lines of a log show, and passes its entries on."""
-
-    seen: LogHead | None = None
-
-    def watch_logged(self, items: EntryStream) -> EntryStream:
-        return items
-
-    def watch_cleaned(self, items: EntryStream) -> EntryStream:
-        return items
-
-    def settle(self, seen: LogHead | None, session: Session) -> None:
-        del session
-        self.seen = seen
 
 
 def _toml_table(log: Log, outcome: Outcome, seen: LogHead | None) -> str:

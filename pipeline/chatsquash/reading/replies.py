@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import msgspec
@@ -151,7 +151,8 @@ def read(response: Json, form: Format) -> Response:
         seen = "an empty list" if isinstance(body, list) else "a string without events"
         return Response(problem=f"the response is {seen}", wrong=WrongType("response", seen))
     stream = form.assemble(streamed)
-    return replace(_answer(stream.body, form), cut=not (stream.whole and whole), **_beside(streamed))
+    answer = stream.answer(partial(_answer, form=form))
+    return replace(answer, cut=not (stream.whole and whole), **_beside(streamed))
 
 
 def _answer(body: Json, form: Format) -> Response:

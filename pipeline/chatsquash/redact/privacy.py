@@ -21,7 +21,7 @@ from chatsquash.redact.pseudonyms import Anonymizer, anonymizer
 from chatsquash.redact.redactor import UnsearchedError
 
 _PATH_PURPOSE = "path:"
-_PRIVATE_OPTIONS = ("redact_names", "redact_known", "allow", "deny", "write_known")
+_PRIVATE_OPTIONS = ("redact_names", "redact_known", "allow", "deny", "write_known", "tool_report_path")
 """Options whose values are private."""
 _GIVEN = "given"
 _CUT, _TELLING, _LONG = "…", 6, 16

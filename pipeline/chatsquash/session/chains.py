@@ -13,7 +13,7 @@ from xxhash import xxh3_128
 
 from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log, Piece
-from chatsquash.core.model import Entry
+from chatsquash.core.model import Entry, Finding
 from chatsquash.core.options import Options
 from chatsquash.core.times import moment
 from chatsquash.reading import envelopes
@@ -260,16 +260,24 @@ def chained(logs: Sequence[Log], options: Options, expanded: Folder | None = Non
 T = TypeVar("T")
 
 
-def each_session(logs: Iterable[str], options: Options, work: Callable[[Log], T | None]) -> Iterator[T]:
-    """What ``work`` makes of each session of logs; raises as ``inspect``.
+def each_session(
+    logs: Iterable[str],
+    options: Options,
+    work: Callable[[Log], T | None],
+    note: Callable[[Finding], T] | None = None,
+) -> Iterator[T]:
+    """What ``work`` makes of each session of logs, after what ``note`` makes of findings about archives.
 
-    ``work`` returns ``None`` for a log that has to be split, and is then given the sessions in it.
+    ``work`` returns ``None`` for a log that has to be split, and is then given the sessions in it.  Raises as
+    ``inspect``, and ``UsageError`` for a log of which ``work`` raises ``OSError``.
     """
     roots = list(logs)
     forget()  # of an earlier run
     discovered = discover(roots, options, is_readable)
-    if not discovered.logs:
+    notes = list(map(note, discovered.findings)) if note else []
+    if not discovered.logs and not notes:
         raise UsageError(nothing_to_read(roots, discovered))
+    yield from notes
     by_chain = options.sessions_by == "chain"
     for log in chained(discovered.logs, options).sessions() if by_chain else discovered.logs:
         yield from _sessions_in(log, options, work)
@@ -279,7 +287,7 @@ def _sessions_in(log: Log, options: Options, work: Callable[[Log], T | None]) ->
     """What is made of a log, or of each of the sessions that its file holds."""
     is_divided = options.sessions_by == "id" and not log.is_part
     try:
-        for part in parts(log, options) if is_divided else [log]:
+        for part in _parts(log, options) if is_divided else [log]:
             if (result := work(part)) is not None:
                 yield result
                 continue
@@ -290,3 +298,11 @@ def _sessions_in(log: Log, options: Options, work: Callable[[Log], T | None]) ->
                 yield from _sessions_in(each, options, work)
     except OSError as problem:
         raise UsageError(f"{log.shown}: cannot be read ({problem.strerror})") from None
+
+
+def _parts(log: Log, options: Options) -> list[Log]:
+    """The sessions of a log; the log itself if it cannot be read, which ``work`` will report."""
+    try:
+        return parts(log, options)
+    except OSError:
+        return [log]

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from chatsquash.checks import coverage as checks
 from chatsquash.checks import reading
 from chatsquash.checks.coverage import NEVER
-from chatsquash.core import chat, jsonio
+from chatsquash.core import chat, jsonio, mcp
 from chatsquash.core.accounting import Account, Coverage, ReplyOutcome
 from chatsquash.core.log import Log
 from chatsquash.core.model import Finding, LogHead, Message, Violation
@@ -141,9 +141,11 @@ def unreadable(log: Log, problem: OSError) -> Outcome:
 
 
 def trace(snapshot: Snapshot) -> str:
-    """The role trace of a snapshot and its reply."""
+    """The role trace of a snapshot and its reply, with the MCP servers of its tools."""
     reply = snapshot.entry.reply.message
-    return chat.trace([*snapshot.entry.messages, *([reply] if reply else [])])
+    roles = chat.trace([*snapshot.entry.messages, *([reply] if reply else [])])
+    servers = mcp.server_list(snapshot.tools)
+    return f"{roles} ({servers})" if servers else roles
 
 
 _SEQUENCE, _TAIL = "role-sequence", "short-tail"

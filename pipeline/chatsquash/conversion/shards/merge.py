@@ -13,7 +13,7 @@ from typing import NamedTuple
 from xxhash import xxh3_64, xxh3_128_digest, xxh3_128_hexdigest
 
 from chatsquash.conversion import frames
-from chatsquash.conversion.convert import Conversion, old_result
+from chatsquash.conversion.convert import Conversion, old_result, refuse_misplaced
 from chatsquash.conversion.progress import Observer
 from chatsquash.conversion.shards import listing as listings
 from chatsquash.conversion.shards import marker as markers
@@ -84,6 +84,7 @@ def _merge(place: Place, out: Path | str, observer: Observer | None, started: fl
         shard_markers = _markers(place, listing)
         options = replace(options, anonymize_key=key.fitting(shard_markers[0].key_fingerprint))
         summary = summary_of(options)
+        refuse_misplaced(options, output, listing.discovery())
         old = None if options.replace else old_result(output)
         if old and not _is_known(output, listing, shard_markers):
             hint = "make the listing again, or allow it there with --replace"
@@ -94,7 +95,7 @@ def _merge(place: Place, out: Path | str, observer: Observer | None, started: fl
         if old:
             old.refuse_nothing(summary)
         run.close(listing.discovery(), started)
-        run.write_known()
+        run.write_named()
         output.commit()
         place.clear()
         output.clear(output.journal)

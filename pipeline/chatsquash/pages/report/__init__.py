@@ -16,7 +16,6 @@ from chatsquash.core.model import Json
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Place
 from chatsquash.core.urls import is_remote, refuse_remote
-from chatsquash.dataset.commit import RUN
 from chatsquash.dataset.manifest import as_described
 from chatsquash.dataset.option_rules import refuse_wrong
 from chatsquash.dataset.reports.rejected import REJECTED
@@ -37,6 +36,7 @@ from chatsquash.records.reading import native, parse, record
 from chatsquash.results.output import ResultFolder, damage
 from chatsquash.results.types import Input, RejectedRow, ReplyRow
 from chatsquash.results.verify import log_differences, spelled
+from chatsquash.storage.commit import RUN
 
 PAGE = "report.html"
 _NEEDED = ("altair", "vl_convert")
@@ -172,6 +172,7 @@ _LAST, _OTHERS = 40, 20
 """Entries that are shown: the last ones, and others that are not in the record."""
 _READING = ("cleaning", "reading", "bounds", "sessions")
 """The groups of options that say how a log was read."""
+_UNREAD = ("unreadable-log", "unreadable-archive")
 _EXPANSION = ("max_expansion", "max_expanded")
 _ROLES = ("system", "user", "tool", "function", "A", "Ac", "At", "Act")
 _READ = ("selected", "superseded", "cut")
@@ -250,6 +251,8 @@ def _inspected(path: str, options: Options, sessions: set[str]) -> tuple[dict[st
     entries_of: dict[str, list[dict[str, Any]]] = {}
     try:
         for session in inspect_as_json([path], options):
+            if session["left_out"] in _UNREAD:
+                return entries_of, f"The log cannot be read ({session['findings'][-1]['text']})."
             if session["session"] in sessions:
                 entries_of[session["session"]] = session["entries"]
             if len(entries_of) == len(sessions):

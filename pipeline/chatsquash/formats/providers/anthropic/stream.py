@@ -94,17 +94,19 @@ class _Message:
 
 def assemble(events: list[Json]) -> Stream:
     """The message that events add up to; it is whole if it says why it stopped, or that it did."""
-    message = _Message()
+    message, error = _Message(), None
     for event in objects(events):
         if event.get("type") == "error" or event.get("error"):
-            return Stream(event, whole=True)
+            error = event
+            break
         message.add(event)
-    whole = message.stopped or isinstance(message.body.get("stop_reason"), str)
+    stopped = message.stopped or isinstance(message.body.get("stop_reason"), str)
+    whole = stopped and error is None
     if not (message.body or message.blocks):
-        return Stream({}, whole)
+        return Stream({}, whole, error)
     started = message.body.get("content")
     content = [*(started if isinstance(started, list) else []), *(growing.build() for growing in message.blocks)]
-    return Stream({"type": "message", "role": "assistant", **message.body, "content": content}, whole)
+    return Stream({"type": "message", "role": "assistant", **message.body, "content": content}, whole, error)
 
 
 def _same(block: Object) -> tuple[str | None, ...]:

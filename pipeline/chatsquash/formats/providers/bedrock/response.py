@@ -37,6 +37,7 @@ def assemble(events: list[Json]) -> Stream:
     built: dict[int, Object] = {}
     body: Object = {}
     is_whole, role = False, "assistant"
+    error: Json = None
     for event in objects(events):
         if isinstance(start := event.get("messageStart"), dict):
             role = string(start, "role") or role
@@ -50,9 +51,12 @@ def assemble(events: list[Json]) -> Stream:
         elif isinstance(metadata := event.get("metadata"), dict):
             body["usage"] = metadata.get("usage")
         elif (failed := next(filter(_is_error, event), None)) is not None:
-            return Stream({"error": event[failed]}, whole=True)
+            error = event[failed] or True
+            break
     content = [_finish_block(built[place]) for place in sorted(built)]
-    return Stream({"output": {"message": {"role": role, "content": content}}, **body}, is_whole)
+    return Stream(
+        {"output": {"message": {"role": role, "content": content}}, **body}, is_whole and error is None, error
+    )
 
 
 def _is_error(name: str) -> bool:

@@ -26,7 +26,10 @@ CITED = ("groundingMetadata", "citationMetadata", "urlContextMetadata")
 
 def reply(body: Json) -> Response:
     """The first candidate."""
-    body = assemble(body).body if isinstance(body, list) else body
+    return assemble(body).answer(_whole) if isinstance(body, list) else _whole(body)
+
+
+def _whole(body: Json) -> Response:
     return missing_reply(body) or _first(camel(body))
 
 

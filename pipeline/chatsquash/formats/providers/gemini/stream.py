@@ -19,10 +19,11 @@ def assemble(events: list[Json]) -> Stream:
     """Later members replace earlier ones; the parts of each candidate follow each other."""
     body: Object = {}
     candidates: dict[int, Object] = {}
+    error: Json = None
     for event in events:
         known = camel(event) if isinstance(event, dict) else {}
-        if known.get("error"):
-            return Stream(event, whole=True)
+        if error := known.get("error") or None:
+            break
         events_listed = known.pop("candidates", None)
         if events_listed is not None or known.keys() & _ANSWERS:
             body |= known
@@ -32,8 +33,9 @@ def assemble(events: list[Json]) -> Stream:
             _extend(candidates.setdefault(place, {}), added)
     if candidates:
         body["candidates"] = [_close(candidates[place]) for place in sorted(candidates)]
-        return Stream(body, all("finishReason" in candidate for candidate in candidates.values()))
-    return Stream(body, "blockReason" in camel(body.get("promptFeedback")))
+        is_finished = all("finishReason" in candidate for candidate in candidates.values())
+        return Stream(body, is_finished and error is None, error)
+    return Stream(body, "blockReason" in camel(body.get("promptFeedback")), error)
 
 
 def _extend(candidate: Object, added: Object) -> None:

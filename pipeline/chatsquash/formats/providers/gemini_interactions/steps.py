@@ -67,8 +67,12 @@ def _part(content: Json) -> Json:
 
 def _thought(step: Object) -> Object:
     text = "\n\n".join(filter(None, (string(each, "text") for each in objects(step.get("summary")))))
+    return {"text": text, "thought": True, **_signed(step)}
+
+
+def _signed(step: Object) -> Object:
     signature = string(step, "signature")
-    return {"text": text, "thought": True, **({"thoughtSignature": signature} if signature else {})}
+    return {"thoughtSignature": signature} if signature else {}
 
 
 def _result(step: Object) -> Object:
@@ -98,6 +102,9 @@ def _hosted(step: Object, of: str) -> Object:
     server = string(step, "server_name")
     named = f"{server}__{string(step, 'name')}" if server else tool
     if half == "call":
-        return {"toolCall": {"id": string(step, "id"), "toolType": named, "args": step.get("arguments")}}
+        return {
+            "toolCall": {"id": string(step, "id"), "toolType": named, "args": step.get("arguments")},
+            **_signed(step),
+        }
     response = {"output": step.get("result")}
-    return {"toolResponse": {"id": string(step, "call_id"), "toolType": named, "response": response}}
+    return {"toolResponse": {"id": string(step, "call_id"), "toolType": named, "response": response}, **_signed(step)}

@@ -16,11 +16,12 @@ def assemble(events: list[Json]) -> Stream:
     """The interaction of the last event that has one, with the steps as far as they came."""
     body: Object = {}
     listed: dict[int, _Step] = {}
-    whole = False
+    whole, error = False, None
     for event in objects(events):
         of = string(event, "event_type")
         if of == "error" or (event.get("error") and not of):
-            return Stream({"error": event.get("error") or True}, True)
+            error = event.get("error") or True
+            break
         if isinstance(event.get("interaction"), dict):
             body |= {name: value for name, value in event["interaction"].items() if value is not None}
         if of == "interaction.status_update" and string(event, "status"):
@@ -29,10 +30,10 @@ def assemble(events: list[Json]) -> Stream:
         if of.startswith("step."):
             listed.setdefault(index(event, len(listed)), _Step()).take(event)
     if not body and not listed:
-        return Stream(None, False)
+        return Stream(None, False, error)
     if listed and not body.get("steps"):
         body["steps"] = [listed[at].whole() for at in sorted(listed)]
-    return Stream({"object": "interaction", **body}, whole)
+    return Stream({"object": "interaction", **body}, whole and error is None, error)
 
 
 class _Step:

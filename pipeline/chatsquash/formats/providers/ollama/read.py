@@ -42,7 +42,7 @@ def load(turn: Json, state: State) -> LoadedTurn:
     if role == "tool":
         return _result(turn, state)
     blocks = (Text(content),) if content else ()
-    if len(turn) == 2:  # its role and its content, as most are
+    if len(turn) == 2 and "content" in turn:  # as most are
         made = Turn(role, blocks)
     else:
         more = native(PROVIDER, turn, "role", "content", "images", KEY)

@@ -11,7 +11,10 @@ from chatsquash.formats.values import Object, as_list, kind, string
 
 def reply(body: Json) -> Response:
     """The message of a response; one that was logged as its chunks is put together first."""
-    body = assemble(body).body if isinstance(body, list) else body
+    return assemble(body).answer(_whole) if isinstance(body, list) else _whole(body)
+
+
+def _whole(body: Json) -> Response:
     return missing_reply(body) or _answer(body, body.get("message"))
 
 
@@ -36,18 +39,19 @@ def assemble(events: list[Json]) -> Stream:
     body: Object = {}
     message: Object = {}
     texts: dict[str, list[str]] = {}
+    error: Json = None
     for event in events:
         if not isinstance(event, dict):
             continue
-        if event.get("error"):
-            return Stream(event, whole=True)
+        if error := event.get("error") or None:
+            break
         if is_chunk(event):
             body |= event
             _extend(message, texts, event["message"])
     if body:
         joined = {key: "".join(pieces) for key, pieces in texts.items()}
         body["message"] = {**message, **joined}
-    return Stream(body, body.get("done") is True)
+    return Stream(body, body.get("done") is True and error is None, error)
 
 
 def _extend(message: Object, texts: dict[str, list[str]], added: Object) -> None:

@@ -141,12 +141,14 @@ def _assistant(turn: Object, state: State) -> LoadedTurn:
     blocks += (Other("openai", each) for each in odd)
     blocks += chat.private(turn).get("blocks", ())
     empty = [name for name in ("audio", "refusal") if name in turn and is_empty(turn[name])]
-    more = _rest(turn, *reasoning.MEMBERS, *(("annotations",) if sources else ()), *empty) if len(turn) > 2 else {}
+    read = (*reasoning.MEMBERS, *(("annotations",) if sources else ()), *empty)
+    more = _rest(turn, *read) if not turn.keys() <= _ROLE_AND_CONTENT else {}
     following = state.after_calls(blocks)
     following = following if following.open else following.but(open=state.open)
     return LoadedTurn([Turn("assistant", tuple(blocks), False, more)], following)
 
 
+_ROLE_AND_CONTENT = frozenset(("role", "content"))
 _USUAL = frozenset(("role", "content", "reasoning_content", "tool_calls"))
 
 

@@ -16,7 +16,7 @@ from chatsquash.formats.values import Object, at, index, objects
 
 _GROWING = ("content", "refusal", *reasoning.TEXTS)
 _FRAGMENTS = ("arguments", "input", "text", "summary", "data", "transcript")
-_UNLOGGED = ("choices", "object", "obfuscation")
+_UNLOGGED = ("choices", "object", "obfuscation", "error")
 
 
 class _Text(Struct):
@@ -66,20 +66,22 @@ class _Draft(Struct):
 
 
 def assemble(events: list[Json]) -> Stream:
-    """The completion that chunks add up to; without a finish reason, usage without choices is its end, or an error."""
+    """The completion that chunks add up to; without a finish reason, usage without choices is its end."""
     body: Object = {"object": "chat.completion"}
     drafts: dict[int, _Draft] = {}
-    ended = False
+    ended, error = False, None
     for event in objects(events):
         body |= {key: value for key, value in event.items() if key not in _UNLOGGED and value not in (None, "")}
         choices = event.get("choices")
-        ended = ended or bool(event.get("error") or (choices == [] and event.get("usage")))
+        ended = ended or bool(choices == [] and event.get("usage"))
         for position, choice in enumerate(choices if isinstance(choices, list) else ()):
             if isinstance(choice, dict):
                 drafts.setdefault(index(choice, position), _Draft()).add(choice)
+        if error := event.get("error") or None:
+            break
     whole = [drafts[place].choice(place) for place in sorted(drafts)]
     stopped = bool(whole) and all(choice["finish_reason"] for choice in whole)
-    return Stream({**body, "choices": whole} if whole else body, ended or stopped)
+    return Stream({**body, "choices": whole} if whole else body, (ended or stopped) and error is None, error)
 
 
 def _add_items(

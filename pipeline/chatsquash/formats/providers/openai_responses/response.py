@@ -16,7 +16,8 @@ _INCOMPLETE = {"max_output_tokens": "length", "content_filter": "content_filter"
 
 def reply(body: Json) -> Response:
     """All output items as one message; what a service's own tools did in between is kept with it."""
-    problem = missing_reply(body) or _failure(body)
+    failed = isinstance(body, dict) and body.get("status") == "failed" and bool(body.get("output"))
+    problem = _failure(body) if failed else missing_reply(body) or _failure(body)
     if problem:
         return problem
     items = [item for item in body["output"] if item.get("type") not in SUMMARIES]
@@ -34,13 +35,11 @@ def reply_turns(body: Object) -> list[Json]:
 
 def _failure(body: Object) -> Response | None:
     """Why a response has no reply."""
-    if body.get("status") == "failed":
-        return Response(problem="the response failed")
     if body.get("object") == "response.compaction":
         return Response(problem="the response is a compaction")
     output = body.get("output")
     if not output:
-        return Response(problem="the response has no output")
+        return Response(problem=f"the response {'failed' if body.get('status') == 'failed' else 'has no output'}")
     if not isinstance(output, list):
         return wrong("response.output", kind(output))
     odd = ((place, item) for place, item in enumerate(output) if not isinstance(item, dict))
@@ -48,13 +47,8 @@ def _failure(body: Object) -> Response | None:
 
 
 def _finish(body: Object, message: Message) -> str | None:
-    """Why a reply ended, in the words of chat completions; a response in progress has not ended.
-
-    A response that is neither is incomplete, for whatever reason.
-    """
+    """Why a reply ended, in the words of chat completions; one that is not completed is incomplete, for any reason."""
     status = body.get("status")
-    if status in ("in_progress", "queued"):
-        return None
     if status != "completed" and isinstance(status, str):
         reason = at(body, "incomplete_details", "reason") if status == INCOMPLETE else None
         return _INCOMPLETE.get(reason, INCOMPLETE) if isinstance(reason, str) else INCOMPLETE

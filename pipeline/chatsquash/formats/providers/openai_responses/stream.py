@@ -36,19 +36,25 @@ ENDS = ("response.completed", "response.incomplete", "response.failed")
 def assemble(events: list[Json]) -> Stream:
     """The response of the last event; one that was cut off has the items that came, as far as they did."""
     known = objects(events)
+    place, error = next(((place, error) for place, event in enumerate(known) if (error := _error(event))), (None, None))
+    known = known[:place]
     items = _items(known)
     begun = [event for event in known if isinstance(event.get("response"), dict)]
     ends = [event["response"] for event in begun if event.get("type") in ENDS]
     if ends:
         return Stream(ends[-1] if ends[-1].get("output") or not items else {**ends[-1], "output": items}, True)
-    for event in known:
-        if event.get("type") == "error" or (event.get("error") and "type" not in event):
-            said = {key: value for key, value in event.items() if key not in ("type", "sequence_number")}
-            return Stream({"error": event.get("error") or said or True}, True)
     if not begun and not items:
-        return Stream(None, False)
+        return Stream(None, False, error)
     body = begun[-1]["response"] if begun else {"object": "response"}
-    return Stream({**body, "output": items} if items else body, False)
+    return Stream({**body, "output": items} if items else body, False, error)
+
+
+def _error(event: Object) -> Json:
+    """The error that an event is."""
+    if event.get("type") == "error" or (event.get("error") and "type" not in event):
+        rest = {key: value for key, value in event.items() if key not in ("type", "sequence_number")}
+        return event.get("error") or rest or True
+    return None
 
 
 def _items(events: list[Object]) -> list[Json]:

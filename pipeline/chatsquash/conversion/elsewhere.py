@@ -1,0 +1,91 @@
+"""The files that a run writes outside of its output folder, because an option names them."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from chatsquash.core.errors import UsageError
+from chatsquash.core.log import Log
+from chatsquash.core.options import Options
+from chatsquash.dataset.reports.tool_usage import USAGE
+from chatsquash.dataset.store import Output
+from chatsquash.sources.names import container
+
+_PRIVATE, _PUBLIC = 0o600, 0o666
+
+
+class _NamedFile(NamedTuple):
+    """A file that an option names."""
+
+    option: str
+    path: Path
+    mode: int
+
+    @property
+    def place(self) -> Path:
+        """Its absolute path, where no folder is a link."""
+        return Path(os.path.realpath(self.path.absolute().parent), self.path.name)
+
+    def refusal(self, why: str) -> UsageError:
+        """The error for a file that cannot be written, or must not be replaced."""
+        return UsageError(f"{self.option} {self.path}: {why}; name another file")
+
+
+def _named_files(options: Options) -> list[_NamedFile]:
+    named = (
+        ("--write-known", options.write_known, _PRIVATE),
+        ("--tool-report-path", options.tool_report_path, _PUBLIC),
+    )
+    return [_NamedFile(option, Path(path), mode) for option, path, mode in named if path]
+
+
+def refuse_misplaced(options: Options, out: Path, logs: Iterable[Log]) -> None:
+    """Refuse files that are no outputs of their own, before any work is done.
+
+    Raises ``UsageError`` for a log, a file in the output folder, anything but a regular file, such as a link, and a
+    file that two options name; ``OSError`` if its folder cannot be used.
+    """
+    options_by_place: dict[Path, str] = {}
+    for each in _named_files(options):
+        try:
+            (each.path.absolute().parent / ".").stat()
+        except OSError as problem:
+            raise OSError(problem.errno, problem.strerror, str(each.path.absolute())) from None
+        if (other := options_by_place.setdefault(each.place, each.option)) != each.option:
+            raise each.refusal(f"is the file of {other}")
+        if each.place.is_relative_to(os.path.realpath(out)):
+            raise each.refusal("is in the output folder")
+        _refuse_replacing(each, logs)
+
+
+def _refuse_replacing(file: _NamedFile, logs: Iterable[Log]) -> None:
+    """Refuse a file that would take the place of something that is not the result of an earlier run."""
+    try:
+        status = file.place.lstat()
+    except FileNotFoundError:
+        return
+    if not stat.S_ISREG(status.st_mode):
+        raise file.refusal("exists and is not a regular file")
+    for log in logs:
+        archive = container(log.shown)
+        with suppress(OSError, ValueError):  # a log that is gone, or is in a store
+            if os.path.samestat(status, Path(archive[0] if archive else log.shown).stat()):
+                raise file.refusal("is a log")
+
+
+def write_named(options: Options, out: Output, hashes: Callable[[], bytes]) -> None:
+    """Write the files that options name; raises ``OSError``.
+
+    Args:
+        options: Those of the run.
+        out: The output of the run, with all its reports.
+        hashes: The content of ``--write-known``.
+    """
+    for each in _named_files(options):
+        data = hashes() if each.option == "--write-known" else out.staged_content(USAGE)
+        out.write_elsewhere(each.path, data, each.mode)

@@ -1,0 +1,45 @@
+"""The MCP servers of tools, as clients write them into the names that the model sees."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from chatsquash.core.chat import tool_name
+from chatsquash.core.model import Tool
+
+_NAME = re.compile(
+    r"mcp__(.+?)__."  # Claude Code, Codex, Qwen Code
+    r"|mcp_([^_]+)_."  # Gemini CLI, Crush and VS Code; Gemini CLI itself ends the server at the first underscore
+    r"|(?!mcp_)(.+?)__."  # goose, whose extensions are servers
+    r"|([A-Za-z][\w-]*)\.[A-Za-z]",  # namespaces
+    re.DOTALL,
+)
+_SHOWN, _LONGEST = 20, 60
+"""Servers that are named in a trace, and characters of a name."""
+
+
+def server(name: str) -> str | None:
+    """The server in the name of a tool; ``None`` without one.
+
+    >>> [server(name) for name in ("mcp__git__log", "mcp_git_log", "git__log", "git.log", "git_log")]
+    ['git', 'git', 'git', 'git', None]
+    """
+    match = _NAME.match(name)
+    return match[match.lastindex] if match and match.lastindex else None
+
+
+def servers(tools: Iterable[Tool]) -> list[str]:
+    """The servers of definitions, in the order of their names, each once."""
+    definitions = (tool.get("function", tool) if isinstance(tool, dict) else tool for tool in tools)
+    names = {server(name) for each in definitions if (name := tool_name(each))}
+    return sorted(each for each in names if each)
+
+
+def server_list(tools: Iterable[Tool]) -> str:
+    """The servers of definitions in words; empty without any."""
+    names = [each if len(each) <= _LONGEST else f"{each[:_LONGEST]}…" for each in servers(tools)]
+    if not names:
+        return ""
+    more = [f"{len(names) - _SHOWN:,} more"] if len(names) > _SHOWN else []
+    return f"MCP servers: {', '.join([*names[:_SHOWN], *more])}"
