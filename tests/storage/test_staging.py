@@ -47,7 +47,7 @@ def test_a_run_does_not_take_the_folder_that_another_one_is_making_for_a_stale_o
     assert not ours(here)
 
 
-@pytest.mark.parametrize("name", ["lock", "_make_folders", "_remove_stale"])
+@pytest.mark.parametrize("name", ["lock", "_make_folders", "_recover"])
 @pytest.mark.parametrize("words", ["redact --redact emails", "translate --to anthropic"])
 def test_a_run_that_fails_as_it_begins_leaves_nothing(here, command, monkeypatch, name, words):
     (here / "a.jsonl").write_text(json.dumps(RECORD) + "\n")

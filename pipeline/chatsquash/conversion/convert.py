@@ -26,7 +26,9 @@ from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome, Place
 from chatsquash.core.text import printable
 from chatsquash.dataset import output_in
+from chatsquash.dataset.card import CARD, plain_card
 from chatsquash.dataset.choice import Choice, SessionChoice, stop_for
+from chatsquash.dataset.columns import fields
 from chatsquash.dataset.filters import unwanted
 from chatsquash.dataset.groups import LABELS, Groups
 from chatsquash.dataset.manifest import Manifest, describe, requests
@@ -183,7 +185,7 @@ class Conversion:
         self._known: set[str] = set()
         """The hashes of the values that were found, where they are asked for."""
         self._manifest = Manifest(out, self._names.options(options_json))
-        out.refuse_foreign(RUN, _KEPT)  # at once, not after the work is done
+        out.refuse_foreign(RUN, _KEPT, CARD)  # at once, not after the work is done
         self._reports = Reports(out, options)
 
     def all(self, inputs: SessionInputs) -> None:
@@ -251,6 +253,9 @@ class Conversion:
             self._dataset.describe(summary.counts(), self._names.options(requests(self._options)))
         else:
             summary.files = [file.name for file in self._out.staged_files() if "/" not in file.name]
+            if summary.files:
+                card = plain_card(summary.files, self._rows.total(), fields(self._options))
+                self._out.write(CARD, card.encode())
         summary.output = printable(self._out.shown)
         summary.seconds = time.monotonic() - started
         self._manifest.write(summary)

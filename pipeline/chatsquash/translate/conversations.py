@@ -177,6 +177,9 @@ def holds_branches(format: str) -> bool:  # noqa: A002
 
 
 def _writer(name: str) -> Any:
+    """The format to write; raises ``UsageError`` for a name that is none, and for a format that is only read."""
+    if name not in known_formats():
+        raise UsageError(f"{name}: no known format; {hint(name, writable())}")
     form = named(name)
     if not form.dump:
         raise UsageError(f"{name}: is read only; written are {', '.join(writable())}")
