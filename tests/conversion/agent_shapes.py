@@ -112,7 +112,7 @@ AGENT_SHAPES: dict[str, Callable[[int], Iterator[Row]]] = {
 # Several files
 
 
-def resumed(count: int) -> Files:
+def resumes(count: int) -> Files:
     """Files of Claude Code, each of which begins with the last turns of the one before it."""
     rows: list[Row] = []
     for number in range(0, 2 * count, 2):
@@ -140,5 +140,5 @@ def nested_threads(count: int) -> Files:
 
 
 AGENT_FILES: dict[str, Callable[[int], Files]] = {
-    make.__name__: make for make in (resumed, agent_files, nested_threads)
+    make.__name__: make for make in (resumes, agent_files, nested_threads)
 }

@@ -50,8 +50,9 @@ class RolloutHistory:
 
     def branch(self, ident: str) -> RolloutHistory:
         """Return a copy, of which the last turns are rolled back."""
-        places = {"starts": [*self.starts], "users": [*self.users], "sampled": [*self.sampled]}
-        return replace(self, id=ident, kind="branch", parent=self.id, items=[*self.items], is_undone=True, **places)
+        copy = replace(self, id=ident, kind="branch", parent=self.id, items=[*self.items], is_undone=True)
+        copy.starts, copy.users, copy.sampled = [*self.starts], [*self.users], [*self.sampled]
+        return copy
 
     def split_off(self, start: int, ident: str) -> RolloutHistory:
         """Move the items from a place on to a side request; what precedes them there is context."""

@@ -108,19 +108,19 @@ class SessionState:
     def rewind(self, name: str) -> None:
         """Take back the first message with an id and those after it; all messages if none has it."""
         first = [key for of in self.kinds.get(name, ()) if (key := (name, of)) in self.records]
-        removed = list[_Key]()
+        behind = list[_Key]()
         for key in reversed(self.records):
-            removed.append(key)
+            behind.append(key)
             if key in first:
                 first.remove(key)
                 if not first:
                     break
-        if any(self.records[key].record.get("type") == "gemini" for key in removed):
+        if any(self.records[key].record.get("type") == "gemini" for key in behind):
             if self.room.take(len(self.records)):
                 self.left.append(SessionPath([*self.records.values()], self.era, is_branch=True))
             else:
                 self.unread.one("branch beyond those that are read")
-        for key in removed:
+        for key in behind:
             del self.records[key]
 
     def put(self, key: _Key, place: str, number: int, record: Object) -> None:
