@@ -211,13 +211,22 @@ def write_elsewhere(staging: Folder, file: Path, data: bytes, mode: int = 0o600)
             except OSError as problem:
                 if problem.errno != EXDEV:
                     raise
-                beside = f"{OURS}-{xxh3_64_hexdigest(os.fsencode(file.name))}"  # which the next run replaces
-                _write(place, beside, data, mode)
-                place.move(beside, place, file.name)
+                _write_beside(place, file.name, data, mode)
             finally:
                 staging.remove(staged)
     except OSError as problem:
         raise OSError(problem.errno, problem.strerror, str(file)) from None
+
+
+def _write_beside(place: Folder, name: str, data: bytes, mode: int) -> None:
+    beside = f"{OURS}-{xxh3_64_hexdigest(os.fsencode(name))}"  # what a killed run leaves of it, the next one replaces
+    try:
+        _write(place, beside, data, mode)
+        place.move(beside, place, name)
+    except BaseException:
+        with suppress(OSError):
+            place.remove(beside)
+        raise
 
 
 def _write(folder: Folder, name: str, data: bytes, mode: int) -> None:
