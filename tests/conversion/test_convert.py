@@ -122,7 +122,7 @@ def test_the_folder_holds_records_run_json_hidden_files_and_reports(here):
         "findings.jsonl", "integrity-report.txt", "redactions.csv", "rejected.jsonl", "sessions.jsonl",
         "tool-usage.csv", "tools.csv",
     ]  # fmt: skip
-    names = [".chatsquash", ".chatsquash/lock", ".chatsquash/written.json", "2026-01-13.jsonl", "reports"]
+    names = [".chatsquash", ".chatsquash/lock", ".chatsquash/written.json", "2026-01-13.jsonl", "README.md", "reports"]
     assert list(tree(here / "out")) == [*names, *(f"reports/{name}" for name in reports), "run.json"]
 
 
@@ -185,7 +185,7 @@ def test_run_json_holds_the_options_that_decide_the_bytes(here):
         "allow": None, "deny": None, "phone_region": None, "write_known": None,
         "from_format": None, "reasoning": "keep", "sessions_by": None, "preset": "chat", "system": "keep",
         "merge_consecutive": False, "split_parallel": False, "split_text_and_calls": False, "tool_ids": "keep",
-        "drop_text_beside_calls": False, "bridge_results": "keep", "enums": "keep",
+        "drop_text_beside_calls": False, "bridge_results": "keep", "mark_failed_results": False, "enums": "keep",
         "media": "text", "keep": "none", "unpaired": "refuse", "unpaired_text": None,
         "tools": "first", "tools_file": None, "system_file": None, "check_arguments": False,
         "max_line": 268435456, "max_nesting": 500, "max_messages": 100_000,

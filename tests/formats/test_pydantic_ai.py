@@ -1,7 +1,10 @@
 """What is particular to Pydantic AI; ``rows/pydantic_ai.json`` has what all documents have."""
 
+import json
+
 import pytest
 
+from chatsquash import Options, convert_session
 from chatsquash.core.blocks import Call, HostedCall, Other, Result, Text, Turn
 from chatsquash.core.model import Conversation
 from chatsquash.formats.clients import pydantic_ai
@@ -105,3 +108,17 @@ def test_a_file_is_one_of_the_tools_only_if_its_digest_is_known():
     result = turns_of(found)[1].blocks[0]
     assert isinstance(result, Result)
     assert result.json
+
+
+@pytest.mark.parametrize(
+    ("state", "weight"), [("complete", 1), ("suspended", 1), ("incomplete", 0), ("interrupted", 0)]
+)
+def test_a_response_that_was_stopped_early_is_truncated(state, weight):
+    """The states are those of ``ModelResponse`` in Pydantic AI 2."""
+    document = [
+        {"kind": "request", "parts": [{"part_kind": "user-prompt", "content": "q"}]},
+        {"kind": "response", "parts": [{"part_kind": "text", "content": "a"}], "state": state},
+    ]
+    (outcome,) = convert_session([json.dumps(document)], Options(anonymize=False, loss="weight"))
+    assert json.loads(outcome.record)["messages"][-1]["weight"] == weight
+    assert ("reply-truncated" in {each.code for each in outcome.findings}) is (weight == 0)

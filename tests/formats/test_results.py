@@ -164,6 +164,59 @@ def test_changes_of_the_tools_stand_with_the_prompt_and_come_before_the_reply():
     assert pydantic_ai.dump(conversations.load_all([written], "vercel_ai")[0]) == document
 
 
+def test_the_older_name_of_tools_that_were_added_is_read():
+    delta = {"part_kind": "tool-availability-delta", "added": ["dig"]}
+    document = [
+        {"kind": "request", "parts": [{"part_kind": "user-prompt", "content": "Look."}, delta]},
+        {"kind": "response", "parts": [{"part_kind": "text", "content": "Yes."}]},
+    ]
+    (read,) = conversations.load_all([document], "pydantic_ai")
+    assert vercel_ai.dump(read)[0]["parts"][1]["data"] == {"added": ["dig"]}
+    assert list(conversations.losses(read, "vercel_ai")) == []
+    newer = {"part_kind": "tool-availability-delta", "tools_added": ["dig"]}
+    assert pydantic_ai.dump(read)[0]["parts"][1] == newer
+
+
+INLINE = {"type": "file", "mediaType": "text/plain", "filename": "a.txt", "data": {"type": "text", "text": "Rent: 900"}}
+"""A file that contains its text: ``FilePart`` and ``FileDataText`` of the AI SDK 7."""
+
+
+def test_the_text_of_an_inline_file_is_a_text():
+    messages = [
+        {"role": "user", "content": [{"type": "text", "text": "Read it."}, INLINE]},
+        {"role": "assistant", "content": [{"type": "tool-call", "toolCallId": "c1", "toolName": "f", "input": {}}]},
+        {
+            "role": "tool",
+            "content": [
+                {
+                    "type": "tool-result",
+                    "toolCallId": "c1",
+                    "toolName": "f",
+                    "output": {"type": "content", "value": [{"type": "text", "text": "See"}, INLINE]},
+                }
+            ],
+        },
+    ]
+    assert model_messages.fits([messages])
+    (read,) = conversations.load_all([messages], "model_messages")
+    prompt, _, result = turns_of(read)
+    assert [block.text for block in prompt.blocks] == ["Read it.", "Rent: 900"]
+    assert [block.text for block in result.blocks[0].content] == ["See", "Rent: 900"]
+    assert model_messages.dump(read) == messages
+    assert list(conversations.losses(read, "model_messages")) == []
+    assert "turns[0].blocks[1].native.model_messages.file" in conversations.losses(read, "anthropic")
+
+
+@pytest.mark.parametrize("image", [{"type": "Buffer", "data": [137, 80, 78, 71]}, {"0": 137, "1": 80, "2": 78}])
+def test_an_image_of_octets_marks_model_messages(image):
+    assert model_messages.fits([[{"role": "user", "content": [{"type": "image", "image": image}]}]])
+
+
+@pytest.mark.parametrize("image", [{"bytes": None, "path": "a.png"}, {"path": "a.png"}, {}, "a.png", 5])
+def test_an_image_of_another_library_does_not(image):
+    assert not model_messages.fits([[{"role": "user", "content": [{"type": "image", "image": image}]}]])
+
+
 @pytest.mark.parametrize(
     "image", [{"type": "image", "image": PIXEL}, {"type": "image", "image": PIXEL, "mediaType": "image/*"}]
 )

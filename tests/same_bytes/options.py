@@ -54,6 +54,7 @@ SETS: dict[str, str] = {
     "without-goose": "--no-cleanup-goose --cleanup claude-code",
     "modifiers": "--merge-consecutive --split-parallel --split-text-and-calls --system drop --tools used --tool-ids short9 --enums text --bridge-results join",
     "drop-text": "--drop-text-beside-calls --tools last",
+    "mark-failed": "--mark-failed-results --preset hf --media drop --unpaired cut",
     "one-file": "--single-file",
     "scenarios": "--group-by scenario",
     "report": "--report --trace-replies",

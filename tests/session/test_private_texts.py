@@ -26,7 +26,7 @@ HIDDEN = {
     "Outcome.session", "SessionFindings.trace", "Finding.session", "Finding.file", "Finding.text",
     "RejectedLine.reason", "SelectedEntry.model", "Family.session", "Family.log", "Relative.pattern", "Facts.session",
     "Facts.source", "Facts.model", "ToolUse.name", "Usage.tool_names", "Ending.finish",
-    *(f"Ending.{name}_evidence" for name in ("exit", "reward", "finish", "truncated", "last_user")),
+    *(f"Ending.{name}_evidence" for name in ("exit", "reward", "finish", "truncated", "failed_results", "last_user")),
 }  # fmt: skip
 OURS = {
     "SessionFindings.left_out", "SessionAccount.cleaned", "SessionAccount.dropped", "SessionRecords.day",

@@ -24,6 +24,7 @@ TALK = [A, says(calling()), answers(), says(Reasoning("hm"), "x"), C, D]
 CACHED = {"anthropic": {"cache_control": {"type": "ephemeral"}}}
 SIGNED = Reasoning("hm", "anthropic", "c2ln")
 PICTURE = Media("image", "image/png", "AA==")
+CALLED = Media("file", file_id="file_1", provider="anthropic")
 
 
 @cases("before, after, expected",
@@ -49,6 +50,8 @@ PICTURE = Media("image", "image/png", "AA==")
     ("two texts that became one", [asks("a", "b")], [asks("a\nb")], ["turns[0].blocks[0].text", "turns[0].blocks[1]"]),
     ("a text that stands before a call and stood behind it", [says(calling(), "a")], [says("a", calling())], ["turns[0].blocks[0].place"]),
     ("calls that stand behind all texts", [says("a", calling("x"), "b", calling("y", "{}"), "c")], [says("a", "b", "c", calling("x"), calling("y"))], ["turns[0].blocks[1].place", "turns[0].blocks[3].place", "turns[0].blocks[3].arguments"]),
+    ("an image that stands behind a text, while another one is gone", [asks(PICTURE, "a", Media("image", url="https://x.test/b.png"))], [asks("a", PICTURE)], ["turns[0].blocks[0].place", "turns[0].blocks[2]"]),
+    ("a file that stands behind a text and got its type", [asks(Media("file", url="https://x.test/a.pdf"), "a", CALLED)], [asks("a", Media("file", "application/pdf", url="https://x.test/a.pdf"))], ["turns[0].blocks[0].place", "turns[0].blocks[2]"]),
     ("a turn that stands elsewhere", [A, says(calling()), asks("c"), answers()], [A, says(calling()), answers(), asks("c")], ["turns[2].place"]),
     ("a signature and its signer", [says(SIGNED)], [says(Reasoning("hm"))], ["turns[0].blocks[0].signer", "turns[0].blocks[0].signature"]),
     ("a text in a result", [answers(gives("a", "b"))], [answers(gives("a", "x"))], ["turns[0].blocks[0].content[1].text"]),

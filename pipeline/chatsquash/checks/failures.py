@@ -12,7 +12,6 @@ from typing import Any
 import msgspec
 
 from chatsquash.core import chat, jsonio
-from chatsquash.core.blocks import FAILED
 from chatsquash.core.chat import PRIVATE
 from chatsquash.core.model import Json, Message
 from chatsquash.core.text import quoted
@@ -74,13 +73,11 @@ def _in_words() -> Callable[[str], str | None]:
 
 def _mark(message: Message) -> str | None:
     """The mark of a log's format, or one that stands in the message itself."""
-    if message.get("is_error") is True:
+    if chat.is_marked_failed(message):
         return "is marked as an error"
     if PRIVATE not in message:
         return None
     outcome = chat.outcome(message)
-    if outcome in FAILED:
-        return "is marked as an error"
     return f"is marked as {outcome}" if outcome in _MARKS else None
 
 

@@ -96,6 +96,9 @@ class Ending(NamedTuple):
     truncated: bool | None = None
     """Whether the last reply was cut off."""
     truncated_evidence: str | None = None
+    failed_results: int | None = None
+    """How many tool results the log marks as errors."""
+    failed_results_evidence: str | None = None
     last_user: Literal["thanks", "complaint", "correction", "none", "unknown"] = "unknown"
     """What the user said last of what the assistant did."""
     last_user_evidence: str | None = None

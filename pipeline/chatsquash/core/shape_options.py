@@ -125,6 +125,9 @@ class ShapeOptions:
         "Where the user speaks right after a tool result: keep writes a user message, join adds the text to "
         "the result.",
     )
+    mark_failed_results: bool = _shape(
+        False, "Begin the text of each tool result that the log marks as an error with 'ERROR: '."
+    )
     enums: Enums = _shape(
         "keep", "keep leaves the values of enum in tool definitions as logged, text writes each as a string."
     )

@@ -19,7 +19,7 @@ METADATA = (
     Field("prompt_tokens", "int"),
     Field("completion_tokens", "int"),
 )
-_KINDS: dict[str, str] = {"exit": "int", "reward": "float", "truncated": "bool"}
+_KINDS: dict[str, str] = {"exit": "int", "reward": "float", "truncated": "bool", "failed_results": "int"}
 ENDING = tuple(Field(name, _KINDS.get(name, "text")) for name in Ending._fields)
 """The columns on how the conversation of a record ended."""
 CONVERSATION = (Field("conversation", "text"), Field("parent", "text"), Field("kind", "text"))

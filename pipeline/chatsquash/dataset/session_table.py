@@ -41,7 +41,7 @@ def _columns() -> Iterator[TableColumn]:
         yield TableColumn(f"reasoning_{name}", "int")
     for name in ("prompt_tokens", "completion_tokens"):
         yield TableColumn(f"usage_{name}", "int")
-    ended: dict[str, Kind] = {"exit": "int", "reward": "float", "truncated": "bool"}
+    ended: dict[str, Kind] = {"exit": "int", "reward": "float", "truncated": "bool", "failed_results": "int"}
     yield from (TableColumn(name, ended.get(name, "text")) for name in Ending._fields)
 
 

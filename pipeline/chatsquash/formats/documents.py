@@ -13,6 +13,7 @@ from chatsquash.core.model import Conversation, Json
 from chatsquash.core.registry import Room
 from chatsquash.formats import agents, clients, exports
 from chatsquash.formats.base import DocumentFormat, TurnError
+from chatsquash.formats.branch_budget import without_repeats
 from chatsquash.formats.values import at
 
 _FIRST = 100
@@ -45,7 +46,8 @@ def load(name: str, objects: list[Json], lines: list[int] | None = None, **known
     """The conversations in a file; ``known`` and errors are as for ``DocumentFormat.conversations``."""
     read = named(name).conversations
     arguments: dict[str, Any] = {"lines": lines, "meta": None, **known}
-    return read(objects, **{key: arguments[key] for key in _wanted_arguments(read) if key in arguments})
+    known = {key: arguments[key] for key in _wanted_arguments(read) if key in arguments}
+    return without_repeats(read(objects, **known), objects)
 
 
 @cache

@@ -14,7 +14,7 @@ from chatsquash.formats.values import Object
 ROOT = -1
 _MOST = 20
 """How many times the entries of a file may stand in its paths together, at least ``_LEAST`` in all."""
-_LEAST = 100_000
+_LEAST = 25_000
 
 
 def first_places(names: Sequence[str | None]) -> dict[str, int]:

@@ -285,6 +285,8 @@ def judge_text(text: str) -> tuple[LastUser, str]:
     return ("none" if is_english else "unknown"), ""
 
 
+_LISTED = 20
+"""Messages that evidence lists."""
 _LONGEST = 64
 """Characters of a reason that are kept, which may be any text."""
 
@@ -293,7 +295,17 @@ def ending(view: View, reply: Response, origin: Origin | None = None) -> Ending:
     """How a conversation ended: ``view`` is of its messages as they were logged, ``reply`` its last one."""
     finish, evidence, truncated, why = _finish_reason(reply)
     reward, rewarded = (origin.reward, origin.reward_evidence) if origin else (None, None)
-    return Ending(*last_exit(view), reward, rewarded, finish, evidence, truncated, why, *last_word(view))
+    exits, said, failed = last_exit(view), last_word(view), failed_results(view)
+    return Ending(*exits, reward, rewarded, finish, evidence, truncated, why, *failed, *said)
+
+
+def failed_results(view: View) -> tuple[int, str | None]:
+    """How many tool results the log marks as errors, and which messages the first ones are."""
+    failed = [at for at, each in enumerate(view.messages) if each["role"] == "tool" and chat.is_marked_failed(each)]
+    if not failed:
+        return 0, None
+    more = f" and {len(failed) - _LISTED} more" if len(failed) > _LISTED else ""
+    return len(failed), f"message{'s' * (len(failed) > 1)} {', '.join(map(str, failed[:_LISTED]))}{more}"
 
 
 def _finish_reason(reply: Response) -> tuple[str | None, str | None, bool | None, str | None]:

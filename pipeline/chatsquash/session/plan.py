@@ -245,6 +245,10 @@ def _to_chat(options: Options, joins: Wanted | None) -> Iterator[ConversationSta
     """The stages that make plain chat messages of what was loaded, texts as one where they are to be."""
     if options.preset != presets.DEFAULT:
         yield with_media
+    if options.mark_failed_results:
+        from chatsquash.session.stages.failed_results import mark_failed_results
+
+        yield mark_failed_results
     if joins:
         from chatsquash.session.stages.public import join_texts
 

@@ -24,7 +24,15 @@ from chatsquash.sources.unfolding import UnfoldedFile
 
 Hide = Callable[[str], str]
 """Gives a text with nothing private in it."""
-_ENDING = ("finish", "exit_evidence", "reward_evidence", "finish_evidence", "truncated_evidence", "last_user_evidence")
+_ENDING = (
+    "finish",
+    "exit_evidence",
+    "reward_evidence",
+    "finish_evidence",
+    "truncated_evidence",
+    "failed_results_evidence",
+    "last_user_evidence",
+)
 _GONE = Relative(b"", b"")
 """Stands for a file whose path is not told; it is never the same, so that its session is converted again."""
 

@@ -65,8 +65,9 @@ def _identity(block: Block) -> Hashable:
 
 
 def _mark(block: Block) -> Hashable:
-    """What tells a block from all others."""
-    return type(block), getattr(block, "text", "") or getattr(block, "id", "") or _said(block)
+    """What tells a block from all others, whatever a format added to it."""
+    known = (value for name in ("text", "id", "data", "url", "file_id") if (value := getattr(block, name, "")))
+    return type(block), next(known, "") or _said(block)
 
 
 def _pair(
@@ -75,19 +76,20 @@ def _pair(
     keys: tuple[Callable[[Any], Hashable], ...],
     mark: Callable[[Any], Hashable],
 ) -> Iterator[Pair]:
-    """The pairs by keys, each of what those before it leave; then by a mark, wherever it is, then by place."""
+    """The pairs by keys, each of what those before it leave, and then by place.
+
+    Before the last key they are paired by a mark, wherever they are.
+    """
     met: list[_Met] = [(-1, -1), (len(before), len(after))]
-    for key in keys:
-        left, right = list(map(key, before)), list(map(key, after))
-        met = [place for ends in pairwise(met) for place in (ends[0], *_matches(left, right, *ends))] + met[-1:]
-    gaps = [(range(a + 1, c), range(b + 1, d)) for (a, b), (c, d) in pairwise(met)]
-    lone = defaultdict[Hashable, deque[int]](deque)
-    for b in chain.from_iterable(rights for _, rights in gaps):
-        lone[mark(after[b])].append(b)
-    lefts_alone = chain.from_iterable(lefts for lefts, _ in gaps) if lone else ()
-    moved = {a: places.popleft() for a in lefts_alone if (places := lone.get(mark(before[a])))}
+    *first, last = keys
+    for key in first:
+        met = _matched(met, list(map(key, before)), list(map(key, after)))
+    moved = _moved(_gaps(met), list(map(mark, before)), list(map(mark, after)))
     taken = set(moved.values())
-    for (lefts, rights), end in zip(gaps, met[1:], strict=True):
+    left = [object() if at in moved else last(each) for at, each in enumerate(before)]
+    right = [object() if at in taken else last(each) for at, each in enumerate(after)]
+    met = _matched(met, left, right)
+    for (lefts, rights), end in zip(_gaps(met), met[1:], strict=True):
         others = zip_longest([a for a in lefts if a not in moved], [b for b in rights if b not in taken])
         pairs = [*((a, b, False) for a, b in others), *((a, moved[a], True) for a in lefts if a in moved)]
         yield from sorted(pairs, key=lambda pair: len(before) if pair[0] is None else pair[0])
@@ -95,7 +97,25 @@ def _pair(
             yield (*end, False)
 
 
-def _matches(left: list[Hashable], right: list[Hashable], start: _Met, end: _Met) -> Iterator[_Met]:
+def _gaps(met: list[_Met]) -> list[tuple[range, range]]:
+    return [(range(a + 1, c), range(b + 1, d)) for (a, b), (c, d) in pairwise(met)]
+
+
+def _matched(met: list[_Met], left: Sequence[Hashable], right: Sequence[Hashable]) -> list[_Met]:
+    """The pairs, with those between them that say the same."""
+    return [place for ends in pairwise(met) for place in (ends[0], *_matches(left, right, *ends))] + met[-1:]
+
+
+def _moved(gaps: list[tuple[range, range]], left: list[Hashable], right: list[Hashable]) -> dict[int, int]:
+    """The places of what stands elsewhere now, before and after."""
+    lone = defaultdict[Hashable, deque[int]](deque)
+    for b in chain.from_iterable(rights for _, rights in gaps):
+        lone[right[b]].append(b)
+    alone = chain.from_iterable(lefts for lefts, _ in gaps) if lone else ()
+    return {a: places.popleft() for a in alone if (places := lone.get(left[a]))}
+
+
+def _matches(left: Sequence[Hashable], right: Sequence[Hashable], start: _Met, end: _Met) -> Iterator[_Met]:
     """Where two runs say the same, in order; the next place is the one that passes over the least of both."""
     i, j = start[0] + 1, start[1] + 1
     places: dict[Hashable, list[int]] = {}
@@ -106,7 +126,7 @@ def _matches(left: list[Hashable], right: list[Hashable], start: _Met, end: _Met
         i, j = place[0] + 1, place[1] + 1
 
 
-def _nearest(left: list[Hashable], places: dict[Hashable, list[int]], here: range, j: int) -> _Met | None:
+def _nearest(left: Sequence[Hashable], places: dict[Hashable, list[int]], here: range, j: int) -> _Met | None:
     """The next of them from ``here`` and ``j`` on; what is looked at is passed over, so repetitions cost nothing.
 
     Of two that pass over as much it is the one that does so on both sides, else on the left: things go more than they

@@ -39,7 +39,7 @@ def _missing(reply: Response) -> Iterator[Violation]:
         yield reading.missing_reply(reply.problem or "")
     if reply.message is not None and reply.cut:
         yield reading.stream_cut()
-    is_known = reply.included and reply.finish_reason == "incomplete"  # its format reports it
+    is_known = (reply.included or reply.cut) and reply.finish_reason == "incomplete"  # which is reported already
     if (reply.message is not None or reply.included) and chat.is_truncated(reply.finish_reason) and not is_known:
         yield reading.reply_truncated(reply.finish_reason or "")
     if reply.choices > 1:

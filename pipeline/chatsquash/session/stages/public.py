@@ -94,9 +94,10 @@ def _media(message: Message) -> list[Json]:
 
 
 def _as_logged(other: Other) -> Json:
-    """What was logged, which may be an item of a turn and no part of one."""
+    """What was logged, which may be an item of a turn, or a part of its content."""
     value = other.value
-    return value["item"] if isinstance(value, dict) and value.keys() == {"item"} else value
+    inner = next(iter(value)) if isinstance(value, dict) and len(value) == 1 else ""
+    return value[inner] if inner in ("item", "content") and isinstance(value[inner], dict) else value
 
 
 def _is_medium(block: Json) -> bool:

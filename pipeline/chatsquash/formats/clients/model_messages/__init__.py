@@ -17,7 +17,9 @@ from chatsquash.formats.clients.model_messages.read import (
     with_options,
     write_file,
     write_returned_file,
+    write_text,
 )
+from chatsquash.formats.clients.pydantic_ai.media import octets
 from chatsquash.formats.clients.vercel_ai.metadata import METADATA, PROVIDER, own_members, thoughts
 from chatsquash.formats.clients.vercel_ai.tools import DENIED
 from chatsquash.formats.evidence import Evidence, MessageList, conversation, histories, numbers
@@ -70,11 +72,18 @@ def _is_model_part(part: Object, role: str) -> bool:
             return True
         case {"type": "file", "mediaType": str(), "data": _} | {"type": "image", "mediaType": str(), "image": _}:
             return True
-        case {"type": "image", "image": str(image)}:  # elsewhere it is the path of a file
-            return image.startswith(("https://", "http://", "data:")) or data_type("image/*", image) != ""
+        case {"type": "image", "image": image}:
+            return _is_image(image)
         case {"type": "reasoning", "text": str()}:
             return role == "assistant"
     return False
+
+
+def _is_image(image: Json) -> bool:
+    """Whether a value is an address or the data of an image; elsewhere it is the path of a file."""
+    if not isinstance(image, str):
+        return octets(image) is not None
+    return image.startswith(("https://", "http://", "data:")) or data_type("image/*", image) != ""
 
 
 _ROLES = {**SPEAKERS, "tool": "tool"}
@@ -114,7 +123,7 @@ def _parts(block: Block, role: str, medium: Callable[[blocks.Media], Object | No
     """The parts of a block that its role may have, and results, too; ``medium`` makes those of media."""
     match block:
         case blocks.Text() | blocks.Refusal():
-            yield with_options({"type": "text", "text": block.text}, block.native)
+            yield write_text(block)
         case blocks.Media() if role in ("user", "assistant", "tool") and (part := medium(block)):
             yield part
         case blocks.Other() if role in ("assistant", "tool") and (part := _other(block)):

@@ -17,6 +17,7 @@ from chatsquash.core.blocks import (
     Native,
     Other,
     Outcome,
+    Refusal,
     Result,
     Text,
     Turn,
@@ -45,6 +46,8 @@ OPTIONS = "providerOptions"
 """What model messages call the metadata of providers."""
 _OWN = "model_messages"
 """Whose the members are that only model messages have."""
+_FILE = "file"
+"""What a text that is the data of a file knows of that."""
 _IDS = ("fileId", "providerReference")
 _PLACES = ("image", "data", "url", *_IDS)
 _FILE_ID = re.compile(r"file[-_][\w-]+")
@@ -157,7 +160,7 @@ def _said(part: Object) -> Block | None:
         case {"type": "text" | "reasoning", "text": str()} if not (options or more):
             return None
         case {"type": "file" | "image"}:
-            made = read_file(part)
+            made = _inline_text(part) or read_file(part)
         case {"type": "custom"}:
             made = Other(PROVIDER, {METADATA if key == OPTIONS else key: value for key, value in part.items()})
     return made or Other(PROVIDER, {"content": part})
@@ -194,7 +197,7 @@ def _returned_block(part: Json) -> Block | None:
         case {"type": "text", "text": str()}:
             return _said(part)
         case {"type": str(of)} if of.startswith(("file", "image", "media")):
-            return read_file(part) or Other(PROVIDER, {"content": part})
+            return _inline_text(part) or read_file(part) or Other(PROVIDER, {"content": part})
     return Other(PROVIDER, {"content": part})
 
 
@@ -222,6 +225,24 @@ def with_options(made: Object, native_members: Native) -> Object:
         return made
     options = metadata(native_members, mirrored=False)
     return {**native_members.get(_OWN, {}), **made, **({OPTIONS: options} if options else {})}
+
+
+def _inline_text(part: Object) -> Text | None:
+    """The text of a ``file`` part that contains it; ``None`` for a file of any other kind."""
+    match part:
+        case {"type": "file", "data": {"type": "text", "text": str(text)}} if text:
+            file = without(part, "type", "data", OPTIONS)
+            return Text(text, native=native_of(part.get(OPTIONS), {_FILE: file}))
+    return None
+
+
+def write_text(block: Text | Refusal) -> Object:
+    """A text, or the file that contained it."""
+    own = block.native.get(_OWN, {})
+    if not isinstance(file := own.get(_FILE), dict):
+        return with_options({"type": "text", "text": block.text}, block.native)
+    extra = {**block.native, _OWN: without(own, _FILE)}
+    return with_options({"type": "file", **file, "data": {"type": "text", "text": block.text}}, extra)
 
 
 def read_file(part: Object) -> Media | None:

@@ -49,6 +49,10 @@ def _conversation(messages: list[Json], lines: Sequence[int]) -> Conversation:
     return conversation(said, {}, session_id=next(renamed, None))
 
 
+_EARLY, _INTERRUPTED = ("incomplete", "interrupted"), "interrupted"
+"""States of responses that were stopped before the model finished, and the finish reason that they get."""
+
+
 def _evidence(message: Object, turn: PartTurn, lines: Sequence[int]) -> Evidence:
     """What a message says of itself: a response of its model and its tokens, parts of a request when they came."""
     line = lines[turn.message]
@@ -58,6 +62,7 @@ def _evidence(message: Object, turn: PartTurn, lines: Sequence[int]) -> Evidence
     asked, said = (count(at(used, new) if at(used, new) is not None else at(used, old)) for new, old in _USED)
     names = ("model_name", "finish_reason", "provider_response_id")
     model, ended, answer = (string(message, name) or None for name in names)
+    ended = _INTERRUPTED if message.get("state") in _EARLY else ended
     return Evidence(line, moment(message.get("timestamp")), True, model, asked, said, ended, answer)
 
 

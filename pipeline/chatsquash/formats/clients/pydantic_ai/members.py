@@ -24,6 +24,16 @@ _SHARED = (("openai", "id", "id"), ("openai", "phase", "phase"), ("google", "tho
 _WHOSE = (("google", "google"), ("openai", "openai"), ("azure", "openai"))
 
 
+_RENAMED = {"tool-availability-delta": {"added": "tools_added"}}
+"""Members of parts that older versions name otherwise."""
+
+
+def renamed(part: Object) -> Object:
+    """A part with the names that the newest version writes."""
+    names = _RENAMED.get(string(part, "part_kind"), {})
+    return {names.get(key, key): value for key, value in part.items()} if names else part
+
+
 def whose(name: str) -> str:
     """The provider that one of Pydantic AI's names for it stands for."""
     return next((provider for begins, provider in _WHOSE if name.startswith(begins)), name)

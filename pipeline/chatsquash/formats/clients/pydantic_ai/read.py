@@ -17,6 +17,7 @@ from chatsquash.formats.clients.pydantic_ai.members import (
     PROVIDER,
     errors_wording,
     own,
+    renamed,
     shown_wording,
     tagged,
     unpack,
@@ -118,7 +119,7 @@ def _request(message: Object, number: int, state: State, waiting: list[Block]) -
         except TurnError as problem:
             raise TurnError(f"[{number}].parts[{place}] {problem}") from None
         if made is None:
-            waiting = [*waiting, Other(PROVIDER, part)]
+            waiting = [*waiting, Other(PROVIDER, renamed(part))]
             continue
         turns.append(PartTurn(replace(made, blocks=(*waiting, *made.blocks)) if waiting else made, number, part))
         waiting = []

@@ -18,7 +18,7 @@ _REASONS = {
     "requires_action": "tool_calls",
     "incomplete": "length",
     "budget_exceeded": "length",
-    "in_progress": None,
+    "in_progress": "incomplete",
     "": None,
 }
 """Why replies ended, by the status of their interaction; any other status is the reason itself."""

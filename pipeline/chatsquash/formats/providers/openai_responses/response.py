@@ -47,13 +47,8 @@ def _failure(body: Object) -> Response | None:
 
 
 def _finish(body: Object, message: Message) -> str | None:
-    """Why a reply ended, in the words of chat completions; a response in progress has not ended.
-
-    A response that is neither is incomplete, for whatever reason.
-    """
+    """Why a reply ended, in the words of chat completions; one that is not completed is incomplete, for any reason."""
     status = body.get("status")
-    if status in ("in_progress", "queued"):
-        return None
     if status != "completed" and isinstance(status, str):
         reason = at(body, "incomplete_details", "reason") if status == INCOMPLETE else None
         return _INCOMPLETE.get(reason, INCOMPLETE) if isinstance(reason, str) else INCOMPLETE
