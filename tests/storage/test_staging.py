@@ -47,7 +47,7 @@ def test_a_run_does_not_take_the_folder_that_another_one_is_making_for_a_stale_o
     assert not ours(here)
 
 
-@pytest.mark.parametrize("name", ["lock", "_make_folders", "_remove_stale"])
+@pytest.mark.parametrize("name", ["lock", "_make_folders", "_recover"])
 @pytest.mark.parametrize("words", ["redact --redact emails", "translate --to anthropic"])
 def test_a_run_that_fails_as_it_begins_leaves_nothing(here, command, monkeypatch, name, words):
     (here / "a.jsonl").write_text(json.dumps(RECORD) + "\n")
@@ -89,6 +89,30 @@ def test_a_file_elsewhere_is_written_whole_also_on_another_file_system(here, mon
     assert (here / "a").read_bytes() == b"new"
     assert (here / "a").stat().st_mode & 0o777 == 0o600
     assert sorted(path.name for path in here.rglob("*")) == ["a", "out"]
+
+
+@pytest.mark.parametrize("failing", ["sync", "move"])
+def test_a_file_elsewhere_that_cannot_be_written_leaves_nothing(here, monkeypatch, failing):
+    (here / "out").mkdir()
+    (here / "a").write_text("old")
+    calls = []
+
+    def fails(*_):
+        calls.append(failing)
+        code = EXDEV if failing == "move" and len(calls) == 1 else ENOSPC
+        raise OSError(code, os.strerror(code))
+
+    def across(*_):
+        raise OSError(EXDEV, os.strerror(EXDEV))
+
+    monkeypatch.setattr(Folder, "move", fails if failing == "move" else across)
+    if failing == "sync":
+        sync = staging.platform.sync
+        monkeypatch.setattr(staging.platform, "sync", lambda file: fails() if calls else (calls.append(""), sync(file)))
+    with pytest.raises(OSError, match=r"No space left on device: '.*/a'"):
+        staging.write_elsewhere(Folder(here / "out"), here / "a", b"new")
+    assert sorted(path.name for path in here.rglob("*")) == ["a", "out"]
+    assert (here / "a").read_text() == "old"
 
 
 LINE = log_line("export DB_PASSWORD=kettle9drum")

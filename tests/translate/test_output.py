@@ -122,7 +122,7 @@ def test_where_one_file_cannot_take_its_place_none_does(inputs, monkeypatch, for
 
     def fails(act):
         def wrapped(self, name, folder, to):
-            if to == "c.json" and "new" in self.path.parts:
+            if to == "c.json" and self.path.name == "staging":
                 raise OSError(5, "Input/output error")
             act(self, name, folder, to)
 
@@ -141,7 +141,7 @@ from chatsquash.storage.folder import Folder
 
 def signalled(act):
     def wrapped(self, name, *given):
-        if "new" in self.path.parts:
+        if self.path.name == "staging":
             os.kill(os.getpid(), signal.{number})
         return act(self, name, *given)
     return wrapped

@@ -11,12 +11,12 @@ from typing import NamedTuple
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import Json
 from chatsquash.dataset.card import CARD
-from chatsquash.dataset.claim import inside
-from chatsquash.dataset.commit import RUN
 from chatsquash.dataset.dataset import is_public
 from chatsquash.dataset.shards import FOLDER
 from chatsquash.results.output import OutputSource, manifest, open_output
 from chatsquash.results.verify import differences
+from chatsquash.storage.commit import RUN
+from chatsquash.storage.folder import inside
 
 _OURS = re.compile("[A-Za-z0-9_-][A-Za-z0-9_.-]*")
 """Parts of names as we write them."""

@@ -83,11 +83,12 @@ def _write_known(staged: StagedFiles, path: str, data: bytes) -> None:
 @contextmanager
 def _stage(where: Places, *, force: bool) -> Iterator[StagedFiles]:
     """The folder beside the output; what is not put in its place goes."""
-    if not force:
-        refuse_taken(where.folder, [*(each.name for each in where.files), *([] if where.is_file else [REDACTIONS])])
     staged = StagedFiles(where.folder, force=force)
     try:
         staged.begin()
+        if not force:
+            reports = [] if where.is_file else [REDACTIONS]
+            refuse_taken(where.folder, [*(each.name for each in where.files), *reports])
         yield staged
     except OSError as problem:
         raise UsageError(f"{where.folder}: cannot be written ({problem.strerror})") from None
