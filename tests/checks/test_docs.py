@@ -61,7 +61,7 @@ SEVERITIES = {
         cleaned file-not-read hosted-tools context-cleared vendor-form shape-changed filtered duplicate-record source-without-tools
         not-read client-text template-reasoning-lost no-tools tool-result-retried second-copy reasoning-lost
         reasoning-withheld reasoning-restored context-restored restore-ambiguous supplied-tools supplied-system arguments-unchecked
-        chosen-chain reordered cut-to-fit sent-context no-exchange joined unanswered-session repeated-conversation""",
+        tool-members chosen-chain reordered cut-to-fit sent-context no-exchange joined unanswered-session repeated-conversation""",
 }
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from chatsquash.checks import archives, coverage, definitions, phrases, reading, stored_records
+from chatsquash.checks import archives, coverage, definition_members, definitions, phrases, reading, stored_records
 
 HINT = " (--on-invalid keep converts it all the same)"
 
@@ -68,6 +68,7 @@ ROWS = [
         "warning",
         "than line 3, the last definition is kept: see whether earlier calls fit it",
     ),
+    (definition_members.tool_members({"name": "a\n"}, ["b\n"]), "tool-members", "info", "tool 'a\\n' has 1 member that no provider defines: 'b\\n'; see"),
     (definitions.supplied_tools(2), "supplied-tools", "info", "defines no tools, 2 definitions of --tools-file in the"),
     (definitions.supplied_system(), "supplied-system", "info", "has no system prompt, that of --system-file begins"),
     (definitions.tool_conflict("sql", 3, 5, kept="each"), "tool-conflict", "warning", "otherwise than line 3, each definition is kept: see whether"),

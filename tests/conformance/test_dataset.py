@@ -160,6 +160,15 @@ def test_one_file_of_mixed_lines_loads_where_the_types_are_named(folder):
         load_dataset("json", data_files=str(path), cache_dir=str(made.parent / "other"))
 
 
+@pytest.mark.parametrize("group_by", ["date", "scenario", "none"])
+def test_the_default_layout_gives_back_exactly_its_records(logs, tmp_path, group_by):
+    summary = convert(logs, tmp_path / "out", Options(group_by=group_by, anonymize=False))
+    written = [
+        json.loads(line) for name in summary.files for line in (tmp_path / "out" / name).read_bytes().splitlines()
+    ]
+    assert load(tmp_path / "out", split="train").to_list() == written
+
+
 def test_parquet_needs_no_card(folder):
     made = folder(format="parquet")
     found = load_dataset("parquet", data_files=str(made / "data/*.parquet"), cache_dir=str(made.parent / "other"))

@@ -122,7 +122,7 @@ def test_the_folder_holds_records_run_json_hidden_files_and_reports(here):
         "findings.jsonl", "integrity-report.txt", "redactions.csv", "rejected.jsonl", "sessions.jsonl",
         "tool-usage.csv", "tools.csv",
     ]  # fmt: skip
-    names = [".chatsquash", ".chatsquash/lock", ".chatsquash/written.json", "2026-01-13.jsonl", "reports"]
+    names = [".chatsquash", ".chatsquash/lock", ".chatsquash/written.json", "2026-01-13.jsonl", "README.md", "reports"]
     assert list(tree(here / "out")) == [*names, *(f"reports/{name}" for name in reports), "run.json"]
 
 

@@ -3,6 +3,7 @@
 from chatsquash import Options, convert
 from chatsquash.core.accounting import ToolUse, Usage
 from chatsquash.dataset.card import CardFacts, Statistics, card
+from tests.checks.rows import assistant, call, result, tool
 from tests.conftest import cases, log_line, write_log
 
 EVIL = "x`|<script>\n\u202e" + "y" * 100
@@ -48,6 +49,19 @@ def test_it_says_where_addresses_are_as_they_were():
 def test_findings_are_listed_by_code():
     assert section(card(told()), "Findings")[2:] == ["| error | `bad-line` | 1 |", "| info | `filtered` | 2 |"]
     assert section(card(told(counts={**COUNTS, "findings": {}})), "Findings") == ["None."]
+
+
+def test_records_that_define_and_that_call_tools_are_counted_apart(tmp_path):
+    lines = [
+        log_line("Which?", assistant("", call(name="ls")), result("a"), reply="a.", session_id="1"),
+        log_line("Which?", assistant("", call(name="ls")), result("a"), reply="a.", session_id="2", tools=[tool("ls")]),
+        log_line("Which?", reply="None.", session_id="3"),
+    ]
+    write_log(tmp_path / "log.jsonl", *lines)
+    convert([str(tmp_path / "log.jsonl")], tmp_path / "out", Options(preset="hf", sessions_by="id"))
+    page = (tmp_path / "out" / "README.md").read_text()
+    assert "\nOf 3 records, 1 define tools and 2 call them.\n" in page
+    assert "\n- tool-calling\n" in page
 
 
 def test_names_from_logs_are_no_markup():

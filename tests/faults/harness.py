@@ -7,6 +7,7 @@ is counted: opening to write, writing, renaming, removing, flushing.  A row per 
 from __future__ import annotations
 
 import errno
+import io
 import json
 import os
 import resource
@@ -47,6 +48,10 @@ class Calls:
                 setattr(os, name, self._counted(name, getattr(os, name)))
         output.Output._handle = self._staged(output.Output._handle)
         output._TOGETHER = 0  # every line is written as it comes, so that there are as many places to strike
+        fdopen = os.fdopen
+        os.fdopen = lambda file, mode, *more: (
+            CountedFile(file, self._count) if mode == "wb" else fdopen(file, mode, *more)
+        )
         sys.addaudithook(self._audit)
 
     def _count(self, name: str) -> None:
@@ -99,6 +104,18 @@ class Calls:
             return self._handles[name]
 
         return opened
+
+
+class CountedFile(io.BufferedWriter):
+    """A file whose writes are counted."""
+
+    def __init__(self, descriptor: int, count: Callable[[str], None]) -> None:
+        super().__init__(io.FileIO(descriptor, "wb"))
+        self._count = count
+
+    def write(self, data) -> int:
+        self._count("write")
+        return super().write(data)
 
 
 def make_logs() -> None:
@@ -174,17 +191,17 @@ def start(old: bool) -> dict[str, bytes | None]:
     return comparable(OUT) if old else {}
 
 
-def counted(old: bool, options: Options) -> list[str]:
-    """The calls of a conversion that nothing befalls."""
+def counted(old: bool, act: Callable[[], object]) -> list[str]:
+    """The calls of a command that nothing befalls."""
     start(old)
 
-    def act() -> None:
+    def count() -> None:
         calls = Calls(lambda number, name: None)
-        convert(LOGS, OUT, options)
+        act()
         seen = json.dumps(calls.seen)
         Path("calls.json").write_text(seen)
 
-    assert forked(act) == 0
+    assert forked(count) == 0
     return json.loads(Path("calls.json").read_text())
 
 
@@ -204,7 +221,7 @@ def points(calls: list[str], count: int, random: Random) -> list[int]:
 
 def killed(after, random: Random, count: int, options: Options = OPTIONS) -> None:
     for old in (False, True):
-        calls = counted(old, options)
+        calls = counted(old, lambda: convert(LOGS, OUT, options))
         renames = [at for at, name in enumerate(calls, 1) if name == "rename"]
         for point in points(calls, count, random):
             before = start(old)
@@ -255,7 +272,7 @@ def full(after, random: Random, count: int) -> None:
 def failing(after, random: Random, count: int) -> None:
     """The system refuses a call, or every call from one on."""
     for old in (False, True):
-        calls = counted(old, OPTIONS)
+        calls = counted(old, lambda: convert(LOGS, OUT, OPTIONS))
         for point in points(calls, count, random):
             for forever in (False, True):
                 before = start(old)

@@ -1,6 +1,7 @@
 """A run that is killed, or for which there is no room, leaves whole files, no false result, and work to go on with."""
 
 import json
+import os
 import subprocess
 import sys
 from collections import Counter
@@ -8,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+import chatsquash
 from tests.conftest import cases
-from tests.faults import harness
+from tests.faults import harness, replacing
 
 
 def times(short: int, long: int) -> pytest.MarkDecorator:
@@ -17,10 +19,11 @@ def times(short: int, long: int) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("count", [short, pytest.param(long, marks=pytest.mark.long)])
 
 
-def rows(scenario: str, folder: Path, count: int) -> list[dict]:
-    command = [sys.executable, "-m", "tests.faults.harness", scenario, str(count)]
+def rows(scenario: str, folder: Path, count: int, module: str = "harness") -> list[dict]:
+    command = [sys.executable, "-m", f"tests.faults.{module}", scenario, str(count)]
     # Bytecode that is being written when a process is killed would be found broken by those behind it.
-    environment = {"PYTHONPATH": str(Path(__file__).parents[2]), "PYTHONDONTWRITEBYTECODE": "1"}
+    paths = [str(Path(file).parents[depth]) for file, depth in ((chatsquash.__file__, 1), (__file__, 2))]
+    environment = {"PYTHONPATH": os.pathsep.join(paths), "PYTHONDONTWRITEBYTECODE": "1"}
     ran = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False)
     assert ran.returncode == 0, ran.stderr
     return list(map(json.loads, ran.stdout.splitlines()))
@@ -61,6 +64,37 @@ def test_any_call_may_fail_once_or_from_then_on(tmp_path, count):
     assert {row["code"] for row in failed} == {0, 9}
     assert len(failed) == 4 * count
     assert {row["call"] for row in failed} >= {"open", "staged", "fsync", "link", "rename", "remove", "mkdir", "writev"}
+
+
+@times(12, 1000)
+@pytest.mark.parametrize("command", replacing.ACTS)
+def test_files_that_are_replaced_are_all_old_or_all_new_or_a_journal_completes_them(tmp_path, command, count):
+    faults = rows(command, tmp_path, count, "replacing")
+    assert [row for row in faults if row["wrong"]] == []
+    assert {row["code"] for row in faults} == {-9, 0, 9}
+    assert len(faults) >= min(count, 40) * len(replacing.FAULTS)
+    if count > 40:
+        assert {row["call"] for row in faults} >= {"open", "write", "fsync", "link", "rename", "remove", "mkdir"}
+
+
+OLD, NEW = {"a": b"1", "b": b"1"}, {"a": b"2", "b": b"2"}
+PLAN = {".chatsquash-0": None, ".chatsquash-0/commit.json": b""}
+
+
+@cases(
+    "there, code, expected",
+    ("all old", OLD, 9, []),
+    ("all new", NEW, 0, []),
+    ("a mixture with a journal", {**OLD, "a": b"2", **PLAN}, -9, []),
+    ("a mixture", {**OLD, "a": b"2"}, -9, ["old and new files are mixed, and there is no journal"]),
+    ("a file of neither", {**OLD, "a": b"3", **PLAN}, -9, ["a is not whole"]),
+    ("all old though it ended well", OLD, 0, ["a run that failed did not say so"]),
+    ("an error without words", OLD, 1, ["a run that failed did not say why"]),
+    ("an empty folder", {**OLD, ".chatsquash-0": None}, 9, ["left behind: ['.chatsquash-0']"]),
+)
+def test_the_judge_of_replaced_files_sees_what_is_wrong(monkeypatch, there, code, expected):
+    monkeypatch.setattr(replacing, "tree", lambda folder: there)
+    assert list(replacing.problems(OLD, NEW, code, forever=False)) == expected
 
 
 @cases(

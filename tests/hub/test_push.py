@@ -165,6 +165,35 @@ def test_a_dry_run_only_looks(push, hub):
 # Branches, and what the Hub has
 
 
+def without_a_token(monkeypatch, here):
+    monkeypatch.delenv("HF_TOKEN")
+    monkeypatch.setattr("huggingface_hub.constants.HF_TOKEN_PATH", str(here / "none"))
+    monkeypatch.setattr("huggingface_hub.utils._auth._get_token_from_google_colab", lambda: None)
+    return "there is no token to ask the Hub with"
+
+
+def without_the_library(monkeypatch, here):
+    for name in [name for name in sys.modules if name.startswith("chatsquash.hub.hub")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    return "huggingface_hub is not installed"
+
+
+def without_a_network(monkeypatch, here):
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:1")
+    return "the Hub could not be reached"
+
+
+@pytest.mark.parametrize("hinder", [without_a_token, without_the_library, without_a_network])
+def test_a_dry_run_that_cannot_ask_the_hub_lists_every_file(push, hub, monkeypatch, here, hinder):
+    compared = push("--dry-run", yes=False).out.splitlines()
+    asked = len(hub.asked)
+    why = hinder(monkeypatch, here)
+    done = push("--dry-run", yes=False)
+    assert (done.code, done.err, len(hub.asked)) == (0, "nothing was sent (--dry-run)\n", asked)
+    assert done.out.splitlines() == [f"hf://datasets/me/chats: every file is listed, since {why}", *compared[1:]]
+
+
 def test_a_branch_is_made_and_main_stays(push, hub):
     hub.make(files={"notes.txt": b"mine"})
     done = push(url="hf://me/chats@draft/1")

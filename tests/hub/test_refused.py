@@ -129,8 +129,8 @@ HOSTILE = [
     (absolute, "is not one of chatsquash (ValueError: /"),
     (hidden, "is not one of chatsquash (ValueError: data/.env)"),
     (odd, "is not one of chatsquash (ValueError: data/a\\nb)"),
-    (no_card, "out: has no dataset card, so it is no dataset folder: convert with --format"),
-    (no_records, "out: has no records to send"),
+    (no_card, "out: has no dataset card: convert again"),
+    (no_records, "out: has no records in data/, and push sends no others: convert with --format"),
     (no_manifest, "out/run.json: cannot be read, no run was finished there"),
     (no_list, "is not one of chatsquash"),
 ]
@@ -170,7 +170,7 @@ def test_files_by_day_are_no_dataset_folder(command, hub, here):
     convert("logs", "out")
     done = command("push", "out", "hf://me/chats", "--yes")
     assert (done.code, hub.asked) == (2, [])
-    assert "has no dataset card" in done.err
+    assert "has no records in data/" in done.err
 
 
 @pytest.mark.parametrize("name", ["data", "README.md"])

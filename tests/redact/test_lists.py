@@ -109,6 +109,21 @@ def test_a_value_with_spaces_is_found_by_its_hash(text):
     assert told(Lists(deny=f"sha256:{digest(phrase)}".encode()).find(text)) == [("SECRET", "deny", phrase)]
 
 
+@cases(
+    "value, text",
+    ("signs of URLs in a query", "Copper&vex=Hk@485", "https://x.corp.io/login?u=bob&p=Copper%26vex%3DHk%40485&go=1"),
+    ("in a URL within a URL", "Marble&4c?Hx984", "https://sso.corp.io/?next=https%3A%2F%2Fa.io%2F%3Fp%3DMarble%25264c%253FHx984"),
+    ("a quote in JSON", 'tundra"TIAEKS07', 'log: {"v":"tundra\\"TIAEKS07"}'),
+    ("a quote in JSON within JSON", 'tundra"TI=EKS07', json.dumps(json.dumps({"v": 'tundra"TI=EKS07'}))),
+    ("a backslash", "kettle\\JxVGje87", "received 'kettle\\\\JxVGje87'"),
+    ("a quote in XML", 'walrus"qmgTJ366', "<p>pin walrus&quot;qmgTJ366</p>"),
+    ("a space without width", "JO5tzfiVMQSAAUL", "JO5tzfi\u200bVMQSAAUL"),
+)  # fmt: skip
+def test_a_value_whose_signs_are_escaped_is_found_by_its_hash(value, text):
+    lists = Lists(known=hash_list([digest(value)]))
+    assert {hit.value for hit in lists.find(text)} == {value}
+
+
 def test_a_key_of_several_lines_is_found_by_its_hash():
     key = "-----BEGIN EC PRIVATE KEY-----\nMHcCAQEE\nIOq7Vn2X\n-----END EC PRIVATE KEY-----"
     lists = Lists(known=hash_list([digest(key)]))

@@ -1,6 +1,7 @@
 """What ``stats`` counts, shows and refuses."""
 
 import json
+from dataclasses import astuple
 
 import orjson
 import pytest
@@ -56,8 +57,8 @@ def test_records_messages_calls_and_tools_are_counted(tmp_path):
     assert (found.files, found.records, found.unreadable, found.duplicates) == (1, 3, 2, 1)
     assert found.roles == {"tool": 4, "assistant": 5, "user": 3, "system": 2}
     assert (found.with_tools, found.with_calls) == (2, 2)
-    assert {name: (count.records, count.calls) for name, count in found.tools.items()} == {
-        "grep": (2, 2), "ls": (2, 2), "unused": (2, 0)}  # fmt: skip
+    assert {name: astuple(count) for name, count in found.tools.items()} == {
+        "grep": (2, 2, 2), "ls": (2, 2, 2), "unused": (2, 0, 0)}  # fmt: skip
 
 
 def test_characters_are_those_of_texts_reasoning_and_calls(tmp_path):
@@ -155,10 +156,10 @@ tool calls               2   0.7       0     2     2     2  █ ▄
 characters              40  13.3       5    30    30    30  █ ▄
 characters of tools    279  93.0       0   279   279   279  █        ▄
 
-tool    records  calls
-gr\\x1b        1      1
-ls            1      1
-unused        1      0
+tool    defined in  called in  calls
+gr\\x1b           1          1      1
+ls               1          1      1
+unused           1          0      0
 
 longest                         characters  messages
 {0}/train-00000-of-00001.jsonl:2          30         6
@@ -182,7 +183,7 @@ def test_json_has_it_all(command, tmp_path):
     found = orjson.loads(ended.out)
     assert (ended.code, found["records"], found["duplicates"], found["splits"]) == (0, 2, 0, {})
     assert found["spreads"]["characters_of_tools"]["p99"] > 0
-    assert found["tools"]["ls"] == {"records": 1, "calls": 1}
+    assert found["tools"]["ls"] == {"defined_in": 1, "called_in": 1, "calls": 1}
     assert found["longest"][0]["record"] == 1
 
 

@@ -158,14 +158,15 @@ def test_a_rerun_takes_the_place_of_the_one_before(logs):
     convert(logs, "out", Options(format="parquet"))
     assert [name for name in files() if name.startswith("data/")] == ["data/train-00000-of-00001.parquet"]
     convert(logs, "out", Options(group_by="none"))
-    assert [name for name in files() if "/" not in name] == ["conversations.jsonl", "run.json"]
+    assert [name for name in files() if "/" not in name] == ["README.md", "conversations.jsonl", "run.json"]
 
 
-def test_a_card_of_somebody_else_is_not_overwritten(logs):
+@pytest.mark.parametrize("format", [None, "jsonl"])
+def test_a_card_of_somebody_else_is_not_overwritten(logs, format):
     Path("out").mkdir()
     Path("out/README.md").write_text("mine")
     with pytest.raises(UsageError, match=r"README\.md: was not written by chatsquash"):
-        convert(logs, "out", Options(format="jsonl", force=True))
+        convert(logs, "out", Options(format=format, force=True))
     assert Path("out/README.md").read_text() == "mine"
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
+from chatsquash.translate import conversations
 from tests.conftest import cases
 
 SAMPLES = Path(__file__).parents[2] / "sample_logs"
@@ -333,6 +334,12 @@ def test_wrong_use_is_said_and_nothing_is_written(command, arguments, expected):
     assert out == ""
     assert expected in err
     assert not Path("out").exists()
+
+
+def test_an_unknown_format_to_write_is_answered_with_those_that_are_written(command):
+    put("a.json", BODY)
+    offered = command("translate", "a.json", "--to", "nope", "-o", "out").err.partition("known are ")[2].split(", ")
+    assert [name.strip() for name in offered] == [*conversations.writable()]
 
 
 def test_bad_lines_are_told_and_the_exit_code_says_so(command):

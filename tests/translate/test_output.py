@@ -122,7 +122,7 @@ def test_where_one_file_cannot_take_its_place_none_does(inputs, monkeypatch, for
 
     def fails(act):
         def wrapped(self, name, folder, to):
-            if to == "c.json" and "new" in self.path.parts:
+            if to == "c.json" and self.path.name == "staging":
                 raise OSError(5, "Input/output error")
             act(self, name, folder, to)
 
@@ -141,7 +141,7 @@ from chatsquash.storage.folder import Folder
 
 def signalled(act):
     def wrapped(self, name, *given):
-        if "new" in self.path.parts:
+        if self.path.name == "staging":
             os.kill(os.getpid(), signal.{number})
         return act(self, name, *given)
     return wrapped
@@ -175,6 +175,18 @@ def test_what_a_killed_run_leaves_is_neither_read_nor_in_the_way_and_goes(inputs
     monkeypatch.setattr(os, "getpid", lambda: 7)
     done = translate(out)
     assert (done.written, dict(done.passed_over)) == (3, {})
+    assert not [*inputs.rglob(".*")]
+
+
+@cases("folder, out", (".", "out"), (".", "out/"), ("out", "."), ("in", "../out"), ("in", "link"), (".", "in/link"))
+def test_what_a_killed_run_staged_beside_its_output_goes_whatever_the_next_one_calls_that(
+    inputs, monkeypatch, folder, out
+):
+    (inputs / "out").mkdir()
+    (inputs / "in/link").symlink_to("../out")
+    (inputs / STALE / "staging/out").mkdir(parents=True)
+    monkeypatch.chdir(inputs / folder)
+    assert translate(out, str(inputs / "in/a.json")).written == 1
     assert not [*inputs.rglob(".*")]
 
 

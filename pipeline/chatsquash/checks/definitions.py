@@ -13,8 +13,6 @@ from chatsquash.core.model import Json
 from chatsquash.core.text import json_type, pluralize, quoted
 
 ABSENT = object()
-SPELLINGS = ("parameters", "input_schema", "inputSchema", "parametersJsonSchema")
-"""Where OpenAI, Anthropic, MCP and Gemini have the schema of the arguments."""
 
 
 @check("error", kind="record", looks=("no messages",))
@@ -188,7 +186,7 @@ def _functions(view: View) -> Iterator[tuple[int, dict[str, Any]]]:
 def _schemas(view: View) -> Iterator[tuple[str, dict[str, Any]]]:
     """The schemas of arguments that are an object, in each spelling, and how to speak of their definition."""
     for index, tool in _functions(view):
-        for spelling in SPELLINGS:
+        for spelling in chat.SCHEMAS:
             if isinstance(schema := tool.get(spelling), dict):
                 yield _label(index, tool), schema
 

@@ -10,10 +10,9 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any, NamedTuple
 
-from chatsquash.checks.definitions import SPELLINGS
 from chatsquash.checks.exchanges import ToolCall, exchanges
 from chatsquash.checks.registry import Fact, View, check
-from chatsquash.core import jsonio
+from chatsquash.core import chat, jsonio
 from chatsquash.core.errors import UsageError
 from chatsquash.core.memo import Each
 from chatsquash.core.model import Json, Tool
@@ -158,7 +157,7 @@ def _describe_error(error: Any) -> str:
 
 
 def _schema_of(tool: dict[str, Any]) -> _Schema:
-    schema = next((tool[spelling] for spelling in SPELLINGS if spelling in tool), None)
+    schema = next((tool[spelling] for spelling in chat.SCHEMAS if spelling in tool), None)
     if not isinstance(schema, dict):
         return _Schema()  # a definition without one is what other rules tell
     written = jsonio.dumps(schema)

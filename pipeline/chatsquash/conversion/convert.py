@@ -26,7 +26,9 @@ from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome, Place
 from chatsquash.core.text import printable
 from chatsquash.dataset import output_in
+from chatsquash.dataset.card import CARD, plain_card
 from chatsquash.dataset.choice import Choice, SessionChoice, stop_for
+from chatsquash.dataset.columns import fields
 from chatsquash.dataset.filters import unwanted
 from chatsquash.dataset.groups import LABELS, Groups
 from chatsquash.dataset.manifest import Manifest, describe, requests
@@ -183,7 +185,7 @@ class Conversion:
         self._known: set[str] = set()
         """The hashes of the values that were found, where they are asked for."""
         self._manifest = Manifest(out, self._names.options(options_json))
-        out.refuse_foreign(RUN, _KEPT)  # at once, not after the work is done
+        out.refuse_foreign(RUN, _KEPT, CARD)  # at once, not after the work is done
         self._reports = Reports(out, options)
 
     def all(self, inputs: SessionInputs) -> None:
@@ -232,8 +234,7 @@ class Conversion:
         others = Counter({self._names.text(what): count for what, count in discovery.others.items()})
         summary.others, summary.passed_over = others, discovery.passed_over
         for each in discovery.findings:
-            file = self._names.text(each.file)
-            self._add(each._replace(file=file, text=self._names.text(each.text)))
+            self._add(self._hide(each))
         for what, count in sorted(others.items()):
             self._note(reading.file_not_read(what, count))
         if unaware := presets.unaware(self._options):
@@ -251,6 +252,9 @@ class Conversion:
             self._dataset.describe(summary.counts(), self._names.options(requests(self._options)))
         else:
             summary.files = [file.name for file in self._out.staged_files() if "/" not in file.name]
+            if summary.files:
+                card = plain_card(summary.files, self._rows.total(), fields(self._options))
+                self._out.write(CARD, card.encode())
         summary.output = printable(self._out.shown)
         summary.seconds = time.monotonic() - started
         self._manifest.write(summary)
@@ -308,6 +312,12 @@ class Conversion:
             self._sizes[name] += record.line_place.size if record.line_place else len(record.line) + 1
             places.append(Place(name, self._rows[name], offset))
         return outcome, places
+
+    def _hide(self, about: Finding) -> Finding:
+        """A finding about a file; the name of its session is that of the file without a suffix, which may hide much."""
+        file, text = map(self._names.text, (about.file, about.text))
+        session = about.session if file == about.file else stem(Log(file, file, file, 0))
+        return about._replace(session=self._names.text(session), file=file, text=text)
 
     def _note(self, fact: Violation) -> None:
         """A fact about no session."""

@@ -250,6 +250,37 @@ def custom(tool: Json) -> dict[str, Any] | None:
     return definition if isinstance(definition, dict) else None
 
 
+def custom_definition(tool: Json) -> dict[str, Any] | None:
+    """The name, description and format of a custom tool, in either spelling of OpenAI; ``None`` for any other tool.
+
+    A definition of the type ``custom`` with a schema is a function, as Anthropic has it.
+    """
+    if (definition := custom(tool)) or not isinstance(tool, dict) or tool.get("type") != "custom":
+        return definition
+    is_function = isinstance(tool.get("function"), dict) or has_schema(tool) or "custom" in tool
+    return None if is_function else {key: value for key, value in tool.items() if key != "type"}
+
+
+SCHEMAS = ("parameters", "input_schema", "inputSchema", "parametersJsonSchema")
+"""The members of definitions that have the schema of the arguments: of OpenAI, Anthropic, MCP and Gemini."""
+
+
+def has_schema(tool: dict[str, Any]) -> bool:
+    """Whether a flattened definition has a schema of arguments, in any spelling."""
+    return any(isinstance(tool.get(name), dict) for name in SCHEMAS)
+
+
+CLIENT_TOOLS = ("bash_", "text_editor_", "computer_", "memory_")
+"""How the types of tools begin that Anthropic defines and the client runs, so that their calls are ordinary ones."""
+
+
+def runs_at_provider(tool: Json) -> bool:
+    """Whether a flattened definition is of a tool that the provider runs, and nobody described."""
+    if not isinstance(tool, dict) or not is_hosted(tool) or has_schema(tool):
+        return False
+    return not str(tool.get("type")).startswith(CLIENT_TOOLS)
+
+
 def is_hosted(tool: dict[str, Any]) -> bool:
     """Whether a flattened definition is of a tool that the provider runs.
 

@@ -16,10 +16,11 @@ from typing import Any, BinaryIO
 from chatsquash.core.errors import ChatsquashError, UsageError
 from chatsquash.core.model import OURS
 from chatsquash.core.text import escape
-from chatsquash.dataset.claim import RECORD, inside, record
-from chatsquash.dataset.commit import RUN
+from chatsquash.dataset.claim import RECORD, record
 from chatsquash.sources.remote import StoredLog
 from chatsquash.storage import stores
+from chatsquash.storage.commit import RUN
+from chatsquash.storage.folder import inside
 from chatsquash.storage.lock import is_alive, owner
 from chatsquash.storage.stores.base import PendingCall, refuse_large, several
 

@@ -20,6 +20,7 @@ from chatsquash.session.record_filters import ToolTotals
 CARD = "README.md"
 _MOST = 20  # tools and models that are named
 _LONGEST = 80  # characters of a name
+_TAGS = ("task_categories:", "- text-generation", "tags:", "- chatsquash", "- conversations")
 _INERT = str.maketrans("`|", "'¦")
 
 
@@ -35,7 +36,9 @@ class Statistics:
     """Of the last request and its reply, where the log counts both."""
     models: Counter[str] = field(default_factory=Counter)
     with_tools: int = 0
-    """Records that define or call tools."""
+    """Records that define tools."""
+    with_calls: int = 0
+    """Records that call tools."""
     days: list[str] = field(default_factory=list)
     """The first and the last day of all, once a record has one."""
 
@@ -47,7 +50,8 @@ class Statistics:
         self.calls.append(record.usage.calls)
         self.characters.append(len(record.line.decode()))
         self.tools.add(usage)
-        self.with_tools += bool(record.usage.calls or record.usage.tool_names)
+        self.with_tools += bool(record.usage.tool_names)
+        self.with_calls += bool(record.usage.calls)
         if day:
             self.days = [min([day, *self.days]), max([day, *self.days])]
         if record.facts is None:
@@ -93,6 +97,30 @@ def card(facts: CardFacts) -> str:
     return "\n".join([*_yaml(facts), *_page(facts)]) + "\n"
 
 
+def plain_card(files: list[str], records: int, columns: list[Field]) -> str:
+    """The text of ``README.md`` beside files of records in the default layout: what a loader needs, and no statistics.
+
+    Without it ``load_dataset`` would take the reports for data, and would infer columns from the first records.
+    """
+    yaml = [
+        "---",
+        "configs:",
+        "- config_name: default",
+        "  data_files:",
+        "  - split: train",
+        "    path:",
+        *(f"    - {json.dumps(name, ensure_ascii=False)}" for name in files),
+        "dataset_info:",
+        "  features:",
+        *(f"  {line}" for line in features(columns, typed=False)),
+        *_TAGS,
+        "---",
+    ]
+    said = f"{pluralize(records, 'record')} in {pluralize(len(files), 'file')}, made by chatsquash of session logs."
+    page = ["", "# Conversations for fine-tuning", "", said, *_section("How to load", _loading(columns, typed=False))]
+    return "\n".join([*yaml, *page]) + "\n"
+
+
 def _yaml(facts: CardFacts) -> Iterator[str]:
     yield "---"
     if facts.splits:
@@ -108,8 +136,8 @@ def _yaml(facts: CardFacts) -> Iterator[str]:
         yield from _list_item(["config_name: pairs", *_info(facts.pair_columns, facts.pairs, facts)])
     else:
         yield from (f"  {line}" for line in _info(facts.columns, facts.splits, facts))
-    yield from ("task_categories:", "- text-generation", "tags:", "- chatsquash", "- conversations")
-    if facts.statistics.with_tools:
+    yield from _TAGS
+    if facts.statistics.with_tools or facts.statistics.with_calls:
         yield "- tool-calling"
     yield "---"
 
@@ -143,7 +171,7 @@ def _page(facts: CardFacts) -> Iterator[str]:
     yield from _section("Files", _table(("split", "records", "bytes of text", "files"), files))
     if facts.pairs:
         yield from _section("Preference pairs", _pairs(facts))
-    yield from _section("How to load", _loading(facts))
+    yield from _section("How to load", _loading(facts.columns, typed=facts.typed))
     yield from _section("What the records are like", _likeness(facts.statistics, records))
     if facts.statistics.models:
         models = sorted(facts.statistics.models.items(), key=lambda item: (-item[1], item[0]))
@@ -170,7 +198,7 @@ def _section(title: str, lines: Iterable[str]) -> Iterator[str]:
     yield from ("", f"## {title}", "", *lines)
 
 
-def _loading(facts: CardFacts) -> Iterator[str]:
+def _loading(columns: list[Field], *, typed: bool) -> Iterator[str]:
     yield from (
         "```python",
         "from datasets import load_dataset",
@@ -178,10 +206,10 @@ def _loading(facts: CardFacts) -> Iterator[str]:
         'dataset = load_dataset("path/to/this/folder")',
         "```",
     )
-    if IMAGES in facts.columns and not facts.typed:
+    if IMAGES in columns and not typed:
         yield ""
         yield "Run it in this folder, from which the images are looked for."
-    if has_json(facts.columns):
+    if has_json(columns):
         yield ""
         yield "This needs `datasets` 4.7 or newer, and the head of this file, which names the types of the columns."
 
@@ -196,7 +224,8 @@ def _likeness(statistics: Statistics, records: int) -> Iterator[str]:
     rows = [(what, *_distribution(values)) for what, values in kinds.items() if values]
     yield from _table(("per record", "least", "median", "90 %", "most", "sum"), rows)
     yield ""
-    yield f"{pluralize(statistics.with_tools, 'record')} of {records:,} with tools."
+    used = f"{statistics.with_tools:,} define tools and {statistics.with_calls:,} call them"
+    yield f"Of {pluralize(records, 'record')}, {used}."
     if statistics.tokens:
         known = len(statistics.tokens)
         yield f"Tokens are those that services counted for the last request and its reply, in {known:,} of {records:,}."

@@ -6,13 +6,12 @@ import json
 import os
 import stat
 from collections.abc import Iterable
-from pathlib import Path, PurePosixPath
-from typing import Any
+from pathlib import Path
 
 from chatsquash.core import platform
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import OURS
-from chatsquash.storage.folder import Folder
+from chatsquash.storage.folder import Folder, above, inside
 
 RECORD = "written.json"
 """The record of the files that runs wrote."""
@@ -40,15 +39,6 @@ def damage(path: Path) -> UsageError:
     """The error for a file that says what is ours and cannot be read."""
     hint = f"delete {path.parent}, after which all that stands beside it counts as foreign"
     return UsageError(f"{path}: is damaged; choose another folder with --output, or {hint}")
-
-
-def inside(name: Any) -> str:
-    """A name that leads nowhere else, whoever wrote it."""
-    parts = PurePosixPath(name).parts
-    is_plain = "/".join(parts) == name and ".." not in parts and b"\0" not in os.fsencode(name)
-    if not parts or not is_plain or parts[0].casefold() == OURS:
-        raise ValueError(name)
-    return str(name)
 
 
 def refuse_others(path: Path, shown: Path, *, force: bool) -> None:
@@ -148,8 +138,3 @@ class Claim:
         finally:
             if name:
                 folder.close()
-
-
-def above(name: str) -> list[str]:
-    """The folders that a name stands in, the outermost first."""
-    return [str(folder) for folder in reversed(PurePosixPath(name).parents) if folder.parts]

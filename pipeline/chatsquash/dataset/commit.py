@@ -1,43 +1,19 @@
-"""The commit: all staged files take their places, and what a killed run left half done is finished by the next.
-
-The plan is on the disk before the first file moves, and goes after the last.  While it is there, ``run.json`` is not,
-or the files do not have the hashes that it names: a mixture of two runs is never taken for a result.  What is replaced
-or removed stands aside until then, so that a commit that fails leaves the old result as it was.
-"""
+"""The commit of a dataset: its journal also records which files are ours, and what the next run is to know."""
 
 from __future__ import annotations
 
 import stat
-from collections.abc import Callable, Iterable
-from contextlib import suppress
-from errno import ENOTEMPTY
-from functools import partial
+from collections.abc import Iterable
 
 import msgspec
 from msgspec import Struct
 
-from chatsquash.core import platform
 from chatsquash.core.model import OURS
 from chatsquash.dataset import claim
+from chatsquash.storage.commit import Commit, CommitPlan
 from chatsquash.storage.folder import Folder
 
-RUN = "run.json"
-STAGING = "staging"
-PLAN = "commit.json"
 _STATE = "state.json"
-_REPLACING, _REPLACED = "replacing", "replaced"
-"""What is being put aside, and all that was: only then does the first file move."""
-
-
-class CommitPlan(Struct):
-    """What a commit has to do."""
-
-    files: dict[str, int]
-    """Names below OUT and sizes, in the order in which they take their places; ``run.json`` is the last."""
-    gone: list[str]
-    """What an earlier run wrote and this one did not."""
-    memory: bytes
-    """What the run wants to know the next time."""
 
 
 class Committed(Struct):
@@ -48,176 +24,26 @@ class Committed(Struct):
     memory: bytes
 
 
-class Commit:
-    """One commit in an output folder."""
+class DatasetCommit(Commit):
+    """A commit in an output folder of ``convert``."""
 
     def __init__(self, out: Folder, plan: CommitPlan) -> None:
-        self._out, self._plan = out, plan
-        self._ours = out.folder(OURS)
-        self._staging = self._ours.folder(STAGING)
+        super().__init__(out, out.folder(OURS), plan)
 
-    def carry_out(self, beside: Iterable[Callable[[], object]] = ()) -> None:
-        """Do all of it; where something fails, the folder is as it was before.
+    def _notes(self) -> dict[str, bytes]:
+        return {claim.RECORD: claim.record({*self._plan.files, *self._plan.gone})}
 
-        ``beside`` are calls that flush what else has to be on the disk before the plan is.
-        """
-        try:
-            self._prepare(beside)
-        except Exception:
-            self._give_up()
-            raise
-        self._complete()
-
-    def finish(self) -> None:
-        """Do the rest of what a killed run left; where that cannot be done, the folder is as it was before that run."""
-        places = (self._staging, self._out)
-        if not all(size in [_size(place, name) for place in places] for name, size in self._plan.files.items()):
-            self._undo()  # since a file is neither staged nor in its place
-            return
-        try:
-            self._complete()
-        except OSError:
-            if is_pending(self._out):  # neither could be done
-                raise
-
-    def _complete(self) -> None:
-        with platform.uninterrupted():
-            try:
-                self._place()
-            except Exception:
-                self._give_up()
-                raise
-            self._conclude()
-
-    def _give_up(self) -> None:
-        with suppress(OSError):  # the next run tries it again
-            self._undo()
-
-    def _prepare(self, beside: Iterable[Callable[[], object]]) -> None:
-        """Make sure that all staged files and the plan are on the disk: from here on the commit will be finished."""
+    def _note_completion(self) -> None:
         ours, plan = self._ours, self._plan
-        for name in (_REPLACING, _REPLACED):
-            if ours.status(name):  # it would be put back
-                raise OSError(ENOTEMPTY, f"{ours.path / name}: cannot be removed")
-        try:
-            ours.write_new(claim.RECORD, claim.record({*plan.files, *plan.gone}))
-            ours.write_new(PLAN, msgspec.json.encode(plan))
-            new = (partial(ours.sync, f"{name}.new") for name in (claim.RECORD, PLAN))
-            staged = (partial(self._staging.sync, name) for name in plan.files)
-            platform.side_by_side([*beside, *new, *staged, *_folders(self._staging, plan.files)])
-            for name in (claim.RECORD, PLAN):
-                ours.move(f"{name}.new", ours, name)
-        except BaseException:
-            for name in (claim.RECORD, PLAN):
-                ours.remove(f"{name}.new")
-            raise
-        ours.sync()
+        if plan.gone:
+            ours.replace(claim.RECORD, claim.record(plan.files))
+        # Not flushed: what a crash leaves of it is told by looking at it.
+        ours.write_new(_STATE, msgspec.json.encode(Committed(_statuses(self._out, plan.files), plan.memory)))
+        ours.move(f"{_STATE}.new", ours, _STATE)
 
-    def _place(self) -> None:
-        """Put the files in their places, those that are not there yet.
-
-        The old ``run.json`` goes first and the new one comes when all else is on the disk.
-        """
-        out, plan = self._out, self._plan
-        self._put_aside()
-        if self._staging.status(RUN):
-            out.remove(RUN)
-        for name in plan.gone:
-            out.remove(name)
-        for name in plan.files:
-            if name != RUN:
-                self._settle(name)
-        platform.side_by_side(_folders(out, [*plan.files, *plan.gone]))
-        if RUN in plan.files:
-            self._settle(RUN)
-            out.sync()
-
-    def _put_aside(self) -> None:
-        """Keep what will be replaced or removed; it stays in its place, too, where the system has such links."""
-        if self._ours.status(_REPLACED):
-            return
-        self._ours.make(_REPLACING)
-        aside = self._ours.folder(_REPLACING)
-        for name in (*self._plan.gone, *self._plan.files):
-            if self._out.status(name) and not aside.status(name):
-                self._out.link(name, aside, name)
-        aside.close()
-        self._ours.move(_REPLACING, self._ours, _REPLACED)
-
-    def _settle(self, name: str) -> None:
-        if self._staging.status(name):
-            self._staging.move(name, self._out, name)
-
-    def _conclude(self) -> None:
-        """Say what is ours now, and what to remember; what cannot be said costs no more than a full run."""
-        ours, plan = self._ours, self._plan
-        with suppress(OSError):
-            if plan.gone:
-                ours.replace(claim.RECORD, claim.record(plan.files))
-            # Not flushed: what a crash leaves of it is told by looking at it.
-            ours.write_new(_STATE, msgspec.json.encode(Committed(_statuses(self._out, plan.files), plan.memory)))
-            ours.move(f"{_STATE}.new", ours, _STATE)
-        ours.remove(PLAN)
-        ours.sync()
-        sweep(self._out)
-
-    def _undo(self) -> None:
-        """Put back what stood there before."""
-        if not self._ours.status(PLAN):
-            return
-        names = [*self._plan.gone, *self._plan.files]
-        with platform.uninterrupted():
-            aside = self._ours.folder(_REPLACING)
-            if self._ours.status(_REPLACED):
-                aside = self._ours.folder(_REPLACED)
-                for name in reversed(self._plan.files):  # ``run.json`` first
-                    if self._out.status(name) and not self._staging.status(name):
-                        self._out.move(name, self._staging, name)
-            for name in (name for name in names if name != RUN):
-                self._put_back(aside, name)
-            for folder in _above(names):
-                with suppress(OSError):
-                    self._out.remove_folder(folder)  # does nothing to one that is not empty
-            platform.side_by_side(_folders(self._out, names))
-            self._put_back(aside, RUN)
-            self._ours.remove(PLAN)
-            self._ours.sync()
-            with suppress(OSError):  # it says too much, which does no harm
-                there = (name for name in names if self._out.status(name))
-                self._ours.replace(claim.RECORD, claim.record(there))
-            sweep(self._out)
-
-    def _put_back(self, aside: Folder, name: str) -> None:
-        if not self._out.status(name) and self._ours.status(aside.path.name) and aside.status(name):
-            aside.link(name, self._out, name)
-
-
-def pending(out: Folder) -> CommitPlan | None:
-    """The plan of a commit that was not finished; raises ``ValueError`` for one that is damaged."""
-    try:
-        plan = msgspec.json.decode(out.read(f"{OURS}/{PLAN}"), type=CommitPlan)
-    except FileNotFoundError:
-        return None
-    except RecursionError:
-        raise ValueError(PLAN) from None
-    for name in (*plan.files, *plan.gone):
-        claim.inside(name)
-    return plan
-
-
-def is_pending(out: Folder) -> bool:
-    """Whether a commit has begun that is to be finished, if need be by the next run."""
-    return out.status(f"{OURS}/{PLAN}") is not None
-
-
-def sweep(out: Folder) -> None:
-    """Remove what a run leaves that is over: nothing that another could go on with."""
-    ours = out.folder(OURS)
-    for name in (STAGING, _REPLACING, _REPLACED):
-        ours.clear(name)
-    for name in (claim.RECORD, PLAN, _STATE):
-        with suppress(OSError):
-            ours.remove(f"{name}.new")
+    def _note_undoing(self) -> None:
+        there = (name for name in (*self._plan.gone, *self._plan.files) if self._out.status(name))
+        self._ours.replace(claim.RECORD, claim.record(there))
 
 
 def remembered(out: Folder) -> tuple[bytes, bool]:
@@ -237,19 +63,3 @@ def _statuses(out: Folder, names: Iterable[str]) -> dict[str, tuple[int, int]]:
     """Sizes and times of those that are files."""
     statuses = ((name, out.status(name)) for name in names)
     return {name: (each.st_size, each.st_mtime_ns) for name, each in statuses if each and stat.S_ISREG(each.st_mode)}
-
-
-def _folders(root: Folder, names: Iterable[str]) -> list[Callable[[], None]]:
-    """What flushes the folders that hold these names."""
-    return [root.sync, *(partial(root.sync, name) for name in _above(names) if root.status(name))]
-
-
-def _above(names: Iterable[str]) -> list[str]:
-    """The folders that these names stand in, the innermost first; not the outermost."""
-    folders = {folder for name in names for folder in claim.above(name)}
-    return sorted(folders, key=lambda name: (-name.count("/"), name))
-
-
-def _size(folder: Folder, name: str) -> int | None:
-    status = folder.status(name)
-    return status.st_size if status else None

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from chatsquash.core.errors import UsageError
 from chatsquash.dataset.bucket import Bucket
-from chatsquash.dataset.commit import RUN
 from chatsquash.dataset.store import Output
+from chatsquash.storage.commit import RUN
 
 _NO_RESULT = "what was written is no result without run.json, and the same command writes all of it anew"
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import OURS
-from chatsquash.dataset import claim, commit
+from chatsquash.dataset import claim
+from chatsquash.storage import commit
 from chatsquash.storage.folder import Folder
 from chatsquash.storage.lock import lock, unlock
 
@@ -42,7 +43,7 @@ def beside(path: Path) -> Iterator[Beside]:
     with closing(Folder(path)) as out:
         try:
             claim.refuse_links(out, path)
-            if not out.status(commit.RUN) or not out.status(OURS) or commit.is_pending(out):
+            if not out.status(commit.RUN) or not out.status(OURS) or commit.is_pending(out.folder(OURS)):
                 raise UsageError(f"{path}: no run was finished there: convert again, or name another folder")
             handle = lock(out.folder(OURS), "lock")
         except BlockingIOError as owner:

@@ -20,9 +20,10 @@ from chatsquash.core.errors import UsageError
 from chatsquash.core.model import OURS
 from chatsquash.core.outcome import LinePlace
 from chatsquash.core.urls import is_remote, refuse_unknown
-from chatsquash.dataset import commit
 from chatsquash.dataset.claim import RECORD, Claim, damage, recorded_files, refuse_links, refuse_others
-from chatsquash.dataset.commit import RUN, CommitPlan
+from chatsquash.dataset.commit import DatasetCommit, remembered
+from chatsquash.storage import commit
+from chatsquash.storage.commit import RUN, CommitPlan
 from chatsquash.storage.folder import Folder
 from chatsquash.storage.lock import is_held, lock, unlock
 from chatsquash.storage.staging import write_elsewhere
@@ -118,7 +119,7 @@ class Output:
         self._claimed.ours = recorded_files(self._ours)
         self._claimed.refuse_foreign(*self._claimed.ours)  # what took the place of one of our files since
         self._finish_earlier()
-        commit.sweep(self._out)
+        commit.sweep(self._ours)
         self._ours.clear("expanded")
         self._staging.make()
         self.refuse_foreign(*self._claimed.ours, "reports/any")
@@ -211,7 +212,7 @@ class Output:
 
     def remembered(self) -> tuple[bytes, bool]:
         """What the last run gave to ``commit`` to remember, and whether all its files stand as it left them."""
-        return commit.remembered(self._out)
+        return remembered(self._out)
 
     def clear(self, folder: Folder) -> None:
         """Remove one of our folders with all that is in it, as far as that can be."""
@@ -219,7 +220,7 @@ class Output:
 
     def is_decided(self) -> bool:
         """Whether a commit has begun that is to be finished, if need be by the next run."""
-        return commit.is_pending(self._out)
+        return commit.is_pending(self._ours)
 
     def commit(self, memory: bytes = b"") -> None:
         """Put all staged files in their places, ``run.json`` last; what only earlier runs wrote is removed.
@@ -232,7 +233,7 @@ class Output:
         names = sorted(self._staged, key=lambda name: (name == RUN, name))
         gone = [name for name in self._claimed.ours if name not in self._staged]
         plan = CommitPlan({name: self._staged[name].size for name in names}, gone, memory)
-        commit.Commit(self._out, plan).carry_out(partial(_sync, folder.parent) for folder in self._made)
+        DatasetCommit(self._out, plan).carry_out(partial(_sync, folder.parent) for folder in self._made)
 
     def discard(self) -> None:
         """Give the folder up: what is staged is forgotten, what stood there stays, and a folder that we made goes."""
@@ -243,7 +244,7 @@ class Output:
         if self._lock is not None and is_held(self._lock):
             self._ours.clear("expanded")
             if not self.is_decided():
-                commit.sweep(self._out)
+                commit.sweep(self._ours)
             if self._ours.path in self._made and self._ours.status(RECORD) is None:
                 self._ours.remove("lock")
             unlock(self._lock)
@@ -259,12 +260,12 @@ class Output:
     def _finish_earlier(self) -> None:
         """Finish the commit of a run that was killed; what cannot be finished is no result, and is written anew."""
         try:
-            plan = commit.pending(self._out)
+            plan = commit.pending(self._ours)
         except ValueError:
             raise damage(self.path / OURS / commit.PLAN) from None
         if plan is not None:
             self._claimed.refuse_foreign(*plan.files, *plan.gone)
-            commit.Commit(self._out, plan).finish()
+            DatasetCommit(self._out, plan).finish()
             self._claimed.ours = recorded_files(self._ours)
 
     def _add(self, name: str, pieces: Iterable[bytes | bytearray], lines: int | None = None) -> None:

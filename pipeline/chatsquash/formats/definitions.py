@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from chatsquash.core import jsonio
+from chatsquash.core.chat import SCHEMAS
 from chatsquash.core.model import Json, Tool
 from chatsquash.formats.values import Object, at, string, without
 
-_SCHEMAS = ("parameters", "input_schema", "inputSchema", "parametersJsonSchema")
-"""The members that may have the schema of the arguments: of OpenAI, Anthropic, the AI SDK and Gemini."""
 _TYPES = (None, "", "function", "custom")
 
 
@@ -27,16 +26,25 @@ def function_tool(value: Json) -> Tool | None:
         tool = tool["toolSpec"]
     if not string(tool, "name") or tool.get("type") not in _TYPES:
         return None
-    schema = next((tool[name] for name in _SCHEMAS if isinstance(tool.get(name), dict)), None)
+    schema = next((tool[name] for name in SCHEMAS if isinstance(tool.get(name), dict)), None)
     if schema is None and tool.get("type") == "custom":
-        return None
+        return {"type": "custom", "custom": custom_members(tool)}
     return {"type": "function", "function": _function(tool, schema)}
 
 
 def _function(tool: Object, schema: Json) -> Object:
     inner = at(schema, "json") if isinstance(schema, dict) and schema.keys() == {"json"} else schema
-    function = without(tool, "type", *_SCHEMAS)
+    function = without(tool, "type", *SCHEMAS)
     return function if inner is None else {**function, "parameters": inner}
+
+
+def custom_members(tool: Object) -> Object:
+    """The members of a flat definition of a custom tool, with the grammar where OpenAI chat has it."""
+    members = without({name: tool.get(name) for name in ("name", "description", "format")})
+    form = members.get("format")
+    if isinstance(form, dict) and form.get("type") == "grammar" and "grammar" not in form:
+        members["format"] = {"type": "grammar", "grammar": {key: form[key] for key in form if key != "type"}}
+    return members
 
 
 def is_definition(value: Json) -> bool:
@@ -45,7 +53,7 @@ def is_definition(value: Json) -> bool:
     if not isinstance(tool, dict):
         return False
     inner = tool.get("function") if tool.get("type") == "function" else tool
-    return string(inner, "name") != "" and any(_is_schema(inner.get(name)) for name in _SCHEMAS)  # type: ignore[union-attr]
+    return string(inner, "name") != "" and any(_is_schema(inner.get(name)) for name in SCHEMAS)  # type: ignore[union-attr]
 
 
 def _is_schema(value: Json) -> bool:

@@ -58,15 +58,23 @@ class There(NamedTuple):
     has_branch: bool = True
 
 
+class NoTokenError(UsageError):
+    """The user is not logged in to the Hub."""
+
+
+class UnreachableError(ChatsquashError):
+    """The Hub does not answer."""
+
+
 class Hub:
     """One dataset of the Hub.  Raises ``ChatsquashError`` where the Hub cannot be reached, or refuses."""
 
     def __init__(self, at: Repository) -> None:
-        """Raise ``UsageError`` where there is no token, or the Hub that ``HF_ENDPOINT`` names is not encrypted."""
+        """Raise ``NoTokenError``, or ``UsageError`` where the Hub that ``HF_ENDPOINT`` names is not encrypted."""
         self.endpoint = (os.environ.get("HF_ENDPOINT") or constants.ENDPOINT).rstrip("/")
         self._at, token = at, huggingface_hub.get_token()
         if not token:
-            raise UsageError(f"{at}: there is no token for the Hub: set HF_TOKEN, or log in by hf auth login")
+            raise NoTokenError(f"{at}: there is no token for the Hub: set HF_TOKEN, or log in by hf auth login")
         if not is_safe(self.endpoint):
             raise UsageError("HF_ENDPOINT: has to be an https:// URL, so that the token is not sent for all to read")
         self._api: Any = HfApi(
@@ -179,7 +187,7 @@ class Hub:
             return ChatsquashError(f"{self._at}: {_WORDS[status]} (the Hub said {status})")
         if status:
             return ChatsquashError(f"{self._at}: the Hub said {status}: {_AGAIN}")
-        return ChatsquashError(f"{self._at}: the Hub could not be reached ({type(chain[-1]).__name__}): {_AGAIN}")
+        return UnreachableError(f"{self._at}: the Hub could not be reached ({type(chain[-1]).__name__}): {_AGAIN}")
 
 
 def _status(problem: BaseException) -> int | None:

@@ -6,16 +6,16 @@ import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
-
-from huggingface_hub import CommitOperationAdd
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from chatsquash.core.errors import ChatsquashError, UsageError
 from chatsquash.core.text import aligned, pluralize
 from chatsquash.dataset.dataset import is_image
-from chatsquash.hub.hub import Hub, Remote, There
 from chatsquash.hub.public import PublicFile, Repository
 from chatsquash.results.output import OutputSource, open_output
+
+if TYPE_CHECKING:  # a dry run lists the files without the library, which these need
+    from chatsquash.hub.hub import Hub, Remote, There
 
 _PIECE = 1 << 20
 
@@ -34,6 +34,8 @@ class Plan(NamedTuple):
     """Files of a former push that are no part of the dataset any more."""
     same: int
     """Files that are there already."""
+    not_compared: str = ""
+    """Why the Hub was not asked what it has."""
 
     @property
     def size(self) -> int:
@@ -67,6 +69,8 @@ class Plan(NamedTuple):
             yield f"{folder}/", sum(file.size for file in images), pluralize(len(images), "image")
 
     def _where(self) -> str:
+        if self.not_compared:
+            return f"every file is listed, since {self.not_compared}"
         kind = "public, for everybody to read" if self.public else "private"
         if self.there is None:
             return f"a new dataset, {kind}"
@@ -92,6 +96,11 @@ def plan(at: Repository, out: Path, files: list[PublicFile], hub: Hub, *, public
         hub.last_pushed(left, there.commit) if left and there else [],
         len(files) - len(send),
     )
+
+
+def list_all(at: Repository, out: Path, files: list[PublicFile], why: str, *, public: bool) -> Plan:
+    """The plan of a dry run that could not ask the Hub what it has."""
+    return Plan(at, out, None, public, files, frozenset(), [], 0, why)
 
 
 def refuse_visibility(at: Repository, there: There | None, *, public: bool) -> None:
@@ -179,6 +188,8 @@ def _uploaded(output: OutputSource, files: list[PublicFile], hub: Hub) -> list[A
 
 
 def _addition(file: PublicFile, opened: BinaryIO) -> Any:
+    from huggingface_hub import CommitOperationAdd
+
     addition = CommitOperationAdd(path_in_repo=file.name, path_or_fileobj=opened)  # which hashes it
     if addition.upload_info.sha256.hex() != file.sha256:
         raise _change_error(file)

@@ -11,12 +11,12 @@ from typing import NamedTuple
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import Json
 from chatsquash.dataset.card import CARD
-from chatsquash.dataset.claim import inside
-from chatsquash.dataset.commit import RUN
 from chatsquash.dataset.dataset import is_public
 from chatsquash.dataset.shards import FOLDER
 from chatsquash.results.output import OutputSource, manifest, open_output
 from chatsquash.results.verify import differences
+from chatsquash.storage.commit import RUN
+from chatsquash.storage.folder import inside
 
 _OURS = re.compile("[A-Za-z0-9_-][A-Za-z0-9_.-]*")
 """Parts of names as we write them."""
@@ -45,10 +45,10 @@ def public_files(out: Path) -> list[PublicFile]:
     if changed:
         raise UsageError(f"{changed[0]}: see what changed by chatsquash verify {out}, and convert again")
     files = {entry["path"]: PublicFile(entry["path"], entry["size"], entry["sha256"]) for entry in named}
-    if CARD not in files:
-        raise UsageError(f"{out}: has no dataset card, so it is no dataset folder: convert with --format")
     if not any(name.startswith(f"{FOLDER}/") for name in files):
-        raise UsageError(f"{out}: has no records to send")
+        raise UsageError(f"{out}: has no records in {FOLDER}/, and push sends no others: convert with --format")
+    if CARD not in files:
+        raise UsageError(f"{out}: has no dataset card: convert again")
     return [files[name] for name in sorted(files)]
 
 

@@ -9,7 +9,8 @@ from typing import NamedTuple
 from chatsquash.core.errors import UsageError
 from chatsquash.core.text import pluralize
 from chatsquash.core.urls import refuse_remote
-from chatsquash.hub.public import public_files, repository
+from chatsquash.hub.plan import Plan, list_all, plan, send
+from chatsquash.hub.public import PublicFile, Repository, public_files, repository
 
 
 class PushRequest(NamedTuple):
@@ -39,9 +40,10 @@ def push(out: str, url: str, request: PushRequest) -> PushOutcome:
     """
     refuse_remote(out)
     at = repository(url)
+    if request.dry_run:
+        return _list(at, Path(out), request)
     try:
         from chatsquash.hub.hub import Hub
-        from chatsquash.hub.plan import plan, send
     except ImportError as problem:
         why = f"push needs {problem.name or 'a library'}, which is not installed"
         raise UsageError(f"{why}: pip install 'chatsquash[hub]'") from None
@@ -52,10 +54,33 @@ def push(out: str, url: str, request: PushRequest) -> PushOutcome:
         request.say(planned.lines())
         if not planned.send and not planned.gone:
             return PushOutcome("nothing to send")
-        if request.dry_run:
-            return PushOutcome("nothing was sent (--dry-run)")
         if not request.agree():
             return PushOutcome("nothing was sent", agreed=False)
         send(planned, hub, request.observe)
     done = f"sent {pluralize(len(planned.send), 'file')}, {pluralize(planned.size, 'byte')}, in one commit"
     return PushOutcome(f"{done}: {hub.page}")
+
+
+def _list(at: Repository, out: Path, request: PushRequest) -> PushOutcome:
+    """Say what would be sent: what the Hub does not have where it can be asked, else every file."""
+    files = public_files(out)
+    planned = _compare(at, out, files, public=request.public)
+    request.say(planned.lines())
+    if not planned.send and not planned.gone:
+        return PushOutcome("nothing to send")
+    return PushOutcome("nothing was sent (--dry-run)")
+
+
+def _compare(at: Repository, out: Path, files: list[PublicFile], *, public: bool) -> Plan:
+    try:
+        from chatsquash.hub.hub import Hub, NoTokenError, UnreachableError
+    except ImportError as problem:
+        return list_all(at, out, files, f"{problem.name or 'a library'} is not installed", public=public)
+    try:
+        hub = Hub(at)
+        with hub.connected():
+            return plan(at, out, files, hub, public=public)
+    except NoTokenError:
+        return list_all(at, out, files, "there is no token to ask the Hub with", public=public)
+    except UnreachableError:
+        return list_all(at, out, files, "the Hub could not be reached", public=public)

@@ -36,12 +36,15 @@ _AROUND = 20  # characters of a text that a finding shows
 
 def _wrap(tools: list[Tool]) -> tuple[list[dict[str, Any]], Notes]:
     notes = Notes()
-    if custom := sum(chat.custom(tool) is not None for tool in tools):
+    if custom := sum(chat.custom_definition(tool) is not None for tool in tools):
         notes.changed["custom tools become functions with the argument input"] += custom
-    tools = [custom_function(definition) if (definition := chat.custom(tool)) else tool for tool in tools]
+    tools = [custom_function(definition) if (definition := chat.custom_definition(tool)) else tool for tool in tools]
     named = [tool for tool in tools if chat.tool_name(tool)]
     if len(named) < len(tools):
         notes.dropped["tool definitions without a name"] += len(tools) - len(named)
+    if hosted := sum(map(chat.runs_at_provider, named)):
+        notes.dropped["definitions of tools that the provider runs"] += hosted
+        named = [tool for tool in named if not chat.runs_at_provider(tool)]
     wrapped = [{"type": "function", "function": _function(tool, notes)} for tool in named]
     notes.floats += floats(wrapped)
     return wrapped, notes

@@ -27,12 +27,14 @@ _WORDS_BEFORE = re.compile(r"(?:[A-Za-z]{2,12} ){1,2}\Z")
 _LINE_START = re.compile(r"(?:\A|\n|\\n|\0)[ \t]*\Z")
 _INDENT, _TWO_WORDS = 16, 32
 _CLOSING = {")": "(", "]": "[", "}": "{"}
-_ENDS = re.compile(r"[,;|]|&(?=[\w.-]{1,40}=|amp;|quot;|lt;)|[)\]}]")
+_ENDS = re.compile(r"[,;|]|&(?=[\w.-]{1,40}=|amp;|quot;|lt;)|[)\]}](?![A-Za-z0-9])")
 _AFTER = re.compile(r"[ \t]{0,40}+(?:\\{0,16}[rn]|[\r\n#\0]|\Z|//|\\{0,16}[\"'`])")
 _BREAK = re.compile(r"\n[ \t]*[+>-]?[ \t]*")
 _ASSIGNED = re.compile(r"[\w.-]{1,40}(?=[=:])")
 _BREAKS = re.compile(r"\\{1,16}+[nr]|[\r\n]")
 _ESCAPED = re.compile(r"\\(.)")
+_DOUBLED = re.compile(r"(\\)\\")
+"""Backslashes between single quotes, which escape nothing else."""
 
 
 _NATIVE = (
@@ -149,7 +151,7 @@ def _hit(rule: Rule, text: str, match: re.Match[str]) -> Iterator[Hit]:
             return
     if not check or not value or (groups.get("said") and not groups["env"] and not _is_told(match, text, end, value)):
         return
-    value = _as_it_is(value, check)
+    value = _as_it_is(value, check, _DOUBLED if groups.get("secret_b") else _ESCAPED)
     if lookalikes.CHECKS[check](value, rule.entropy):
         yield Hit(start, end, kind_of(value), rule.name, value)
 
@@ -174,14 +176,14 @@ def _is_assigned(value: str) -> bool:
     return bool(inner and rules.level(inner[0]))
 
 
-def _as_it_is(value: str, check: Check) -> str:
+def _as_it_is(value: str, check: Check, escaped: re.Pattern[str]) -> str:
     """A value without what only its place adds: breaks of lines, escapes, base64."""
     if "PRIVATE KEY" in value or "Private-Lines" in value:
         return _with_real_breaks(value)
     if "\n" in value and check == "password":
         value = _BREAK.sub("", value)
     elif "\\" in value:
-        value = _ESCAPED.sub(r"\1", value)
+        value = escaped.sub(r"\1", value)
     return lookalikes.decode_base64(value) if check in ("token", "password") else value
 
 

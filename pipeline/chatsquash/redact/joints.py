@@ -12,6 +12,8 @@ _TEXTS = (
 )
 _MEMBER = rf"(?!\"(?:{_TEXTS})\")\"[a-z_]{{1,24}}\": ?(?:null|[0-9]{{1,9}}|\{{\}}|\"[\w-]{{0,40}}\")"
 _JOINT = re.compile(
+    # two members of an object, one after the other
+    r"\"[ \t]{0,8}+,\s{0,40}+\"[\w.-]{1,24}\": ?\"|"
     # 'abc' + 'def', 'abc' 'def', "abc" . "def", ["abc", "def"], also over a break of the line
     r"(?P<quote>[\"'`])[ \t]{0,40}+(?:\\?\r?\n[ \t]{0,80}+)?(?:[+,&~|]|\.{1,2}|<>|\|\|)?[ \t]{0,40}+"
     r"(?:\\?\r?\n[ \t]{0,80}+)?[rbfuLR$@]{0,2}(?P=quote)"
@@ -22,7 +24,7 @@ _JOINT = re.compile(
     # │ abc │ and │ def │
     r"|[ \t]{0,200}+[\u2502\u2503\u2551|][ \t]{0,8}+\r?\n[ \t]{0,8}+[\u2502\u2503\u2551|][ \t]{0,8}+"
     # colors of a terminal
-    r"|\x1b\[[0-9;]{0,16}+m"
+    r"|(?:\r?\n)?\x1b\[[0-9;]{0,16}+[mK](?:\r?\n)?"
 )
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from hashlib import sha256
 from typing import NamedTuple
+from urllib.parse import unquote
 
 from chatsquash.core.errors import UsageError
 from chatsquash.redact import encodings, joints, patterns
@@ -31,6 +33,15 @@ _TOKENS = (
     re.compile(r"[\w-]{6,}+"),
 )
 """Words, by more and more of what may stand between them."""
+_WORD = re.compile(
+    r"[^\s\0\"'`<>=?(){}\[\],|&]{1,4096}(?:&(?:amp|lt|gt|quot|apos|#\w{1,6});[^\s\0\"'`<>=?(){}\[\],|&]{0,4096}){0,40}"
+)
+"""What may be a value in a URL, also with the escapes of XML."""
+_JSON_QUOTES = tuple(re.compile(rf"(?<!\\)\\{{{count}}}\"") for count in (0, 1, 3, 7))
+"""Of a string, of one in a string, and so on."""
+_BACKSLASHES = re.compile(r"\\{2,}")
+_INVISIBLE = dict.fromkeys((0xAD, 0x200B, 0xFEFF))
+_LEVELS = 4
 _LINES = 8
 """Lines over which a value is looked for by its hash."""
 _AT_ENDS = ".,;:!?\\"
@@ -138,6 +149,30 @@ def _in_any_form(text: str, listed: ValueList) -> Iterator[str]:
             yield from (form[start:end] for start, end in patterns.spans(regex, form) if end - start >= SHORTEST)
         if listed.hashes:
             yield from (value for value in _candidates(form) if digest(value) in listed.hashes)
+    if listed.hashes:
+        yield from (value for value in _escaped_values(text) if digest(value) in listed.hashes)
+
+
+def _escaped_values(text: str) -> set[str]:
+    """The values of a text that have escapes, each without its own: what these stand for ends no value.
+
+    They are the words of a URL, level by level where one is within another, and the strings of JSON.
+    """
+    written: set[str] = set()
+    level = text.translate(_INVISIBLE)
+    if level != text:
+        written.update(_WORD.findall(level))
+    for _ in range(_LEVELS):
+        words = [word for word in _WORD.findall(level) if "%" in word or "&" in word or "\\" in word]
+        written.update(words, map(unquote, words), (html.unescape(word) for word in words if "&" in word))
+        if "%" not in level:
+            break
+        level = unquote(level)
+    for quote in _JSON_QUOTES if "\\" in text else ():
+        written.update(piece for piece in quote.split(text) if "\\" in piece)
+    written |= {encodings.readings(each)[-1].text for each in written if len(each) <= _LONGEST}
+    written |= {_BACKSLASHES.sub(r"\\", each) for each in written if "\\\\" in each}
+    return {value for value in written if SHORTEST <= len(value) <= _LONGEST}
 
 
 def _candidates(text: str) -> set[str]:
@@ -191,7 +226,7 @@ def _text(data: bytes, option: str) -> str:
 
 _FILLING = Filling(" \t\r\n\\\"'+>|#*-\u00a0\u00ad\u200b\ufeff")
 """What may stand within a value that is broken over lines or quoted in pieces: it is left out of both."""
-_OTHERWISE = re.compile(r"[\\%\r\n]")
+_OTHERWISE = re.compile(r"[\\%\r\n\u00ad\u200b\ufeff]")
 _SURE = 6
 """Characters of a value whose pieces do not meet over a break of the line by chance."""
 _NUMBERS = frozenset(("PHONE", "IP_ADDRESS"))

@@ -93,6 +93,8 @@ _CLASS = re.compile(
     r"(?=[A-Za-z0-9]{0,60}?[a-z][A-Z])[A-Za-z0-9]{1,60}(?:Key|Token|Secret|Password)s?(?:Types?|Error|Manager|Provider)?"
 )
 _PORT = re.compile(r"[0-9]{1,5}/(?:tcp|udp|sctp)")
+_OF_PROSE = rules.words("the and for are with from not was were has but his her its our each word words")
+"""Words that no such list has (BIP 39), and that few sentences have none of."""
 _SPACED = 2
 """Spaces that a password has at most; what has more of them is said to somebody."""
 
@@ -261,5 +263,19 @@ def is_blob(value: str, least: float = 0.0) -> bool:
     return len(value) >= 40 and not is_lookalike(value) and entropy(value) >= max(least, 3.5)
 
 
-CHECKS = {"shape": is_shape, "password": is_password, "token": is_token, "basic": is_basic, "blob": is_blob}
+def is_phrase(value: str, least: float = 0.0) -> bool:
+    """Whether words may be those that a wallet is restored from, of which 2048 exist: 12, 15, 18, 21 or 24."""
+    del least
+    words = value.split()
+    return len(words) % 3 == 0 and len(set(words)) * 2 >= len(words) and not _OF_PROSE & set(words)
+
+
+CHECKS = {
+    "shape": is_shape,
+    "password": is_password,
+    "token": is_token,
+    "basic": is_basic,
+    "blob": is_blob,
+    "words": is_phrase,
+}
 """By the name of a rule's check."""

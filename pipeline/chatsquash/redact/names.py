@@ -158,7 +158,7 @@ _SPACED_USER = re.compile(rf"{_WORDS}(?={_SLASH})")
 _WINDOW = 160
 """Characters before the folder of all homes that tell whether it is one."""
 _ABOVE = (
-    r"(?:(?:var|export|usr|data|nfs|net|srv|host|rootfs|mnt|volume[0-9]|System/Volumes/Data"
+    r"(?:(?:(?:private/)?var|export|usr|data|nfs|net|srv|host|rootfs|mnt|volume[0-9]|System/Volumes/Data"
     r"|Volumes/[\w.-]{1,40}(?: [\w.-]{1,20}){0,3}|[\w-]{1,40}+/\.\.)/)"
 )
 _UNIX = re.compile(
@@ -181,6 +181,11 @@ _DOMAIN = re.compile(
     rf"{_SLASH}(?=\w)"
 )
 """A domain between the folder of all homes and the user, as ``sssd`` has it: ``/home/corp.com/ana``."""
+_MOUNTED = re.compile(
+    r"(?<![\w.~-])/(?:run/media/(?P<user>[a-z_][\w.-]{1,31}+)/(?=[^/\s])|media/(?P<owner>[a-z_][\w.-]{1,31}+)/"
+    r"(?=[A-Z][A-Z0-9_-]{2,}(?![a-z])|[0-9A-F]{4}-[0-9A-F]{4}(?!\w)|[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}))"
+)
+"""The folder in which udisks mounts the disks of a user, by their labels or ids."""
 _TILDE = re.compile(r"~(?<![\w~.]~)(?P<user>[a-z_][\w.-]{1,31}+)(?=/)")
 _DASHED = re.compile(r"-(?:home|Users)-(?P<user>[A-Za-z0-9-]{1,80}+)")
 _PROMPT = re.compile(r"@[\w.-]{1,64}+:[~/]")
@@ -224,7 +229,7 @@ def _homes(text: str) -> Iterator[tuple[int, int]]:
         before = text[max(0, match.start() - _WINDOW) : match.start()]
         is_windows = not match["dash"] and bool(_WINDOWS.search(before))
         if match["dash"]:
-            is_home = bool(_PROJECTS.search(before))
+            is_home = bool(_PROJECTS.search(before)) or (match[0] == "Users-" and before.endswith((" -", "\t-")))
         else:
             is_home = is_windows or (match[0].startswith(("home", "Users")) and bool(_UNIX.search(before)))
             is_home = is_home and (not match[0].startswith("homes") or bool(_SHARED.search(before)))
@@ -234,6 +239,10 @@ def _homes(text: str) -> Iterator[tuple[int, int]]:
             start = domain.end()
         if is_home and (user := _user(text, start, may_have_spaces=is_windows, is_dashed=bool(match["dash"]))):
             yield user
+    for match in _MOUNTED.finditer(text):
+        name = "user" if match["user"] else "owner"
+        if _is_somebody(match[name]):
+            yield match.span(name)
     for match in _TILDE.finditer(text):
         if _is_somebody(match["user"]):
             yield match.span("user")

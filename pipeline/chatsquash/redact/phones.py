@@ -34,30 +34,59 @@ _WIDE = {
 _NATIONAL = re.compile(
     r"(?<![\w.+/#=~-])(?:"
     r"(?:1[ .-])?(?:\([2-9][0-9]{2}\)[ .-]?|[2-9][0-9]{2}[./-])[2-9][0-9]{2}[ .-][0-9]{4}"  # North America
+    r"|\((?:0[ ]?)?[1-9][1-9]\)[ ]?9[0-9]{4}[ -][0-9]{4}"  # Brazil
     r"|(?<![0-9] )(?:\(0[1-9][0-9]{0,4}\)[ .-]{0,2}"
     r"|(?:0[1-9][0-9]{0,4}|0 [1-9][0-9]{1,3}(?= ?/))(?: ?/ ?|[ .-]{1,2}|(?=\()))"
     r"(?:\([0-9]{2,4}\)|[0-9]{2,8}+)(?:[ .-]?[0-9]{2,8}+){0,4}"
     r")(?!\w)(?![.-]\w)(?! [0-9])"
 )
-"""Numbers as the plans of North America, the United Kingdom, Germany, France and Japan write them.
+"""Numbers as the plans of North America, Brazil, the United Kingdom, Germany, France and Japan write them.
 
-See www.nanpa.com, www.ofcom.org.uk, www.bundesnetzagentur.de and DIN 5008, www.arcep.fr, www.soumu.go.jp."""
+See www.nanpa.com, www.anatel.gov.br, www.ofcom.org.uk, www.bundesnetzagentur.de and DIN 5008, www.arcep.fr,
+www.soumu.go.jp."""
+_FEWEST_DIGITS = 9
+"""Digits of a number that only its notation shows."""
+_OTHER_NUMBER = re.compile(
+    r"(?<![a-z])(?:account|amount|article|batch|bestellung|bug|build|case|chapter|claim|code|commande|commit|contract|"
+    r"customer|document|dur[e\u00e9]e|error|facture|hash|id|index|invoice|isbn|issn|issue|item|job|"
+    r"kundennummer|lines?|lot|model|offset|order|page|pages|part|patent|pedido|policy|position|price|ranges?|rechnung|"
+    r"record|ref|reference|revision|rfc|rows?|score|section|seed|serial|sku|steps?|ticket|times?|timings?|"
+    r"tracking|version|vorgang|zeilen?)s?"
+    r"(?: (?:no|nr|num|number|nummer|code|id)\b)?[.:#= \"']{0,4}\Z",
+    re.IGNORECASE,
+)
+"""What other numbers are called, up to one of them."""
+_BRAZIL = re.compile(r"\((?:0[ ]?)?[1-9][1-9]\)[ ]?9[0-9]{4}")
 _PAIRS = re.compile(r"[0-9]{2}(?:([ .-])[0-9]{2})(?:\1[0-9]{2}){3}")
 _BYTE_AFTER = re.compile(r" ?(?:[0-9][0-9a-fA-F]|[a-fA-F][0-9])(?![0-9A-Za-z])")
 _BYTE_BEFORE = re.compile(r"(?<![0-9A-Za-z])(?:[0-9][0-9a-fA-F]|[a-fA-F][0-9]):? \Z|[0-9a-fA-F]{4}: \Z")
 _LABEL = re.compile(
-    r"(?:(?:phone|fone|tel[e\u00e9]fono|t[e\u00e9]l[e\u00e9]phone|telefax|m[o\u00f3]bil(?:e|fon|telefon)?|telefon[eo]?|"
-    r"rufnummer|handy|cellulare|celular|whatsapp|msisdn|hotline|portable|(?<![a-z])(?:tel|t\u00e9l|fax|cell|sms))"
+    r"(?:(?:phone|fone|tel[e\u00e9]fono|t[e\u00e9]l[e\u00e9]phone|telefax|m[o\u00f3][bv]il(?:e|fon|telefon)?|telefon[eo]?|"
+    r"rufnummer|handy|cellulare|celular|whatsapp|msisdn|hotline|portable|(?<![a-z])(?:tel|t\u00e9l|fax|cell|sms|ph))"
     r"s?(?:[ _-]?(?:number|nummer|num[e\u00e9]ro|num|no|nr|home|work|private?|privat|[0-9]))?"
-    r"|\u96fb\u8a71(?:\u756a\u53f7)?|\u643a\u5e2f(?:\u96fb\u8a71)?(?:\u756a\u53f7)?|\u30d5\u30a1\u30c3\u30af\u30b9|\uff34\uff25\uff2c|"
+    r"|\u96fb\u8a71(?:\u756a\u53f7)?|\u643a\u5e2f(?:\u96fb\u8a71)?(?:\u756a\u53f7)?|\u30d5\u30a1\u30c3\u30af\u30b9|\uff34\uff25\uff2c"
+    r"|\u7535\u8bdd|\u624b\u673a\u53f7?|\uc804\ud654(?:\ubc88\ud638)?|\ud734\ub300\ud3f0"  # Chinese, Korean
+    r"|\u092b\u093c?\u094b\u0928|\u095e\u094b\u0928|\u092e\u094b\u092c\u093e\u0907\u0932|"  # Hindi
+    r"\u0442\u0435\u043b(?:\u0435\u0444\u043e\u043d)?|"  # Russian
+    r"(?<![a-z])(?:ll\u00e1ma(?:me|nos)|llama(?:me|nos)|chiama(?:mi|ci)|appelez(?:-(?:moi|nous))?|ligue|rufen? sie)"
+    r"(?: (?:al|allo|au|para|unter|an))?|"
     r"(?<![a-z_.])(?:call(?:ed|ing)?|dial|ring|reach|text|contact)(?: (?:me|us|him|her|them|you|back))?"
     r"(?: (?:at|on|under|from))?|"
-    r"(?<![a-z_.])(?:my|our|his|her|their) number is|(?<![a-z])[tmf](?=[.:]))"
-    r"(?:;[\w=,]{1,40}){0,3}(?:[. :=\uff1a>(\[\t\u3000]|\\{0,8}[\"']){0,6}\Z",
+    r"(?<![a-z_.])(?:contact (?:no|nr|number)\b|(?:my|our|his|her|their) number is)|(?<![a-z])[tmf](?=[.:]))"
+    r"(?:;[\w=,]{1,40}){0,3}(?:[. :=\uff1a>(\[\t\u3000|]|\\{0,8}[\"']){0,6}\Z",
     re.IGNORECASE,
 )
 """A label, or the name of a field, in a few languages, up to its number."""
 _LABEL_WINDOW = 48
+_ROW, _TABLE = 1 << 10, 1 << 14
+"""Characters of a line before a cell, and those of the lines before it with the names of the columns."""
+_COLUMN = re.compile(
+    r"(?:[\w ]{0,20}[_ ])?(?:phone|tel|telephone|mobile|cell|fax|telefon|mobil|handy|telefono|tel\u00e9fono|m\u00f3vil|"
+    r"t\u00e9l\u00e9phone|portable|celular|whatsapp|\u96fb\u8a71\u756a\u53f7)(?:[_ ]?(?:number|no|nr|nummer|[0-9]))?",
+    re.IGNORECASE,
+)
+_LABELLED_ONLY = ("ES", "IT", "IN", "BR", "AU", "CN", "NL", "PL", "RU", "KR")
+"""Countries whose notations other numbers have, too."""
 _FICTIONAL = (
     "+447700900",
     "+441632960",
@@ -94,7 +123,7 @@ def phones(region: str | None) -> Finder:
             spelled = text[start:end]
             if _ADDRESS.match(spelled):
                 continue
-            if number := _valid_in(phonenumbers, spelled, regions):
+            if number := _valid_in(phonenumbers, spelled, regions, is_labelled=_is_labelled(text, start)):
                 length, value = number
                 yield Hit(*reading.span(start, start + length), "PHONE", "phone", value)
 
@@ -105,7 +134,10 @@ def _candidates(text: str, region: str | None) -> Iterator[tuple[int, int, tuple
     """What may be a number, with the countries whose plan it may follow: ``None`` for that of its country code."""
     for match in _WITH_CODE.finditer(text):
         spelled = _without_date(match[0])
-        if _has_code(text, match.start(), spelled):
+        if _has_code(text, match.start(), spelled) and not (
+            spelled.startswith("00")
+            and _OTHER_NUMBER.search(text, max(0, match.start() - _LABEL_WINDOW), match.start())
+        ):
             yield match.start(), match.start() + len(spelled), (None,)
     for match in _LOCAL.finditer(text):
         spelled = _without_date(match[0])
@@ -114,7 +146,7 @@ def _candidates(text: str, region: str | None) -> Iterator[tuple[int, int, tuple
         if region and _is_local(text, start, spelled):
             yield start, start + len(spelled), (region,)
         elif not region and _is_labelled(text, start):
-            yield start, start + len(spelled), _regions(spelled)
+            yield start, start + len(spelled), (*_regions(spelled), *_LABELLED_ONLY)
         elif not region:
             yield from _national(text, match.start(), match.end())
 
@@ -123,9 +155,17 @@ def _national(text: str, start: int, end: int) -> Iterator[tuple[int, int, tuple
     """What is written as numbers of a few countries are, in text that has only digits and what may be between them."""
     for match in _NATIONAL.finditer(text, start, end):
         spelled = match[0]
-        is_pairs = bool(_PAIRS.fullmatch(spelled))
-        if not (_DATE.search(spelled) or (is_pairs and _is_among_bytes(text, *match.span()))):
-            yield *match.span(), _regions(spelled)
+        if sum(map(str.isdigit, spelled)) < _FEWEST_DIGITS or _is_other_number(text, *match.span()):
+            continue
+        yield *match.span(), _regions(spelled)
+
+
+def _is_other_number(text: str, start: int, end: int) -> bool:
+    """Whether digits are a date, bytes, or what the word before them says."""
+    spelled = text[start:end]
+    if _DATE.search(spelled) or _OTHER_NUMBER.search(text, max(0, start - _LABEL_WINDOW), start):
+        return True
+    return bool(_PAIRS.fullmatch(spelled)) and _is_among_bytes(text, start, end)
 
 
 def _is_among_bytes(text: str, start: int, end: int) -> bool:
@@ -135,6 +175,8 @@ def _is_among_bytes(text: str, start: int, end: int) -> bool:
 
 def _regions(spelled: str) -> tuple[str, ...]:
     """The countries whose notation a number has, the likeliest first."""
+    if _BRAZIL.match(spelled):
+        return ("BR",)
     if not spelled.lstrip("(").startswith("0"):
         return ("US",)
     if _PAIRS.fullmatch(spelled):
@@ -145,11 +187,30 @@ def _regions(spelled: str) -> tuple[str, ...]:
 
 
 def _is_labelled(text: str, start: int) -> bool:
-    """Whether a label or the name of a field says that a number follows."""
+    """Whether a label, or the name of a field or a column says that a number follows."""
     last = text[start - 1 : start]
     if (last.isalnum() and last.isascii()) or last in _LEFT - {":", "=", "."}:
         return False
-    return bool(_LABEL.search(text, max(0, start - _LABEL_WINDOW), start))
+    return bool(_LABEL.search(text, max(0, start - _LABEL_WINDOW), start)) or _is_in_column(text, start)
+
+
+def _is_in_column(text: str, start: int) -> bool:
+    """Whether a number is a cell of comma-separated values whose first line calls its column one of numbers."""
+    if text[start - 1 : start] not in (",", ";", "\t", '"', "\n"):
+        return False
+    low = max(0, start - _ROW)
+    row = text.rfind("\n", low, start) + 1
+    if row <= low:
+        return False
+    first = max(0, row - _TABLE)
+    head = text.rfind("\n\n", first, row - 1) + 2 if "\n\n" in text[first : row - 1] else first
+    names = text[head : text.find("\n", head)].split(sign := _separator(text[row:start]))
+    column = text.count(sign, row, start)
+    return column < len(names) and bool(_COLUMN.fullmatch(names[column].strip(' "\r')))
+
+
+def _separator(row: str) -> str:
+    return next((sign for sign in "\t;," if sign in row), ",")
 
 
 def _without_date(spelled: str) -> str:
@@ -191,12 +252,18 @@ def _is_local(text: str, start: int, spelled: str) -> bool:
     return 2 <= len(groups) <= _MOST_GROUPS and spelled.count(".") < 2 and not _DATE.match(spelled)
 
 
-def _valid_in(library: Any, spelled: str, regions: tuple[str | None, ...]) -> tuple[int, str] | None:
-    """How much of what looks like a number is one in the first country that has it, with that number."""
-    return next((number for region in regions if (number := _valid(library, spelled, region))), None)
+def _valid_in(
+    library: Any, spelled: str, regions: tuple[str | None, ...], *, is_labelled: bool
+) -> tuple[int, str] | None:
+    """How much of what looks like a number is one in the first country that has it, with that number.
+
+    One with a label and a country code need not be in a range that the country has assigned: the library's are older.
+    """
+    is_sure = is_labelled and regions == (None,)
+    return next((number for region in regions if (number := _valid(library, spelled, region, is_sure=is_sure))), None)
 
 
-def _valid(library: Any, spelled: str, region: str | None) -> tuple[int, str] | None:
+def _valid(library: Any, spelled: str, region: str | None, *, is_sure: bool) -> tuple[int, str] | None:
     """How much of what looks like a number is one by the plan of its country, with that number; the longest."""
     for end in reversed([match.start() for match in _GROUP_END.finditer(spelled)]):
         digits = sum(map(str.isdigit, spelled[:end]))
@@ -210,6 +277,7 @@ def _valid(library: Any, spelled: str, region: str | None) -> tuple[int, str] | 
         except library.NumberParseException:
             continue
         value = library.format_number(number, library.PhoneNumberFormat.E164)
-        if library.is_valid_number(number) or (value.startswith(_FICTIONAL) and library.is_possible_number(number)):
+        may_be_unassigned = is_sure or value.startswith(_FICTIONAL)
+        if library.is_valid_number(number) or (may_be_unassigned and library.is_possible_number(number)):
             return end, value
     return None

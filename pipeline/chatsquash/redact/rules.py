@@ -15,7 +15,7 @@ from chatsquash.core.errors import UsageError
 from chatsquash.core.text import quoted
 
 FOLDER = Path(__file__).with_name("rules")
-Check = Literal["shape", "password", "token", "basic", "blob"]
+Check = Literal["shape", "password", "token", "basic", "blob", "words"]
 """What tells a value from what only looks like one; ``redact.lookalikes`` has a function for each."""
 _REACH, _FARTHEST = 600, 20_000
 _MEMBERS = frozenset(("name", "kind", "literals", "shape", "entropy", "value", "reach", "source"))
@@ -27,8 +27,8 @@ _END = r"(?![A-Za-z0-9_])"
 _QUOTE = r"""(?:\\{0,16}+["'`]|&quot;)"""
 _SPACE = r"(?:\s|\\{1,16}+[nrt])"
 _VALUE = (
-    r"""(?:\\{0,16}+"(?P<secret>(?:[^"\\\n\0]|\\[^nrtu\n\0"']){1,4096}+)(?=[\\"])|"""
-    r"""\\{0,16}+'(?P<secret_b>[^'\\\n\0]{1,4096}+)(?=[\\'])|"""
+    r"""(?:\\{0,16}+"(?P<secret>(?:[^"\\\n\0]|\\(?!\\{0,16}["'])[^nrtu\n\0]){1,4096}+)(?=[\\"])|"""
+    r"""\\{0,16}+'(?P<secret_b>(?:[^'\\\n\0]|\\(?!\\{0,16}["'])[^nrtu\n\0]){1,4096}+)(?=[\\'])|"""
     r"""(?:`|&quot;)(?P<secret_c>[^`&\n\0]{4,400}+)(?=[`&])|"""
     r"""\\{0,16}+"(?P<secret_d>[^"\\\s\0]{4,200}+\n[ \t]{0,40}+[+>-]?[ \t]{0,8}+[^"\\\s\0]{2,200}+)(?=")|"""
     r"""\\{0,16}+'(?P<secret_e>[^'\\\s\0]{4,200}+\n[ \t]{0,40}+[+>-]?[ \t]{0,8}+[^'\\\s\0]{2,200}+)(?=')|"""
@@ -231,7 +231,7 @@ _OTHER_TOKENS = words("""
 _KEYS, _ALIKE = ("key", "keys"), ("auth", "cert", "tls")
 _ENDING = re.compile(
     r"([a-z]{1,20}?)(password|passwd|passphrase|pwd|secret|token|apikey)|"
-    r"(bind|root|admin|user|db|ldap|smtp|mail|ftp|auth|require)(pw|pass)"
+    r"(bind|root|admin|user|db|ldap|smtp|mail|ftp|auth|require|store|key|srcstore|deststore|srckey|destkey|trust)(pw|pass)"
 )
 """One word that some write for two: ``PGPASSWORD``."""
 _SAID = words("""

@@ -23,6 +23,8 @@ _INNER = re.compile(r"[/+~](?=[A-Za-z0-9])")
 _ESCAPE = re.compile(r"(?:(?<=\\)(?:[nrtfv]|u00[0-9a-f]{2})|(?<=%)[0-9A-Fa-f]{2}|(?<=\[)[0-9;]{0,8}m)")
 """What is left of an escape before a value."""
 _SECRET = re.compile(r"secret|bare")
+_BLOB = 120
+"""Characters of a run from which on it may be a file in base64."""
 
 
 class Shapes:
@@ -115,8 +117,15 @@ def _beginnings(text: str, start: int, end: int) -> Iterable[int]:
             begins.append(start - len(window) + colon + 1)
     escapes = (_ESCAPE.match(text, at, end) for at in tuple(begins))
     begins += [escape.end() for escape in escapes if escape]
-    begins += [match.end() for match in _INNER.finditer(text, start, end)]
+    if end - start < _BLOB or not _is_base64(text, start, end):
+        begins += [match.end() for match in _INNER.finditer(text, start, end)]
     return begins
+
+
+def _is_base64(text: str, start: int, end: int) -> bool:
+    """Whether a long run is base64, in which a short prefix of a key is there by chance."""
+    run = text[start:end]
+    return "+" in run and "/" in run and not ("-" in run or "_" in run or "~" in run)
 
 
 SHORTEST = 16

@@ -8,7 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from chatsquash.checks import examine, private, reading, schemas, shapes, stored_records
+from chatsquash.checks import definition_members, examine, private, reading, schemas, shapes, stored_records
 from chatsquash.checks.phrases import Phrases, turns
 from chatsquash.checks.registry import View
 from chatsquash.checks.tags import is_inlined, outlined
@@ -183,6 +183,8 @@ def _record(stored: StoredRecord, *, holds_arguments: bool) -> Iterator[Violatio
     messages, tools = stored.messages, definitions(stored.tools)
     if stored.tools is not None and not isinstance(stored.tools, list):
         yield reading.wrong_type("tools", json_type(stored.tools), 1)
+    for tool, unknown in definition_members.odd_definitions(stored.tools if isinstance(stored.tools, list) else []):
+        yield definition_members.tool_members(tool, unknown)
     view = View(Conversation(messages, tools))
     yield from examine(view, "tools", "record")
     if is_inlined(messages):

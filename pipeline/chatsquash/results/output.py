@@ -17,13 +17,12 @@ from xxhash import xxh3_64
 from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import OURS, Json
-from chatsquash.dataset.claim import inside
-from chatsquash.dataset.commit import RUN
 from chatsquash.dataset.session_table import SESSIONS
 from chatsquash.dataset.shards import PAIRS
 from chatsquash.records.datasets import is_dataset
 from chatsquash.results.types import Counts, Input
-from chatsquash.storage.folder import Folder
+from chatsquash.storage.commit import RUN
+from chatsquash.storage.folder import Folder, inside
 
 T = TypeVar("T")
 _OTHERS = ("reports/", f"{PAIRS}/")

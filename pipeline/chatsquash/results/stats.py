@@ -118,13 +118,15 @@ class _Counting:
         """Count the tools of a record; gives how many calls there are."""
         defined = stored.tools if isinstance(stored.tools, list) else []
         for name in {name for tool in defined if (name := chat.tool_name(flatten(tool)))}:
-            self.stats.tools.setdefault(name, ToolCount()).records += 1
-        called = [chat.call_name(call) or "" for message in stored.messages for call in chat.calls(message)]
-        for name in called:
-            self.stats.tools.setdefault(name, ToolCount()).calls += 1
+            self.stats.tools.setdefault(name, ToolCount()).defined_in += 1
+        called = Counter(chat.call_name(call) or "" for message in stored.messages for call in chat.calls(message))
+        for name, calls in called.items():
+            count = self.stats.tools.setdefault(name, ToolCount())
+            count.called_in += 1
+            count.calls += calls
         self.stats.with_tools += bool(defined)
         self.stats.with_calls += bool(called)
-        return len(called)
+        return called.total()
 
     def _fold(self) -> None:
         """Put the batch into sums, counts of rounded values and the longest records."""

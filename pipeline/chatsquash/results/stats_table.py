@@ -42,8 +42,10 @@ class Long(NamedTuple):
 class ToolCount:
     """How a tool is used."""
 
-    records: int = 0
+    defined_in: int = 0
     """Records that define it."""
+    called_in: int = 0
+    """Records that call it."""
     calls: int = 0
 
 
@@ -138,8 +140,10 @@ def _lines(stats: Stats) -> Iterator[str]:
         yield from ("", *(f"{line}  {bar}".rstrip() for line, bar in zip(table, bars, strict=True)))
     if stats.tools:
         ranked = _rank(stats)
-        shown = [(escape(name), *_numbers(count.records, count.calls)) for name, count in ranked[:_TOOLS]]
-        yield from ("", *_table(("tool", "records", "calls"), shown))
+        shown = [
+            (escape(name), *_numbers(count.defined_in, count.called_in, count.calls)) for name, count in ranked[:_TOOLS]
+        ]
+        yield from ("", *_table(("tool", "defined in", "called in", "calls"), shown))
         if len(ranked) > _TOOLS:
             yield f"and {len(ranked) - _TOOLS} more"
     if stats.longest:
@@ -175,7 +179,7 @@ def _splits(stats: Stats) -> dict[str, int]:
 
 def _rank(stats: Stats) -> list[tuple[str, Any]]:
     """The tools, those first that are called most."""
-    return sorted(stats.tools.items(), key=lambda item: (-item[1].calls, -item[1].records, item[0]))
+    return sorted(stats.tools.items(), key=lambda item: (-item[1].calls, -item[1].defined_in, item[0]))
 
 
 def _list_counts(counts: Mapping[str, int]) -> str:

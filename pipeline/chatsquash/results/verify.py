@@ -21,8 +21,6 @@ from chatsquash.core.log import Log
 from chatsquash.core.model import OURS, Json
 from chatsquash.core.options import Options
 from chatsquash.core.text import pluralize, printable
-from chatsquash.dataset.claim import inside
-from chatsquash.dataset.commit import PLAN, RUN
 from chatsquash.dataset.reports.findings import FINDINGS
 from chatsquash.dataset.reports.rejected import REJECTED
 from chatsquash.dataset.reports.replies import REPLIES
@@ -37,6 +35,8 @@ from chatsquash.session.parts import parts
 from chatsquash.sources.find import discover
 from chatsquash.sources.lines import lines
 from chatsquash.sources.open import open_file, raw
+from chatsquash.storage.commit import PLAN, RUN
+from chatsquash.storage.folder import inside
 
 _PIECE = 1 << 20
 _PACKED = (".gz", ".zst", ".parquet", ".png", ".jpg", ".gif", ".webp")
@@ -149,7 +149,7 @@ def _table(out: OutputSource, counts: dict[str, Json], written: int, lines: dict
     """Which sums over the session table do not agree with the counts, or with the files that it names."""
     rows: Counter[str] = Counter()
     kinds: Counter[str] = Counter()
-    with out.folder.reading(SESSIONS) as file:
+    with suppress(OSError), out.folder.reading(SESSIONS) as file:  # where it cannot be read, that was said
         for session in map(orjson.loads, file):
             kinds[_kind(session)] += 1
             if (name := session["file"]) is not None:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 
 from msgspec import Struct, field
 
+from chatsquash.checks import definition_members, reading
 from chatsquash.checks import definitions as definition_checks
-from chatsquash.checks import reading
 from chatsquash.core import chat, jsonio
 from chatsquash.core.edits import Histories
 from chatsquash.core.memo import Last, Same
@@ -112,6 +112,8 @@ class ToolUnion(Struct):
     _customs: dict[str, tuple[Key, int]] = field(default_factory=dict)
     """Of each custom tool the first definition, and the line it is in."""
     _conflicts: set[Key] = field(default_factory=set)
+    _odd: set[str | bytes] = field(default_factory=set)
+    """Definitions whose unknown members were reported."""
     _seen: dict[int, Tool] = field(default_factory=dict)
     """Definitions that were taken, by identity; some clients send the same ones in another order each time."""
     _redefined: dict[str, Definitions] = field(default_factory=dict)
@@ -125,13 +127,23 @@ class ToolUnion(Struct):
         before, self._last, self._line = self._last, tools, line
         if tools is before:
             return
-        keyed = _keyed(tools if before is None else self._unseen(tools))
+        keyed, odd = _keyed(tools if before is None else self._unseen(tools))
         if before is None and len({key for key, _ in keyed}) == len(keyed):
             self._known, self._lines = dict(keyed), dict.fromkeys((key for key, _ in keyed), line)
         else:
             yield from self._add(keyed, line)
             self._follow(tools, line)
         yield from self._compare_customs(keyed, line)
+        if odd:
+            yield from self._report_members(odd, line)
+
+    def _report_members(self, odd: list[tuple[Tool, list[str]]], line: int) -> Iterator[Noted]:
+        """Report the unknown members of definitions, once for each name."""
+        for tool, members in odd:
+            name = chat.tool_name(flatten(tool)) or _spelled(flatten(tool))
+            if name not in self._odd:
+                self._odd.add(name)
+                yield line, definition_members.tool_members(tool, members)
 
     def _add(self, keyed: list[tuple[Key, Tool]], line: int) -> Iterator[Noted]:
         for key, tool in keyed:
@@ -206,10 +218,18 @@ same_tools: Same[Tool] = Same()
 
 
 @Last
-def _keyed(tools: list[Tool]) -> list[tuple[Key, Tool]]:
-    """Definitions, flattened, with what tells them apart: the name, or all of it where there is none."""
-    flat = [(chat.tool_name(tool), tool) for tool in map(flatten, tools)]
-    return [(("unnamed", _spelled(tool)) if name is None else ("named", name), tool) for name, tool in flat]
+def _keyed(tools: list[Tool]) -> tuple[list[tuple[Key, Tool]], list[tuple[Tool, list[str]]]]:
+    """Definitions, flattened, with what tells them apart: the name, or all of it where there is none.
+
+    And those that have unknown members, with these.
+    """
+    flat = list(map(flatten, tools))
+    named = [(chat.tool_name(tool), tool) for tool in flat]
+    keyed: list[tuple[Key, Tool]] = [
+        (("unnamed", _spelled(tool)) if name is None else ("named", name), tool) for name, tool in named
+    ]
+    odd = [] if definition_members.are_usual(*tools, *flat) else definition_members.odd_definitions(tools)
+    return keyed, odd
 
 
 def flatten(tool: Tool) -> Tool:

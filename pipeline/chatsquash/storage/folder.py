@@ -10,12 +10,13 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from errno import EINVAL, ELOOP, ESTALE
-from pathlib import Path
+from errno import EFBIG, EINVAL, ELOOP, ESTALE
+from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
 
 from chatsquash.core import platform
 from chatsquash.core.errors import UsageError
+from chatsquash.core.model import OURS, STAGED
 
 if lacking := platform.missing():
     raise UsageError(
@@ -30,6 +31,10 @@ _FILE = os.O_NOFOLLOW | NEVER_WAITING
 _NEW = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _LEVELS = 16
 """Folders in folders that are looked into; what we write is not half as deep."""
+_LARGEST = 2 << 30
+"""Bytes of a file that is read at once: a manifest of ten million logs has fewer."""
+_DEPTH = 64
+"""Parts of a name; only ``redact`` writes such, since its outputs are in folders like those of its inputs."""
 
 
 class Folder:
@@ -124,8 +129,10 @@ class Folder:
         raise OSError(EINVAL, "it is a folder" if is_folder else "it is no regular file")
 
     def read(self, name: str) -> bytes:
-        """What is in a file."""
+        """What is in a file; raises ``OSError`` for one with more bytes than any of ours has."""
         with open(self.open(name), "rb") as file:
+            if os.fstat(file.fileno()).st_size > _LARGEST:
+                raise OSError(EFBIG, f"it has more than {_LARGEST:,} bytes")
             return file.read()
 
     def reading(self, name: str) -> BinaryIO:
@@ -230,7 +237,7 @@ class Folder:
         if inner := self._inner.get(name):
             inner.close()
         with suppress(OSError), self.parent_of(name) as (folder, last):
-            _clear(last, folder, _LEVELS)
+            _clear(last, folder, _DEPTH + 2)  # a name in a folder of a journal folder
 
     def sync(self, name: str = "") -> None:
         """Make sure that a file's bytes, or the names in this folder, reach the disk."""
@@ -243,6 +250,25 @@ class Folder:
             platform.sync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def inside(name: Any) -> str:
+    """A name that leads neither elsewhere nor into a folder of ours, whoever wrote it; raises ``ValueError``."""
+    parts = PurePosixPath(name).parts
+    is_plain = "/".join(parts) == name and ".." not in parts and b"\0" not in os.fsencode(name)
+    if (
+        not 0 < len(parts) <= _DEPTH
+        or not is_plain
+        or parts[0].casefold() == OURS
+        or STAGED.fullmatch(parts[0].casefold())
+    ):
+        raise ValueError(name)
+    return str(name)
+
+
+def above(name: str) -> list[str]:
+    """The folders that a name is in, the outermost first."""
+    return [str(folder) for folder in reversed(PurePosixPath(name).parents) if folder.parts]
 
 
 def _parts(name: str) -> list[str]:

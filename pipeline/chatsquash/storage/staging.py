@@ -1,4 +1,8 @@
-"""Files that are staged in a folder beside their places, and take these together."""
+"""Files that are staged in a folder beside their places, and take these together.
+
+That folder is a journal folder: if a run is killed while several files take their places, the next one that stages
+files in the same place finishes its commit.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,9 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
-from errno import EXDEV
+from errno import EEXIST, ENOENT, EXDEV
 from pathlib import Path
+from stat import S_ISREG
 from typing import BinaryIO
 
 from xxhash import xxh3_64_hexdigest
@@ -16,6 +21,8 @@ from xxhash import xxh3_64_hexdigest
 from chatsquash.core import platform
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import OURS, STAGED
+from chatsquash.storage import commit
+from chatsquash.storage.commit import Commit, CommitPlan
 from chatsquash.storage.folder import Folder
 from chatsquash.storage.lock import lock, unlock
 
@@ -39,23 +46,22 @@ class StagedFiles:
         self._files: list[BinaryIO] = []
 
     def begin(self) -> None:
-        """Make it, and remove those of runs that were killed."""
+        """Make it; what killed runs left is finished if they had begun to put files in their places, else removed."""
         self._made = _make_folders(self.place)
+        with _alone(self._folder):
+            self._make()
+            _recover(self._folder, self._owner)
         if self._beside:
             with suppress(OSError), closing(Folder(self._beside)) as folder, _alone(folder):
-                _remove_stale(folder)
-        with _alone(self._folder):
-            _remove_stale(self._folder)
-            self._make()
-        for name in ("new", "old"):
-            self._folder.make(f"{self._name}/{name}")
+                _recover(folder, self._owner)
+        self.new.make()
 
     def _make(self) -> None:
         for tries in range(_TRIES):
             self._name = f"{OURS}-{os.urandom(8).hex()}"
             try:
-                self._folder.make(self._name)
-                self._lock = lock(self._folder.folder(self._name), "lock")
+                self._folder.make(self._name, 0o700)
+                self._lock = lock(self._ours, "lock")
             except (BlockingIOError, FileNotFoundError):  # another run took it for one of those, without locks
                 if tries == _TRIES - 1:
                     raise
@@ -63,9 +69,18 @@ class StagedFiles:
                 return
 
     @property
+    def _ours(self) -> Folder:
+        return self._folder.folder(self._name)
+
+    @property
+    def _owner(self) -> int:
+        """The user to whom the system says that our files belong, which on a network may be another one."""
+        return os.fstat(self._ours.descriptor).st_uid
+
+    @property
     def new(self) -> Folder:
         """The folder for what is to take its place."""
-        return self._folder.folder(self._name).folder("new")
+        return self._ours.folder(commit.STAGING)
 
     def open(self, name: str) -> BinaryIO:
         """A new file, which is closed with the run."""
@@ -74,34 +89,35 @@ class StagedFiles:
 
     def put(self, names: list[str]) -> None:
         """Put what is staged in its place; raises ``UsageError`` or ``OSError``, and then nothing is."""
-        old, new, put = self._folder.folder(self._name).folder("old"), self.new, set[str]()
-        with platform.uninterrupted():
+        with _alone(self._folder), platform.uninterrupted():
+            _recover(self._folder, self._owner)  # else its files would take the places of ours later
             for name in names:
                 refuse_existing(self.place / name, force=self.force)  # once more, since it may have come meanwhile
-            try:
-                for name in names:
-                    is_there = self.force and self._folder.status(name)
-                    if is_there:
-                        self._folder.link(name, old, name)
-                    place = new.move if is_there else new.link  # which replaces nothing
-                    place(name, self._folder, name)
-                    put.add(name)
-            except BaseException:
-                for name in names:
-                    with suppress(OSError):
-                        if old.status(name):
-                            old.move(name, self._folder, name)
-                        elif name in put:
-                            self._folder.remove(name)
-                raise
+            if len(names) == 1:
+                self._put_one(names[0])
+            elif names:
+                plan = CommitPlan({name: self._size(name) for name in names}, [], b"")
+                Commit(self._folder, self._ours, plan).carry_out()
+
+    def _put_one(self, name: str) -> None:
+        """Put a file or a folder in its place, which is done or not done and needs no journal."""
+        replaces = self.force and self._folder.status(name)
+        place = self.new.move if replaces else self.new.link  # which replaces nothing
+        place(name, self._folder, name)
+
+    def _size(self, name: str) -> int:
+        status = self.new.status(name)
+        if status is None:
+            raise FileNotFoundError(ENOENT, os.strerror(ENOENT), name)
+        return status.st_size
 
     def discard(self) -> None:
-        """Leave nothing that is not in its place."""
+        """Leave nothing that is not in its place, unless the next run has to finish what this one began."""
         for file in self._files:
             with suppress(OSError):  # a disk may be full
                 file.close()
         if self._name:
-            self._folder.clear(self._name)
+            _clear(self._folder, self._name)
         if self._lock is not None:
             unlock(self._lock)
         self._folder.close()
@@ -127,13 +143,54 @@ def _alone(folder: Folder) -> Iterator[None]:
             fcntl.flock(folder.descriptor, fcntl.LOCK_UN)
 
 
-def _remove_stale(folder: Folder) -> None:
-    """Remove what runs that were killed have staged in a folder."""
+def _recover(folder: Folder, owner: int) -> None:
+    """Finish the commits of runs that were killed, and remove what they staged in a folder.
+
+    A plan of another user is no reason to move anything.  Raises ``UsageError`` for a commit that cannot be finished.
+    """
     for name in filter(STAGED.fullmatch, folder.names()):
-        with suppress(OSError):  # it is locked by a run that goes on, or not ours to remove
-            stale = lock(folder.folder(name), "lock")
-            folder.clear(name)
+        ours = folder.folder(name)
+        try:
+            stale = lock(ours, "lock")
+        except OSError:  # it is locked by a run that goes on, or not ours to remove
+            ours.close()
+            continue
+        try:
+            if os.fstat(ours.descriptor).st_uid == owner:
+                _finish(folder, ours)
+            _clear(folder, name)
+        finally:
             unlock(stale)
+
+
+def _finish(folder: Folder, ours: Folder) -> None:
+    try:
+        if plan := _plan(ours):
+            Commit(folder, ours, plan).finish()
+    except ValueError:
+        raise _unfinished(ours, "its plan is damaged") from None
+    except OSError as problem:
+        raise _unfinished(ours, str(problem.strerror)) from None
+
+
+def _plan(ours: Folder) -> CommitPlan | None:
+    plan = commit.pending(ours)
+    if plan and plan.gone:
+        raise ValueError(commit.PLAN)  # no commit of staged files removes any
+    return plan
+
+
+def _unfinished(ours: Folder, why: str) -> UsageError:
+    hint = "fix that and run the command again, or delete the folder, which may leave old files next to new ones"
+    return UsageError(f"{ours.path}: the interrupted run that left this folder cannot be completed ({why}); {hint}")
+
+
+def _clear(folder: Folder, name: str) -> None:
+    """Remove a folder of staged files; a call that fails once is tried again.  What has a plan stays."""
+    with suppress(OSError):
+        for _ in range(2):
+            if not commit.is_pending(folder.folder(name)):
+                folder.clear(name)
 
 
 def write_elsewhere(staging: Folder, file: Path, data: bytes, mode: int = 0o600) -> None:
@@ -146,19 +203,30 @@ def write_elsewhere(staging: Folder, file: Path, data: bytes, mode: int = 0o600)
     staged = "elsewhere"
     try:
         with closing(Folder(file.parent)) as place:
+            if (there := place.status(file.name)) and not S_ISREG(there.st_mode):
+                raise FileExistsError(EEXIST, "exists and is not a regular file")
             try:
                 _write(staging, staged, data, mode)
                 staging.move(staged, place, file.name)
             except OSError as problem:
                 if problem.errno != EXDEV:
                     raise
-                beside = f"{OURS}-{xxh3_64_hexdigest(os.fsencode(file.name))}"  # which the next run replaces
-                _write(place, beside, data, mode)
-                place.move(beside, place, file.name)
+                _write_beside(place, file.name, data, mode)
             finally:
                 staging.remove(staged)
     except OSError as problem:
         raise OSError(problem.errno, problem.strerror, str(file)) from None
+
+
+def _write_beside(place: Folder, name: str, data: bytes, mode: int) -> None:
+    beside = f"{OURS}-{xxh3_64_hexdigest(os.fsencode(name))}"  # what a killed run leaves of it, the next one replaces
+    try:
+        _write(place, beside, data, mode)
+        place.move(beside, place, name)
+    except BaseException:
+        with suppress(OSError):
+            place.remove(beside)
+        raise
 
 
 def _write(folder: Folder, name: str, data: bytes, mode: int) -> None:

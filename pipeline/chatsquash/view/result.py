@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
 from chatsquash.core.errors import ChatsquashError, UsageError
 from chatsquash.core.outcome import Place
 from chatsquash.core.text import escape
-from chatsquash.dataset.commit import RUN
 from chatsquash.dataset.reports.findings import FINDINGS
 from chatsquash.dataset.session_table import SESSIONS
 from chatsquash.records.places import Records
 from chatsquash.results.output import Lines, ResultFolder
 from chatsquash.results.types import FindingRow, SessionRow
+from chatsquash.storage.commit import RUN
 from chatsquash.storage.folder import Folder
 
 if TYPE_CHECKING:

@@ -16,7 +16,6 @@ from chatsquash.core.model import Json
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Place
 from chatsquash.core.urls import is_remote, refuse_remote
-from chatsquash.dataset.commit import RUN
 from chatsquash.dataset.manifest import as_described
 from chatsquash.dataset.option_rules import refuse_wrong
 from chatsquash.dataset.reports.rejected import REJECTED
@@ -37,6 +36,7 @@ from chatsquash.records.reading import native, parse, record
 from chatsquash.results.output import ResultFolder, damage
 from chatsquash.results.types import Input, RejectedRow, ReplyRow
 from chatsquash.results.verify import log_differences, spelled
+from chatsquash.storage.commit import RUN
 
 PAGE = "report.html"
 _NEEDED = ("altair", "vl_convert")

@@ -10,7 +10,6 @@ from xxhash import xxh3_64_intdigest
 
 from chatsquash.core.accounting import ELSEWHERE
 from chatsquash.core.text import pluralize
-from chatsquash.dataset.commit import RUN
 from chatsquash.dataset.reports.findings import FINDINGS
 from chatsquash.dataset.session_table import SESSIONS
 from chatsquash.records.line import NotARecordError
@@ -19,6 +18,7 @@ from chatsquash.records.reading import parse, record, texts
 from chatsquash.results.frame import frame_of
 from chatsquash.results.output import ResultFolder, damage
 from chatsquash.results.types import FindingRow, SessionRow
+from chatsquash.storage.commit import RUN
 
 if TYPE_CHECKING:
     import polars as pl

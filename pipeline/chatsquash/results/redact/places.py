@@ -13,10 +13,10 @@ from chatsquash.core.errors import UsageError
 from chatsquash.core.model import OURS
 from chatsquash.core.text import escape
 from chatsquash.core.urls import refuse_remote
-from chatsquash.dataset.commit import RUN
 from chatsquash.dataset.groups import sanitised
 from chatsquash.records.datasets import PARQUET, is_dataset
 from chatsquash.sources.compression import suffixes
+from chatsquash.storage.commit import RUN
 
 _REPORTS = "reports"
 """The folder of a result that has no records."""

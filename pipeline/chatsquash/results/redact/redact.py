@@ -61,6 +61,8 @@ def redact(
     for each in where.files:
         if each.source.suffix.lower() != PARQUET:
             packer_of(Path(each.name))
+    if options.write_known:
+        _refuse_dataset(Path(options.write_known), where)
     with _stage(where, force=force) as staged:
         run = _Run(privacy, options, where, watch)
         run.write(staged)
@@ -73,6 +75,14 @@ def redact(
     return run.done
 
 
+def _refuse_dataset(known: Path, where: Places) -> None:
+    """Refuse hashes in the place of a dataset that is read or written."""
+    for each in where.files:
+        for dataset in (each.source, where.folder / each.name):
+            if known.exists() and dataset.exists() and known.samefile(dataset):
+                raise UsageError(f"--write-known {known}: is a dataset; name another file")
+
+
 def _write_known(staged: StagedFiles, path: str, data: bytes) -> None:
     try:
         write_elsewhere(staged.new, Path(path).absolute(), data)
@@ -83,11 +93,12 @@ def _write_known(staged: StagedFiles, path: str, data: bytes) -> None:
 @contextmanager
 def _stage(where: Places, *, force: bool) -> Iterator[StagedFiles]:
     """The folder beside the output; what is not put in its place goes."""
-    if not force:
-        refuse_taken(where.folder, [*(each.name for each in where.files), *([] if where.is_file else [REDACTIONS])])
     staged = StagedFiles(where.folder, force=force)
     try:
         staged.begin()
+        if not force:
+            reports = [] if where.is_file else [REDACTIONS]
+            refuse_taken(where.folder, [*(each.name for each in where.files), *reports])
         yield staged
     except OSError as problem:
         raise UsageError(f"{where.folder}: cannot be written ({problem.strerror})") from None

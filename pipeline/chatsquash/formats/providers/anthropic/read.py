@@ -7,6 +7,7 @@ from itertools import groupby
 
 from msgspec.structs import replace
 
+from chatsquash.core import chat
 from chatsquash.core.blocks import Block, Call, Result, Text, Turn
 from chatsquash.core.model import Json, Tool
 from chatsquash.formats.base import LoadedTurn, Tools, TurnError, with_private
@@ -19,8 +20,6 @@ from chatsquash.formats.writing import are_instructions
 START = State()
 
 _ROLES = ("user", "assistant", "system")
-CLIENT_TOOLS = ("bash_", "text_editor_", "computer_", "memory_")
-"""Tools that Anthropic defines and the client runs, so that their calls are ordinary ones."""
 _FUNCTION = {"name": "name", "description": "description", "input_schema": "parameters", "strict": "strict"}
 """The members of a tool, and their names in a function."""
 
@@ -157,7 +156,7 @@ def _is_function(tool: Json) -> bool:
     if not isinstance(tool, dict):
         return False
     of = tool.get("type")
-    ours = of in (None, "custom") or (isinstance(of, str) and of.startswith(CLIENT_TOOLS))
+    ours = of in (None, "custom") or (isinstance(of, str) and of.startswith(chat.CLIENT_TOOLS))
     return "input_schema" in tool or (ours and string(tool, "name") != "")
 
 

@@ -27,7 +27,6 @@ from chatsquash.core.blocks import (
 from chatsquash.core.model import Conversation, Json, Tool
 from chatsquash.formats.calls import arguments_object, call_input, definition, is_custom, parsed, takes_text
 from chatsquash.formats.providers.anthropic.blocks import DOCUMENT, PROVIDER, WITHIN, WRAPPED
-from chatsquash.formats.providers.anthropic.read import CLIENT_TOOLS
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.formats.values import Object, string
 from chatsquash.formats.writing import instructions_mark, join_results, native
@@ -256,7 +255,7 @@ def _tool(tool: Tool) -> Object | None:
     if isinstance(function.get("strict"), bool):
         made["strict"] = function["strict"]
     more = {key: own[key] for key in _TOOL_MEMBERS if own.get(key) is not None}
-    if not (string(more, "type").startswith(CLIENT_TOOLS) and "parameters" not in function):
+    if not (string(more, "type").startswith(chat.CLIENT_TOOLS) and "parameters" not in function):
         made["input_schema"] = _schema(function, of_text=is_custom(tool))
     return {**made, **more}
 

@@ -8,7 +8,7 @@ from chatsquash.core.chat import private
 from chatsquash.core.model import Json, Tool
 from chatsquash.formats.base import Tools, with_private
 from chatsquash.formats.calls import native
-from chatsquash.formats.definitions import function_tool
+from chatsquash.formats.definitions import custom_members, function_tool
 from chatsquash.formats.providers.openai_chat.write import named_tools
 from chatsquash.formats.providers.openai_responses import client_calls
 from chatsquash.formats.providers.openai_responses.items import PROVIDER, SPACE, bare_name, qualified
@@ -41,11 +41,8 @@ def _tool(tool: Json, space: Object) -> Tool | None:
         return client_calls.definition(tool) if isinstance(tool, dict) else None
     if isinstance(tool.get(kind), dict):
         return tool
-    inner = without({name: tool.get(name) for name in _MEMBERS[kind]})
+    inner = custom_members(tool) if kind == "custom" else without({name: tool.get(name) for name in _MEMBERS[kind]})
     inner |= {"name": qualified(inner["name"], at(space, SPACE, "name"))} if space and "name" in inner else {}
-    form = inner.get("format")
-    if isinstance(form, dict) and form.get("type") == "grammar" and "grammar" not in form:
-        inner["format"] = {"type": "grammar", "grammar": {key: form[key] for key in form if key != "type"}}
     own = {**native(PROVIDER, tool, "type", *_MEMBERS[kind]).get(PROVIDER, {}), **space}
     return with_private({"type": kind, kind: inner}, {PROVIDER: own} if own else {})
 

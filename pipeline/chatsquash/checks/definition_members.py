@@ -1,0 +1,81 @@
+"""What a definition of a tool has that is no part of any provider's definitions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any
+
+from chatsquash.checks.registry import Fact, rule
+from chatsquash.core import chat
+from chatsquash.core.model import Json, Tool
+from chatsquash.core.text import pluralize, quoted
+
+_KNOWN = frozenset(
+    (
+        *("type", "function", "name", "description", "parameters", "strict", "format"),  # OpenAI chat
+        *("output_schema", "allowed_callers", "defer_loading", "namespace"),  # OpenAI Responses
+        *("input_schema", "cache_control", "input_examples", "eager_input_streaming", "toolset_name"),  # Anthropic
+        *("behavior", "response", "parametersJsonSchema", "responseJsonSchema"),  # Gemini
+        *("parameters_json_schema", "response_json_schema"),
+        *("inputSchema", "outputSchema", "title", "annotations", "execution", "icons", "_meta"),  # MCP
+        *("return", "providerOptions"),  # Transformers, AI SDK
+        *("$schema", "$id", "$ref", "$defs", "$comment", "definitions", "default"),  # JSON Schema
+        *("examples", "deprecated", "properties", "required", "additionalProperties"),
+    )
+)
+"""From the types of SDKs (openai 3.57, anthropic 2.14, google-genai 3.6), and from the documentation of the others."""
+_USUAL = (None, "", "function", "custom")
+"""Types of definitions whose members are the same for all tools."""
+_NAMED = 5
+"""Members that a finding names."""
+
+
+@rule("info")
+def tool_members(tool: Tool, members: list[str]) -> Fact:
+    """Reported when a tool definition has members that no provider's definitions have.
+
+    The check looks at the definition and at its `function` or `custom`, not at schemas, nor at tools that the provider
+    runs. Each definition is reported once. The record does not change: it has the members of the `function`, or of the
+    whole definition without one.
+    """
+    name = chat.tool_name(next(_holders(tool)))
+    label = f"tool {quoted(name)}" if name else "a tool without a name"
+    named = [*map(quoted, members[:_NAMED]), *([f"{len(members) - _NAMED:,} more"] if len(members) > _NAMED else [])]
+    count = pluralize(len(members), "member")
+    hint = "see whether the model was shown them"
+    return Fact(f"{label} has {count} that no provider defines: {', '.join(named)}; {hint}")
+
+
+def unknown_members(tool: Json) -> list[str]:
+    """The members of a definition, in whichever spelling, that no provider's definitions have, in order."""
+    if not isinstance(tool, dict) or chat.is_hosted(tool):
+        return []
+    holders = [holder for holder in _holders(tool) if holder.get("type") in _USUAL]
+    names = (name for holder in holders for name, value in holder.items() if not _is_known(name, value))
+    return list(dict.fromkeys(names))
+
+
+def are_usual(*holders: Json) -> bool:
+    """Whether definitions, and their functions, have known members only: a quick answer to nearly all."""
+    try:
+        return _KNOWN.issuperset(chain(*holders))
+    except TypeError:  # a definition that is not an object
+        return False
+
+
+def odd_definitions(tools: list[Tool]) -> list[tuple[Tool, list[str]]]:
+    """The definitions with unknown members, and these."""
+    return [(tool, members) for tool in tools if (members := unknown_members(tool))]
+
+
+def _holders(tool: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The objects of a definition that may have members of its provider, first that with its name."""
+    inner = [holder for name in ("function", "custom") if isinstance(holder := tool.get(name), dict)]
+    own = tool.get(chat.PRIVATE)
+    native = [each for each in own.values() if isinstance(each, dict)] if isinstance(own, chat.Private) else []
+    yield from (*inner, tool, *native)
+
+
+def _is_known(name: str, value: Json) -> bool:
+    return name in _KNOWN or name == "custom" or (name == chat.PRIVATE and isinstance(value, chat.Private))
