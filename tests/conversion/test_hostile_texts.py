@@ -110,6 +110,27 @@ def _codex(text, **members):
     return [{"timestamp": "2026-01-16T10:00:00Z", "type": kind, "payload": payload} for kind, payload in rows]
 
 
+TOKEN = "ghp_" + "A1b2C3d4E5f6G7h8J9k0" + "L1m2N3p4Q5r6S7t8"
+HIDDEN = "--redact", "secrets,emails"
+
+
+@pytest.mark.parametrize("private", [TOKEN, "john.doe@kettle-drum.de"])
+def test_names_of_members_and_logs_are_redacted_where_a_run_stops_and_in_reports(here, command, private):
+    """In the path, in the name of the session, which is made of it, and in what a run says that stops."""
+    with zipfile.ZipFile(here / "a.zip", "w") as archive:
+        archive.writestr(f"/{private}.jsonl", "{}")
+    for logs in (["a.zip"], ["a.zip", "logs", "--strict"]):
+        write_log(here / "logs" / f"{private}.jsonl", b"{")
+        done = command("convert", *logs, *HIDDEN)
+        assert done.code in (1, 2), logs
+        assert private not in done.out + done.err
+    write_log(here / "logs/good.jsonl")
+    assert command("convert", "a.zip", "logs", *HIDDEN).code == 3
+    texts = written()
+    assert sum("archive-member" in text for text in texts) > 1
+    assert not any(private.removesuffix(".de") in text for text in texts)
+
+
 @pytest.mark.parametrize("rows", [_claude, _codex])
 def test_names_of_members_are_redacted_in_findings(here, command, rows):
     write_log(here / "logs/a.jsonl", *rows("Hi", **PRIVATE))

@@ -242,6 +242,23 @@ def test_the_journal_of_a_run_that_goes_on_is_neither_carried_out_nor_removed(fo
     assert not journal.path.exists()
 
 
+def test_commands_that_write_to_one_folder_at_the_same_time_keep_apart(folders, command):
+    (folders / "in/y.jsonl").write_text((folders / "in/x.json").read_text() + "\n")
+    staged = StagedFiles(folders / "out", force=True)
+    staged.begin()
+    for name in ("d", "e"):
+        with staged.open(name) as file:
+            file.write(b"mine")
+    journal = next((folders / "out").glob(f"{OURS}-*"))
+    before = tree(journal)
+    assert command("translate", "in/x.json", "--to", "gemini", "-o", "out").code == 0
+    assert command("redact", "in/y.jsonl", "--redact", "emails", "-o", "out").code == 0
+    assert tree(journal) == before
+    staged.put(["d", "e"])
+    staged.discard()
+    assert sorted(os.listdir("out")) == ["d", "e", "link", "reports", "theirs", "x.json", "y.jsonl"]
+
+
 def test_folders_in_folders_leave_nothing_and_too_many_are_refused(here):
     run(here, "x", ["a/" * 60 + "b", "c"])
     assert (here / ("a/" * 60) / "b").read_bytes()

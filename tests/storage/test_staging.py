@@ -91,6 +91,30 @@ def test_a_file_elsewhere_is_written_whole_also_on_another_file_system(here, mon
     assert sorted(path.name for path in here.rglob("*")) == ["a", "out"]
 
 
+@pytest.mark.parametrize("failing", ["sync", "move"])
+def test_a_file_elsewhere_that_cannot_be_written_leaves_nothing(here, monkeypatch, failing):
+    (here / "out").mkdir()
+    (here / "a").write_text("old")
+    calls = []
+
+    def fails(*_):
+        calls.append(failing)
+        code = EXDEV if failing == "move" and len(calls) == 1 else ENOSPC
+        raise OSError(code, os.strerror(code))
+
+    def across(*_):
+        raise OSError(EXDEV, os.strerror(EXDEV))
+
+    monkeypatch.setattr(Folder, "move", fails if failing == "move" else across)
+    if failing == "sync":
+        sync = staging.platform.sync
+        monkeypatch.setattr(staging.platform, "sync", lambda file: fails() if calls else (calls.append(""), sync(file)))
+    with pytest.raises(OSError, match=r"No space left on device: '.*/a'"):
+        staging.write_elsewhere(Folder(here / "out"), here / "a", b"new")
+    assert sorted(path.name for path in here.rglob("*")) == ["a", "out"]
+    assert (here / "a").read_text() == "old"
+
+
 LINE = log_line("export DB_PASSWORD=kettle9drum")
 
 
@@ -117,3 +141,15 @@ def test_a_redaction_whose_hashes_cannot_be_written_writes_nothing(here, command
     failed = command("redact", "a.jsonl", *options)
     assert (failed.code, failed.err) == (2, "error: none/known.txt: cannot be written (No such file or directory)\n")
     assert not Path("out").exists()
+
+
+def test_hashes_of_a_redaction_replace_no_dataset_and_no_link(here, command):
+    (here / "a.jsonl").write_text(json.dumps(RECORD) + "\n")
+    (here / "link").symlink_to("target")
+    redact = ("redact", "a.jsonl", "--redact", "emails", "--output", "out", "--write-known")
+    refused = command(*redact, "a.jsonl")
+    assert (refused.code, refused.err) == (2, "error: --write-known a.jsonl: is a dataset; name another file\n")
+    assert command(*redact, "link").err == "error: link: cannot be written (exists and is not a regular file)\n"
+    assert not Path("out").exists()
+    assert json.loads((here / "a.jsonl").read_text()) == RECORD
+    assert not (here / "target").exists()

@@ -234,8 +234,7 @@ class Conversion:
         others = Counter({self._names.text(what): count for what, count in discovery.others.items()})
         summary.others, summary.passed_over = others, discovery.passed_over
         for each in discovery.findings:
-            file = self._names.text(each.file)
-            self._add(each._replace(file=file, text=self._names.text(each.text)))
+            self._add(self._hide(each))
         for what, count in sorted(others.items()):
             self._note(reading.file_not_read(what, count))
         if unaware := presets.unaware(self._options):
@@ -313,6 +312,12 @@ class Conversion:
             self._sizes[name] += record.line_place.size if record.line_place else len(record.line) + 1
             places.append(Place(name, self._rows[name], offset))
         return outcome, places
+
+    def _hide(self, about: Finding) -> Finding:
+        """A finding about a file; the name of its session is that of the file without a suffix, which may hide much."""
+        file, text = map(self._names.text, (about.file, about.text))
+        session = about.session if file == about.file else stem(Log(file, file, file, 0))
+        return about._replace(session=self._names.text(session), file=file, text=text)
 
     def _note(self, fact: Violation) -> None:
         """A fact about no session."""

@@ -173,7 +173,7 @@ def find(
     forget_documents()
     discovery = discover(roots, options, _is_readable, out, lambda log: _days(log, options), expanded)
     if not discovery.logs:
-        raise UsageError(nothing_to_read(roots, discovery))
+        raise UsageError(nothing_to_read(roots, discovery, Privacy(options).text))
     return discovery
 
 

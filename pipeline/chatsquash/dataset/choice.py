@@ -111,16 +111,19 @@ def turns_of(outcome: Outcome) -> int | None:
 
 
 def stop_for(outcome: Outcome, file: str, options: Options) -> None:
-    """Raise ``StoppedError`` for an outcome that the options stop for."""
+    """Raise ``StoppedError`` for an outcome that the options stop for; of the file's name it hides what they hide."""
     aborts = options.on_invalid == "abort"
     if not aborts and not options.strict:
         return
     from chatsquash.dataset.stops import cut_short, why  # which few runs need
 
     if aborts and outcome.left_out in INVALID:
-        raise StoppedError(f"stopped by --on-invalid abort, nothing was written: {why(outcome, file)}")
-    if options.strict and (outcome.left_out or outcome.report.rejected or cut_short(outcome)):
-        raise StoppedError(f"stopped by --strict, nothing was written: {why(outcome, file)}")
+        stop = "--on-invalid abort"
+    elif options.strict and (outcome.left_out or outcome.report.rejected or cut_short(outcome)):
+        stop = "--strict"
+    else:
+        return
+    raise StoppedError(f"stopped by {stop}, nothing was written: {why(outcome, Privacy(options).text(file))}")
 
 
 class Meetings:

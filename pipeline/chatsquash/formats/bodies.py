@@ -35,12 +35,17 @@ def read(form: Format, body: Json) -> Conversation:
         from chatsquash.formats.providers.openai_chat import rewriting  # which logs of plain chat do not need
 
         turns = [message for turn in turns for message in rewriting.messages(turn)]
-    defined = _first_member(form.TOOLS, members)
-    tools = merge_tools(form.tools(defined).functions if defined is not None else [], tools_of_turns(form, turns))
+    tools = merge_tools(defined(form, members), tools_of_turns(form, turns))
     prompt = _first_member(form.SYSTEM, members)
     system = form.system(prompt) if prompt is not None else []
     said, state = load_each(form.load, turns, form.START, form.TURNS)
     return Conversation([], tools, turns=merge_results([*system, *said, *form.close(state)]))
+
+
+def defined(form: Format, members: dict[str, Any]) -> list[Tool]:
+    """The tools that a body defines."""
+    tools = _first_member(form.TOOLS, members)
+    return [] if tools is None else form.tools(tools).functions
 
 
 def load_each(load: Callable[[Json, Any], LoadedTurn], turns: list[Json], state: Any, place: str) -> LoadedTurn:

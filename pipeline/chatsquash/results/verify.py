@@ -149,7 +149,7 @@ def _table(out: OutputSource, counts: dict[str, Json], written: int, lines: dict
     """Which sums over the session table do not agree with the counts, or with the files that it names."""
     rows: Counter[str] = Counter()
     kinds: Counter[str] = Counter()
-    with out.folder.reading(SESSIONS) as file:
+    with suppress(OSError), out.folder.reading(SESSIONS) as file:  # where it cannot be read, that was said
         for session in map(orjson.loads, file):
             kinds[_kind(session)] += 1
             if (name := session["file"]) is not None:

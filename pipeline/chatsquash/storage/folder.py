@@ -10,7 +10,7 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from errno import EINVAL, ELOOP, ESTALE
+from errno import EFBIG, EINVAL, ELOOP, ESTALE
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
 
@@ -31,6 +31,8 @@ _FILE = os.O_NOFOLLOW | NEVER_WAITING
 _NEW = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _LEVELS = 16
 """Folders in folders that are looked into; what we write is not half as deep."""
+_LARGEST = 2 << 30
+"""Bytes of a file that is read at once: a manifest of ten million logs has fewer."""
 _DEPTH = 64
 """Parts of a name; only ``redact`` writes such, since its outputs are in folders like those of its inputs."""
 
@@ -127,8 +129,10 @@ class Folder:
         raise OSError(EINVAL, "it is a folder" if is_folder else "it is no regular file")
 
     def read(self, name: str) -> bytes:
-        """What is in a file."""
+        """What is in a file; raises ``OSError`` for one with more bytes than any of ours has."""
         with open(self.open(name), "rb") as file:
+            if os.fstat(file.fileno()).st_size > _LARGEST:
+                raise OSError(EFBIG, f"it has more than {_LARGEST:,} bytes")
             return file.read()
 
     def reading(self, name: str) -> BinaryIO:

@@ -11,8 +11,9 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
-from errno import ENOENT, EXDEV
+from errno import EEXIST, ENOENT, EXDEV
 from pathlib import Path
+from stat import S_ISREG
 from typing import BinaryIO
 
 from xxhash import xxh3_64_hexdigest
@@ -202,19 +203,30 @@ def write_elsewhere(staging: Folder, file: Path, data: bytes, mode: int = 0o600)
     staged = "elsewhere"
     try:
         with closing(Folder(file.parent)) as place:
+            if (there := place.status(file.name)) and not S_ISREG(there.st_mode):
+                raise FileExistsError(EEXIST, "exists and is not a regular file")
             try:
                 _write(staging, staged, data, mode)
                 staging.move(staged, place, file.name)
             except OSError as problem:
                 if problem.errno != EXDEV:
                     raise
-                beside = f"{OURS}-{xxh3_64_hexdigest(os.fsencode(file.name))}"  # which the next run replaces
-                _write(place, beside, data, mode)
-                place.move(beside, place, file.name)
+                _write_beside(place, file.name, data, mode)
             finally:
                 staging.remove(staged)
     except OSError as problem:
         raise OSError(problem.errno, problem.strerror, str(file)) from None
+
+
+def _write_beside(place: Folder, name: str, data: bytes, mode: int) -> None:
+    beside = f"{OURS}-{xxh3_64_hexdigest(os.fsencode(name))}"  # what a killed run leaves of it, the next one replaces
+    try:
+        _write(place, beside, data, mode)
+        place.move(beside, place, name)
+    except BaseException:
+        with suppress(OSError):
+            place.remove(beside)
+        raise
 
 
 def _write(folder: Folder, name: str, data: bytes, mode: int) -> None:

@@ -105,6 +105,11 @@ def load_all(
     return conversations
 
 
+def with_turns(conversation: Conversation) -> Conversation:
+    """A conversation whose turns are made of its messages at most once; raises ``TurnError``."""
+    return conversation if conversation.turns is not None else replace(conversation, turns=turns_of(conversation))
+
+
 def _of_body(form: Format, value: Json, name: str) -> Conversation:
     logged = logs.exchange(value, name)
     return logged.conversation if logged else bodies.read(form, value)
@@ -214,16 +219,21 @@ def lost_of_dump(branches: list[Conversation], document: Json, format: str) -> l
 
     It is measured by reading the document, but for conversations that are so plain that it is known.
     """
-    paths = plain.plain_losses(branches[0], named(format)) if len(branches) == 1 else None
+    form = named(format)
+    paths = plain.plain_losses(branches[0], form) if len(branches) == 1 else None
     tools = branches[0].tools
     if paths is None or not all(isinstance(tool, dict) and PRIVATE not in tool for tool in tools):
         return lost_of_all(branches, document, format)
+    if isinstance(form, Format):
+        return [comparison.Losses([*paths, *comparison.of_tools(tools, bodies.defined(form, document))])]
+    if isinstance(document, list):  # of turns, in which definitions have no place
+        return [comparison.Losses([*paths, *comparison.of_tools(tools, [])])]
     return [comparison.Losses([*paths, *(_lost_of_tools(jsonio.dumps(tools), format) if tools else ())])]
 
 
 @lru_cache(64)
 def _lost_of_tools(tools: bytes, format: str) -> comparison.Losses:  # noqa: A002
-    """What a format loses of definitions, which many conversations share."""
+    """What a document loses of definitions, which many conversations share."""
     conversation = Conversation([], jsonio.loads(tools), turns=(Turn("user", (Text("a"),)),))
     return loss_of(conversation, dump(conversation, format), format)
 

@@ -120,15 +120,15 @@ def _request(data: bytes, number: int) -> Json:
 
 def unlinked(turns: Iterable[Turn]) -> Counter[str]:
     """How many there are of both, in words; services refuse a request with such."""
-    waiting: Counter[str] = Counter()
-    counts: Counter[str] = Counter()
+    waiting = dict[str, int]()
+    unanswering = 0
     for turn in turns:
         for block in turn.blocks:
             if type(block) is Call:
-                waiting[block.id] += 1
-            elif type(block) is Result and waiting[block.id] > 0:
+                waiting[block.id] = waiting.get(block.id, 0) + 1
+            elif type(block) is Result and waiting.get(block.id):
                 waiting[block.id] -= 1
             elif type(block) is Result:
-                counts["results without a call"] += 1
-    counts["calls without a result"] = waiting.total()
-    return +counts
+                unanswering += 1
+    counts = {"results without a call": unanswering, "calls without a result": sum(waiting.values())}
+    return Counter({words: count for words, count in counts.items() if count})

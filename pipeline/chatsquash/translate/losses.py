@@ -55,7 +55,7 @@ def differences(before: Conversation, after: Conversation, like: Conversation | 
         turns: Iterable[str] = ()
     else:
         turns = _of_turns(with_tool_names(turns_before)[0], with_tool_names(read)[0], turns_of(like) if like else read)
-    return [*place, *_of_native("native", before.native, after.native), *turns, *_of_tools(before.tools, after.tools)]
+    return [*place, *_of_native("native", before.native, after.native), *turns, *of_tools(before.tools, after.tools)]
 
 
 @lru_cache(1 << 12)
@@ -274,11 +274,20 @@ def _of_members(path: str, before: dict[str, Json], after: dict[str, Json]) -> I
 # Tools
 
 
-def _of_tools(before: list[Tool], after: list[Tool]) -> Iterator[str]:
-    if jsonio.dumps(before) == jsonio.dumps(after):
-        return
+def of_tools(before: list[Tool], after: list[Tool]) -> Iterator[str]:
+    """The differences of definitions."""
     for at, (left, right) in enumerate(zip_longest(before, after)):
-        yield from _of_json(f"tools[{at}]", left, right)
+        if not _have_same_members(left, right) and jsonio.dumps(left) != jsonio.dumps(right):
+            yield from _of_json(f"tools[{at}]", left, right)
+
+
+def _have_same_members(left: Json, right: Json, depth: int = 2) -> bool:
+    """Whether two objects have the same texts and the same values, which writing and reading mostly hand through."""
+    if left is right or (type(left) is str and left == right):
+        return True
+    if not depth or type(left) is not dict or type(right) is not dict or left.keys() != right.keys():
+        return False
+    return all(_have_same_members(value, right[name], depth - 1) for name, value in left.items())
 
 
 def _of_json(path: str, before: Json, after: Json) -> Iterator[str]:

@@ -15,7 +15,6 @@ from chatsquash.core.model import Conversation, Json, RejectedLine
 from chatsquash.core.options import Options
 from chatsquash.formats import bodies, documents
 from chatsquash.formats.base import TurnError
-from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.reading import contents, sidecars, split_files
 from chatsquash.reading.identify import log_in
 from chatsquash.reading.members import MARK
@@ -94,7 +93,7 @@ class Reader:
                 self.passed_over["units that cannot be read"] += 1
                 continue
             for conversation in loaded:
-                if turns_of(conversation):
+                if conversation.turns:
                     group += 1
                     yield self._source(conversation, division.format, None, group)
         if not group:
@@ -119,7 +118,7 @@ class Reader:
             try:
                 value = _value(line)
                 logged = None if conversations.is_document(form) else logs.exchange(value, form)
-                loaded = [] if logged else [each for each in self._load([value], form) if turns_of(each)]
+                loaded = [] if logged else [each for each in self._load([value], form) if each.turns]
             except (UsageError, ValueError, RecursionError) as problem:
                 self._pass(piece, line, problem)
                 continue
@@ -144,7 +143,8 @@ class Reader:
     def _load(
         self, objects: list[Json], form: str, lines: list[int] | None = None, meta: Json = None
     ) -> list[Conversation]:
-        return conversations.load_all(objects, form, every=self._every_branch, lines=lines, meta=meta)
+        loaded = conversations.load_all(objects, form, every=self._every_branch, lines=lines, meta=meta)
+        return list(map(conversations.with_turns, loaded))
 
     # Whole files
 
@@ -158,7 +158,7 @@ class Reader:
         meta = _lying_beside(form, piece.shown) if piece.data is None and form in documents.names() else None
         loaded = self._load(objects, form, lines, meta)
         requests = objects if form in formats.names() else [None] * len(loaded)
-        pairs = [pair for pair in zip(loaded, requests, strict=True) if turns_of(pair[0])]
+        pairs = [pair for pair in zip(loaded, requests, strict=True) if pair[0].turns]
         if not pairs:
             raise UsageError(f"{form}: there is no conversation in it")
         if len(loaded) > len(pairs):
@@ -173,7 +173,9 @@ class Reader:
         if body is None or conversations.is_document(form):
             return Source(None, conversation, group, left_out)
         aside = bodies.aside(formats.named(form), body)
-        return Source(None, conversation, group, left_out + logs.unread(aside), tuple(aside.options))
+        if aside.hosted or aside.elsewhere:
+            left_out += logs.unread(aside)
+        return Source(None, conversation, group, left_out, tuple(aside.options))
 
     def _sessions(self, log: Log, data: bytes) -> Iterator[Source]:
         """The conversation of a session log, or those of a log that is known to hold several sessions."""

@@ -261,15 +261,12 @@ def _check_memory(document: Json) -> Json:
 
 
 def _count(source: Source, lost: losses.Losses, done: PieceResult) -> None:
-    counts = Tally(
-        lost=Counter(map(losses.kind, lost)),
-        kept=Counter(map(losses.kind, lost.kept_for_chatsquash)),
-        passed_over=source.left_out,
-        options=Counter(source.options),
-        unlinked=logs.unlinked(turns_of(source.conversation)),
-        bad_lines=list(source.bad_lines),
-    )
-    done.add(counts)
+    done.lost.update(map(losses.kind, lost))
+    done.kept.update(map(losses.kind, lost.kept_for_chatsquash))
+    done.passed_over.update(source.left_out)
+    done.options.update(source.options)
+    done.unlinked.update(logs.unlinked(turns_of(source.conversation)))
+    done.bad_lines += source.bad_lines
 
 
 # Processes

@@ -95,6 +95,9 @@ def convert_shard(
             marker = markers.write(
                 place, shard, marker, lambda there: not options.full and _fits(place, there, expected)
             )
+        except IsADirectoryError as problem:
+            name = place.shown(str(problem.filename or shard.marker))
+            raise UsageError(f"{name}: is a folder; remove it, and run the same command again") from None
         except OSError as problem:
             if _is_over(place, listing):
                 hint = "nothing of it is kept, and nothing is left to do where it was merged"

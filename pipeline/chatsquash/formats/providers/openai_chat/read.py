@@ -161,14 +161,22 @@ def _usual(turn: Object) -> tuple[Block, ...] | None:
     if content:
         blocks.append(Text(content))
     for call in logged:
-        match call:
-            case {"id": str(own), "type": "function", "function": {"name": str(name), "arguments": str(given)} as held}:
-                if not own or len(call) > 3 or len(held) > 2:
-                    return None
-                blocks.append(Call(own, name, given))
-            case _:
-                return None
+        made = _usual_call(call)
+        if made is None:
+            return None
+        blocks.append(made)
     return tuple(blocks)
+
+
+def _usual_call(call: Json) -> Call | None:
+    """A call of a function with an id, a name and arguments as a text, and nothing else; ``None`` for any other."""
+    if not isinstance(call, dict) or len(call) != 3 or call.get("type") != "function":
+        return None
+    own, function = call.get("id"), call.get("function")
+    if not isinstance(own, str) or not own or not isinstance(function, dict) or len(function) != 2:
+        return None
+    name, arguments = function.get("name"), function.get("arguments")
+    return Call(own, name, arguments) if isinstance(name, str) and isinstance(arguments, str) else None
 
 
 def _thoughts_and_texts(turn: Object) -> Iterator[Block]:
