@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from bench.commands import Bench, Fresh, Run, taken
 from bench.goals import middle
 from bench.table import markdown
-from tests.conversion.shapes import FILES, SHAPES, write
+from tests.conversion.shape_table import FILES, SHAPES, write
 
 MANY = (
     *("--sessions-by", "chain", "--conversations", "all", "--restore", "all", "--loss", "weight"),

@@ -18,7 +18,7 @@ from chatsquash.view.logs import Viewer
 from chatsquash.view.pages.tree import tree
 from tests.conftest import cases
 
-from .shapes import FILES, SHAPES, write
+from .shape_table import FILES, SHAPES, write
 
 SHORT = Shape(prompt=300, tools=(3, 3), result=60)
 DEFAULT = Options(anonymize=False)
@@ -33,7 +33,7 @@ ALL = Options(
     duplicates="ids",
     format="jsonl",
 )
-SESSIONS = replace(ALL, samples="session", pairs="none")
+SESSIONS = replace(ALL, samples="session")
 NEAR = replace(SESSIONS, duplicates="near")
 _PAGE = 1_000
 """Bytes of output that count as no growth."""

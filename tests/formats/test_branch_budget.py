@@ -1,8 +1,10 @@
 """A bound in bytes on what the branches of a file repeat."""
 
-from chatsquash.formats import documents
+import pytest
+
+from chatsquash.formats import documents, threads
 from chatsquash.formats.evidence import of
-from tests.conversion.shapes import SHAPES
+from tests.conversion.shape_table import SHAPES
 
 BEYOND = "branch beyond those that are read"
 
@@ -36,3 +38,19 @@ def test_branches_beyond_the_lines_and_the_letters_are_counted_together():
     read = branches(500, 100_000)
     assert of(read[0]).unread[BEYOND] == 501 - len(read)
     assert len(read) < 110
+
+
+@pytest.mark.parametrize(
+    ("form", "shape"), [("codex", "rollbacks"), ("gemini_cli", "gemini_rewinds"), ("pi", "pi_edits")]
+)
+def test_turns_that_were_taken_back_are_read_within_the_bound_and_the_others_are_counted(monkeypatch, form, shape):
+    """A rollback costs what it removes, however long the session is."""
+    rows = [*SHAPES[shape](40)]
+    everything = documents.load(form, rows)
+    assert len(everything) == 21
+    monkeypatch.setattr(threads, "_LEAST", 0)
+    monkeypatch.setattr(threads, "_MOST", 1)
+    read = documents.load(form, rows)
+    assert read[0].messages == everything[0].messages
+    assert 1 < len(read) < 21
+    assert sum(count for name, count in of(read[0]).unread.items() if "beyond" in name) == 21 - len(read)

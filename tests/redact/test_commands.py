@@ -92,6 +92,8 @@ def test_a_label_or_a_column_shows_a_number(text, number):
         "case 02-0290-0646",
         "account (070) 8087",
         "Invoice no. 0046-600-2460",
+        "0327-9785-5062-4782 is on the card",
+        "+2906 -7331 lines",
         "name,order,phone\nBob,415 711 9545,none\n",
     ],
 )

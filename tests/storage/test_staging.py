@@ -141,3 +141,15 @@ def test_a_redaction_whose_hashes_cannot_be_written_writes_nothing(here, command
     failed = command("redact", "a.jsonl", *options)
     assert (failed.code, failed.err) == (2, "error: none/known.txt: cannot be written (No such file or directory)\n")
     assert not Path("out").exists()
+
+
+def test_hashes_of_a_redaction_replace_no_dataset_and_no_link(here, command):
+    (here / "a.jsonl").write_text(json.dumps(RECORD) + "\n")
+    (here / "link").symlink_to("target")
+    redact = ("redact", "a.jsonl", "--redact", "emails", "--output", "out", "--write-known")
+    refused = command(*redact, "a.jsonl")
+    assert (refused.code, refused.err) == (2, "error: --write-known a.jsonl: is a dataset; name another file\n")
+    assert command(*redact, "link").err == "error: link: cannot be written (exists and is not a regular file)\n"
+    assert not Path("out").exists()
+    assert json.loads((here / "a.jsonl").read_text()) == RECORD
+    assert not (here / "target").exists()

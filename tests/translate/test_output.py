@@ -178,6 +178,18 @@ def test_what_a_killed_run_leaves_is_neither_read_nor_in_the_way_and_goes(inputs
     assert not [*inputs.rglob(".*")]
 
 
+@cases("folder, out", (".", "out"), (".", "out/"), ("out", "."), ("in", "../out"), ("in", "link"), (".", "in/link"))
+def test_what_a_killed_run_staged_beside_its_output_goes_whatever_the_next_one_calls_that(
+    inputs, monkeypatch, folder, out
+):
+    (inputs / "out").mkdir()
+    (inputs / "in/link").symlink_to("../out")
+    (inputs / STALE / "staging/out").mkdir(parents=True)
+    monkeypatch.chdir(inputs / folder)
+    assert translate(out, str(inputs / "in/a.json")).written == 1
+    assert not [*inputs.rglob(".*")]
+
+
 def test_what_another_run_stages_stays_and_is_not_read(inputs):
     held = Folder(inputs / "in" / STALE)
     held.make()

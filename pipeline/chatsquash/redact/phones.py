@@ -23,6 +23,7 @@ _SAYS = re.compile(
     r"(?:phone|tel|fax|mobil|cell|call|whatsapp|sms|\bt|\bm)[\w.\"']{0,12}[\s:=\"'(]{0,4}\Z", re.IGNORECASE
 )
 _SIGNED_LINE = re.compile(r"\n[+@-]")
+_SIGNED_NUMBER = re.compile(rf"{_DIGIT} -{_DIGIT}")
 _FRACTION = re.compile(rf"[+]{_DIGIT}{{1,3}}\.{_DIGIT}{{5}}")
 _ADDRESS = re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?!\.?[0-9])")
 """Of a machine."""
@@ -44,7 +45,7 @@ _NATIONAL = re.compile(
 
 See www.nanpa.com, www.anatel.gov.br, www.ofcom.org.uk, www.bundesnetzagentur.de and DIN 5008, www.arcep.fr,
 www.soumu.go.jp."""
-_FEWEST_DIGITS = 9
+_DIGIT_COUNTS = range(9, 14)
 """Digits of a number that only its notation shows."""
 _OTHER_NUMBER = re.compile(
     r"(?<![a-z])(?:account|amount|article|batch|bestellung|bug|build|case|chapter|claim|code|commande|commit|contract|"
@@ -155,7 +156,7 @@ def _national(text: str, start: int, end: int) -> Iterator[tuple[int, int, tuple
     """What is written as numbers of a few countries are, in text that has only digits and what may be between them."""
     for match in _NATIONAL.finditer(text, start, end):
         spelled = match[0]
-        if sum(map(str.isdigit, spelled)) < _FEWEST_DIGITS or _is_other_number(text, *match.span()):
+        if sum(map(str.isdigit, spelled)) not in _DIGIT_COUNTS or _is_other_number(text, *match.span()):
             continue
         yield *match.span(), _regions(spelled)
 
@@ -227,7 +228,7 @@ def _has_code(text: str, start: int, spelled: str) -> bool:
     says = bool(_SAYS.search(text[max(0, start - _WINDOW) : start]))
     if spelled.startswith("00") and all(len(group) == 2 for group in groups):
         return False  # bytes as digits
-    if _FRACTION.match(spelled):
+    if _FRACTION.match(spelled) or _SIGNED_NUMBER.search(spelled):
         return says
     if len(groups) == 1 and last in ("", "\n") and not says:
         return not _is_in_diff(text, start)

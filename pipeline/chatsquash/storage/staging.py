@@ -11,8 +11,9 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
-from errno import ENOENT, EXDEV
+from errno import EEXIST, ENOENT, EXDEV
 from pathlib import Path
+from stat import S_ISREG
 from typing import BinaryIO
 
 from xxhash import xxh3_64_hexdigest
@@ -202,6 +203,8 @@ def write_elsewhere(staging: Folder, file: Path, data: bytes, mode: int = 0o600)
     staged = "elsewhere"
     try:
         with closing(Folder(file.parent)) as place:
+            if (there := place.status(file.name)) and not S_ISREG(there.st_mode):
+                raise FileExistsError(EEXIST, "exists and is not a regular file")
             try:
                 _write(staging, staged, data, mode)
                 staging.move(staged, place, file.name)

@@ -48,7 +48,9 @@ def output(place: str, stdout: BinaryIO | None, *, jsonl: bool, force: bool) -> 
         refuse_existing(path, force=force)
         packer = packer_of(path)
     is_inside = not jsonl and os.path.lexists(path)
-    staged = StagedFiles(path if is_inside else path.parent, force=force, beside=path.parent if is_inside else None)
+    # A run for which it was not there yet staged beside it, whatever name this one has for it.
+    beside = Path(os.path.realpath(path)).parent if is_inside else None
+    staged = StagedFiles(path if is_inside else path.parent, force=force, beside=beside)
     try:
         staged.begin()
         yield _File(path, staged, packer) if jsonl else _Folder(path, staged, is_new=not is_inside)

@@ -61,6 +61,8 @@ def redact(
     for each in where.files:
         if each.source.suffix.lower() != PARQUET:
             packer_of(Path(each.name))
+    if options.write_known:
+        _refuse_dataset(Path(options.write_known), where)
     with _stage(where, force=force) as staged:
         run = _Run(privacy, options, where, watch)
         run.write(staged)
@@ -71,6 +73,14 @@ def redact(
             _write_known(staged, options.write_known, hash_list(run.done.hashes))
         staged.put(put)
     return run.done
+
+
+def _refuse_dataset(known: Path, where: Places) -> None:
+    """Refuse hashes in the place of a dataset that is read or written."""
+    for each in where.files:
+        for dataset in (each.source, where.folder / each.name):
+            if known.exists() and dataset.exists() and known.samefile(dataset):
+                raise UsageError(f"--write-known {known}: is a dataset; name another file")
 
 
 def _write_known(staged: StagedFiles, path: str, data: bytes) -> None:

@@ -11,9 +11,11 @@ from chatsquash.formats.agents.codex import events
 from chatsquash.formats.agents.codex.history import Earlier, continued
 from chatsquash.formats.agents.codex.items import is_bare
 from chatsquash.formats.agents.codex.messages import load_items
-from chatsquash.formats.agents.codex.rollout import Meta, Rollout, RolloutHistory
+from chatsquash.formats.agents.codex.rollout import Meta, Rollout
+from chatsquash.formats.agents.codex.rollout_history import RolloutHistory
 from chatsquash.formats.evidence import Evidence, entries, origin
 from chatsquash.formats.providers import openai_responses
+from chatsquash.formats.threads import EntryBudget
 from chatsquash.formats.values import Object, at, is_plain_name, string
 
 __all__ = ("continued",)
@@ -80,6 +82,7 @@ def conversations(values: list[Json], lines: list[int] | None = None, earlier: E
     counts = [line for line in everything if type(line) is dict and line.get("type") == "token_usage_record"]
     rollout = Rollout(
         has_events=any(at(line, "payload", "type") == "user_message" for line in everything),
+        room=EntryBudget(len(everything)),
         has_records=bool(counts),
         has_all=earlier is not None,
     )

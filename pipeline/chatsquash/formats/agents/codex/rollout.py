@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from chatsquash.core.model import ConversationKind, Json
@@ -10,14 +10,15 @@ from chatsquash.core.times import Moment
 from chatsquash.formats.agents.codex.items import (
     between_agents,
     is_bare,
-    is_hidden,
     is_input,
     is_of_model,
     is_prompt,
     ordinary,
 )
+from chatsquash.formats.agents.codex.rollout_history import RolloutHistory
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, member_path, moment
+from chatsquash.formats.threads import EntryBudget
 from chatsquash.formats.values import Object, at, count, kind, string, texts
 
 _REPEATING = ("user_message", "agent_message", "agent_reasoning", "agent_reasoning_raw_content")
@@ -45,67 +46,12 @@ class Meta(NamedTuple):
 
 
 @dataclass(slots=True)
-class RolloutHistory:
-    """The items that the model saw from a beginning on."""
-
-    id: str
-    kind: ConversationKind = "main"
-    parent: str | None = None
-    items: list[LoggedTurn] = field(default_factory=list)
-    starts: list[int] = field(default_factory=list)
-    """Where the user's turns begin in the items."""
-    users: list[int] = field(default_factory=list)
-    """Where the user's messages stand in the items."""
-    sampled: list[int] = field(default_factory=list)
-    """Where the items stand that the model gave here."""
-    is_undone: bool = False
-    """Whether its last turns were rolled back."""
-    begins_here: bool = True
-    """Whether no compaction replaced the beginning of the session."""
-
-    def add(self, turn: LoggedTurn) -> None:
-        """Add an item."""
-        if turn.turn.get("role") == "user":
-            self.users.append(len(self.items))
-        if turn.evidence.is_sampled:
-            self.sampled.append(len(self.items))
-        self.items.append(turn)
-
-    def without_last(self, turns: int) -> RolloutHistory:
-        """Return the history without the user's last turns."""
-        start = self.starts[-turns] if turns <= len(self.starts) else self.starts[0]
-        starts = self.starts[:-turns]
-        cut = RolloutHistory(self.id, self.kind, self.parent, starts=starts, begins_here=self.begins_here)
-        for each in self.items[:start]:
-            cut.add(each)
-        return cut
-
-    def split_off(self, start: int, ident: str) -> RolloutHistory:
-        """Move the items from a place on to a side request; what precedes them there is context."""
-        side = RolloutHistory(ident, "side", self.id)
-        for place, each in enumerate(self.items):
-            is_sampled = each.evidence.is_sampled and place >= start
-            side.add(each._replace(evidence=each.evidence._replace(is_sampled=is_sampled)))
-        del self.items[start:]
-        self.sampled = [place for place in self.sampled if place < start]
-        return side
-
-    @property
-    def has_hidden_prompt(self) -> bool:
-        """Whether a message between agents is encrypted."""
-        return any(is_hidden(self.items[place].turn) for place in self.users)
-
-    def has_reply(self, start: int = 0) -> bool:
-        """Whether the assistant produced any of the items from a place on."""
-        return any(not is_input(each.turn) for each in self.items[start:])
-
-
-@dataclass(slots=True)
 class Rollout:
     """A session while its lines are read."""
 
     has_events: bool
     """Whether events mark the user's turns."""
+    room: EntryBudget
     has_records: bool = False
     """Whether a line follows each reply that is complete."""
     has_all: bool = False
@@ -347,19 +293,25 @@ class Rollout:
     def roll_back(self, turns: Json) -> None:
         """Remove the user's last turns."""
         if type(turns) is int and turns > 0 and self.now.starts:
-            without_last = self.now.without_last(turns)
-            aside = replace(self.now, id=self.next_id(), kind="branch", parent=self.now.id, is_undone=True)
-            self.leave(aside, len(without_last.items))
-            self.now = without_last
+            start, ident = self.now.start_of_last(turns), self.next_id()
+            if self.now.has_reply(start) and self._has_room(len(self.now.items)):
+                self.left.append(self.now.branch(ident))
+            self.now.remove_last(turns)
 
     def leave(self, history: RolloutHistory, start: int) -> None:
         """Keep a history if the assistant produced removed items; inherited ones are in another file."""
-        if not history.has_reply(start):
-            return
+        if history.has_reply(start) and self._has_room(len(history.items)):
+            self.left.append(history)
+
+    def _has_room(self, items: int) -> bool:
+        """Whether a history of so many items is read; count it otherwise."""
         if self.is_inherited:
             self.unread.one("copied conversation")
-        else:
-            self.left.append(history)
+            return False
+        if not self.room.take(items):
+            self.unread.one("history beyond those that are read")
+            return False
+        return True
 
 
 def _payload(line: Object) -> Object:

@@ -25,6 +25,7 @@ from chatsquash.formats.evidence import (
 )
 from chatsquash.formats.providers import gemini
 from chatsquash.formats.providers.gemini.blocks import camel
+from chatsquash.formats.threads import EntryBudget
 from chatsquash.formats.truncation import TRUNCATED
 from chatsquash.formats.values import Object, count, is_plain_name, objects, string
 from chatsquash.formats.values import at as member
@@ -85,7 +86,8 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
             for place, content in enumerate(history)
         ]
         return [load_conversation(gemini, turns)]
-    session = SessionState()
+    histories = (member(value, "$set", "messages") or member(value, "messages") for value in values)
+    session = SessionState(EntryBudget(len(values) + sum(len(objects(each)) for each in histories)))
     for place, number, line in entries(values, lines):
         session.add(f"entry {place}", number, line)
     ways = [(turns, way) for way in session.ways() if (turns := _RecordReader(session.unread).read(way.records))]

@@ -9,6 +9,7 @@ from chatsquash.core.model import ConversationKind, Json
 from chatsquash.formats.base import TurnError, expect_list
 from chatsquash.formats.evidence import Unread
 from chatsquash.formats.providers.gemini.blocks import camel
+from chatsquash.formats.threads import EntryBudget
 from chatsquash.formats.values import Object, as_list, objects, string, without
 from chatsquash.formats.values import at as member
 
@@ -59,9 +60,12 @@ _Records = dict[_Key, ChatRecord]
 class SessionState:
     """A session while its lines are read."""
 
+    room: EntryBudget
     records: _Records = field(default_factory=dict)
     known: _Records = field(default_factory=dict)
     """All messages so far: a history that is set has less of each."""
+    kinds: dict[str, set[str]] = field(default_factory=dict)
+    """The types of the messages so far, by id."""
     replaced: _Records | None = None
     """The messages before histories were set, until another message follows."""
     left: list[SessionPath] = field(default_factory=list)
@@ -85,9 +89,7 @@ class SessionState:
         match line:
             case {"$rewindTo": str(name)}:
                 self.settle()
-                keys = list(self.records)
-                end = next((at for at, (key, _) in enumerate(keys) if key == name), 0)
-                self.leave({key: self.records[key] for key in keys[:end]})
+                self.rewind(name)
             case {"$set": dict(members)}:
                 self.set(place, number, members, is_whole=False)
             case {"sessionId": _, "projectHash": _}:
@@ -103,10 +105,29 @@ class SessionState:
             case _:
                 self.unread.rest("line", line)
 
+    def rewind(self, name: str) -> None:
+        """Take back the first message with an id and those after it; all messages if none has it."""
+        first = [key for of in self.kinds.get(name, ()) if (key := (name, of)) in self.records]
+        behind = list[_Key]()
+        for key in reversed(self.records):
+            behind.append(key)
+            if key in first:
+                first.remove(key)
+                if not first:
+                    break
+        if any(self.records[key].record.get("type") == "gemini" for key in behind):
+            if self.room.take(len(self.records)):
+                self.left.append(SessionPath([*self.records.values()], self.era, is_branch=True))
+            else:
+                self.unread.one("branch beyond those that are read")
+        for key in behind:
+            del self.records[key]
+
     def put(self, key: _Key, place: str, number: int, record: Object) -> None:
         """Add a message, or replace the one with this key."""
         self.settle()
         before = self.records.get(key) or ChatRecord(place, number, {})
+        self.kinds.setdefault(key[0], set()).add(key[1])
         self.records[key] = self.known[key] = before._replace(record=record)
 
     def set(self, place: str, number: int, members: Object, *, is_whole: bool) -> None:
@@ -128,6 +149,7 @@ class SessionState:
             is_sampled = is_whole or member(record, "tokens") is not None
             first = self.known.get((name, of))
             is_same = first is not None and _text(first.record) == _text(record)
+            self.kinds.setdefault(name, set()).add(of)
             records[name, of] = first if first and is_same else ChatRecord(where, number, record, is_sampled)
         self.replaced = self.records if self.replaced is None else self.replaced
         self.records = records

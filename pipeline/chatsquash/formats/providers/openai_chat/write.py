@@ -139,6 +139,10 @@ def _own(block: Text | Refusal | Media) -> Object:
     return {**{name: shared[name] for name in SHARED if name in shared}, **native(block, PROVIDER)}
 
 
+_BESIDE = ("prompt_cache_breakpoint",)
+"""Members of a part that are next to its medium, and not in it."""
+
+
 def _medium(block: Media) -> Object | None:
     """An image, a sound or a file; a file that is only an address has no place, nor have films and other sounds."""
     part = view.part_of(block)
@@ -149,12 +153,14 @@ def _medium(block: Media) -> Object | None:
         or (of == "file" and ("file_url" in part[of] or block.kind in ("audio", "video")))
     ):
         return None
-    inner = {**part[of], **_own(block)}
+    own = _own(block)
+    beside = {name: own.pop(name) for name in _BESIDE if name in own}
+    inner = {**part[of], **own}
     if inner.get("detail") not in _DETAILS:
         inner.pop("detail", None)
     if "file_data" in inner:
         inner["filename"] = file_name(block)
-    return {**part, of: inner}
+    return {**part, of: inner, **beside}
 
 
 # Tools

@@ -1,0 +1,74 @@
+"""What the model saw of a rollout from a beginning on, such as that of the session or a compaction."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass, field, replace
+
+from chatsquash.core.model import ConversationKind
+from chatsquash.formats.agents.codex.items import is_hidden, is_input
+from chatsquash.formats.evidence import LoggedTurn
+
+
+@dataclass(slots=True)
+class RolloutHistory:
+    """The items that the model saw from a beginning on."""
+
+    id: str
+    kind: ConversationKind = "main"
+    parent: str | None = None
+    items: list[LoggedTurn] = field(default_factory=list)
+    starts: list[int] = field(default_factory=list)
+    """Where the user's turns begin in the items."""
+    users: list[int] = field(default_factory=list)
+    """Where the user's messages stand in the items."""
+    sampled: list[int] = field(default_factory=list)
+    """Where the items stand that the model gave here."""
+    is_undone: bool = False
+    """Whether its last turns were rolled back."""
+    begins_here: bool = True
+    """Whether no compaction replaced the beginning of the session."""
+
+    def add(self, turn: LoggedTurn) -> None:
+        """Add an item."""
+        if turn.turn.get("role") == "user":
+            self.users.append(len(self.items))
+        if turn.evidence.is_sampled:
+            self.sampled.append(len(self.items))
+        self.items.append(turn)
+
+    def start_of_last(self, turns: int) -> int:
+        """Return where the user's last turns begin."""
+        return self.starts[-turns] if turns <= len(self.starts) else self.starts[0]
+
+    def remove_last(self, turns: int) -> None:
+        """Remove the user's last turns."""
+        start = self.start_of_last(turns)
+        del self.items[start:], self.starts[-turns:]
+        for places in (self.users, self.sampled):
+            del places[bisect_left(places, start) :]
+
+    def branch(self, ident: str) -> RolloutHistory:
+        """Return a copy, of which the last turns are rolled back."""
+        copy = replace(self, id=ident, kind="branch", parent=self.id, items=[*self.items], is_undone=True)
+        copy.starts, copy.users, copy.sampled = [*self.starts], [*self.users], [*self.sampled]
+        return copy
+
+    def split_off(self, start: int, ident: str) -> RolloutHistory:
+        """Move the items from a place on to a side request; what precedes them there is context."""
+        side = RolloutHistory(ident, "side", self.id)
+        for place, each in enumerate(self.items):
+            is_sampled = each.evidence.is_sampled and place >= start
+            side.add(each._replace(evidence=each.evidence._replace(is_sampled=is_sampled)))
+        del self.items[start:]
+        self.sampled = [place for place in self.sampled if place < start]
+        return side
+
+    @property
+    def has_hidden_prompt(self) -> bool:
+        """Whether a message between agents is encrypted."""
+        return any(is_hidden(self.items[place].turn) for place in self.users)
+
+    def has_reply(self, start: int = 0) -> bool:
+        """Whether the assistant produced any of the items from a place on."""
+        return any(not is_input(each.turn) for each in self.items[start:])
