@@ -32,7 +32,7 @@ def test_inspect_gives_an_object_for_each_session(out, command):
         "line": 1, "kept": 0, "added": 1, "outcome": "selected", "roles": ["user"]
     }  # fmt: skip
     assert broken == {
-        "line": 2, "time": None, "kept": None, "added": None, "tools": None, "reply": None, "bytes": 4, "outcome": "bad-line", "roles": []
+        "line": 2, "time": None, "kept": None, "added": None, "tools": None, "reply": None, "bytes": 4, "outcome": "bad-line", "roles": [], "mcp_servers": []
     }  # fmt: skip
     assert "bad-line" in {found["code"] for found in first["findings"]}
     assert first["record"] > 0

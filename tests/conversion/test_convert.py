@@ -101,7 +101,7 @@ def test_outputs_below_the_logs_and_second_names_are_reported(here):
     summary = convert("logs", "out")
     assert (summary.written, summary.others) == (1, {"same file again": 1, "earlier output": 1})
     assert [finding["text"] for finding in report("findings.jsonl") if finding["code"] == "file-not-read"] == [
-        "earlier output, 1 not read: name the folder itself to read what is in it",
+        "earlier output, 1 not read: chatsquash stats, check and translate read its records",
         "same file again, 1 not read: each file is converted once, under its first name",
     ]
 

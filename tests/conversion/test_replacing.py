@@ -198,3 +198,15 @@ def test_an_interrupted_run_is_finished_as_before(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         convert("logs", "out", Options(), stop)
     assert convert("logs", "out", Options(resume=True)).written == 7
+
+
+def test_the_summary_names_the_options_that_differ_from_those_of_the_output_it_replaces():
+    logs("logs", "a")
+    assert "replaced an earlier output" not in convert("logs", "out", Options(include=("*.jsonl",))).as_text()
+    summary = convert("logs", "out", Options(include=("*.jsonl",), preset="openai", exclude=("b*",)))
+    assert summary.other_options == ["preset", "exclude"]
+    assert "\nreplaced an earlier output that was made with other options: preset, exclude\n" in summary.as_text()
+    assert (
+        convert("logs", "out", Options(include=("*.jsonl",), preset="openai", exclude=("b*",), full=True)).other_options
+        == []
+    )

@@ -241,6 +241,7 @@ def test_the_summary_for_programs():
         "files": ["2026-01-13.jsonl"],
         "reused": 0,
         "unchanged": False,
+        "other_options": [],
         "seconds": 2.0,
     }  # fmt: skip
 

@@ -4,11 +4,13 @@ import gzip
 import json
 import os
 import threading
+from pathlib import Path
 
 import polars as pl
 import pytest
 
 from chatsquash import Options, convert
+from chatsquash.checks.dataset import OF_TOOLS
 from chatsquash.checks.phrases import Phrases
 from chatsquash.core.errors import UsageError
 from chatsquash.results.check import Looks, check
@@ -145,6 +147,17 @@ def test_what_we_write_is_found_to_be_what_was_found_while_writing(tmp_path, inl
     expected = [(each["code"], each["message"]) for each in reported]
     assert [(each.code, each.message) for each in check(str(tmp_path / "out"))] == expected
     assert {each["code"] for each in reported} == {"undeclared-tool", "tool-result-missing"}
+
+
+@pytest.mark.parametrize("packing", [None, "jsonl", "parquet"])
+def test_records_of_agents_that_keep_no_definitions_are_checked_as_convert_did(tmp_path, packing):
+    gateway = write_log(tmp_path / "gateway.jsonl", log_line(*NATIVE, reply="done"))
+    agent = Path(__file__).parents[2] / "sample_logs" / "pi"
+    convert([str(gateway), str(agent)], tmp_path / "out", Options(group_by="none", format=packing))
+    checked = [(each.line, each.code) for each in check(str(tmp_path / "out")) if each.code in OF_TOOLS]
+    assert {row for row, _ in checked} == {1}
+    converted = [each["code"] for each in findings(out=tmp_path / "out") if each["code"] in OF_TOOLS]
+    assert sorted(code for _, code in checked) == sorted(converted) != []
 
 
 @cases(

@@ -260,11 +260,13 @@ def test_earlier_outputs_below_logs_are_passed_over_and_counted(logs, given):
     assert found_.others["earlier output"] == 1
 
 
-def test_an_earlier_output_that_is_named_is_read_and_the_present_one_is_not_counted(logs):
+def test_an_earlier_output_is_no_argument_and_the_present_one_is_not_counted(logs):
     put(*(logs / name / "a.jsonl" for name in ("old", "new")))
     for name in ("old", "new"):
         (logs / name / ".chatsquash").mkdir()
-    assert names("logs/old") == names("logs/old/*.jsonl") == ["a.jsonl"]
+    with pytest.raises(UsageError, match="logs/old: is an output of chatsquash, not logs: "):
+        names("logs/old")
+    assert names("logs/old/*.jsonl") == names("logs/old/a.jsonl") == ["a.jsonl"]
     assert found("logs", out="logs/new").others == Counter({"earlier output": 1})
     assert found("logs", out="logs/new", exclude=("old",)).others == Counter()
 

@@ -339,7 +339,7 @@ def file_not_read(what: str, count: int) -> Fact:
     """Reported when chatsquash passes over what lies beside the logs, by its suffix or because it is no file."""
     again = {
         "same file again": "each file is converted once, under its first name",
-        "earlier output": "name the folder itself to read what is in it",
+        "earlier output": "chatsquash stats, check and translate read its records",
         "second copy": "of a log that is compressed, too, one counts",
     }.get(what)
     if again:

@@ -123,6 +123,7 @@ def _convert(
         summary.reused = incremental.journals.reused
         if old:
             old.refuse_nothing(summary)
+            summary.other_options = old.other_options(run.options_json)
         run.close(discovery, started)
         run.write_named()
         out.commit(incremental.memory(summary, discovery))
@@ -184,7 +185,9 @@ class Conversion:
         self._names = self._choice.names
         self._known: set[str] = set()
         """The hashes of the values that were found, where they are asked for."""
-        self._manifest = Manifest(out, self._names.options(options_json))
+        self.options_json = self._names.options(options_json)
+        """The options as ``run.json`` has them."""
+        self._manifest = Manifest(out, self.options_json)
         out.refuse_foreign(RUN, _KEPT, CARD)  # at once, not after the work is done
         self._reports = Reports(out, options)
 

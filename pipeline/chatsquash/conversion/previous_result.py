@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 from xxhash import xxh3_128
 
 from chatsquash.core.errors import UsageError
@@ -37,6 +37,7 @@ class _OldRun(Struct):
 
     counts: _OldCounts
     inputs: list[Input]
+    options: dict[str, object] = field(default_factory=dict)
 
 
 class OldResult(NamedTuple):
@@ -46,6 +47,12 @@ class OldResult(NamedTuple):
     records: int
     logs: list[Input]
     written: datetime
+    options: dict[str, object]
+
+    def other_options(self, options: dict[str, object]) -> list[str]:
+        """The options that it was made with other values of."""
+        now = msgspec.json.decode(msgspec.json.encode(options))
+        return [name for name, value in self.options.items() if name in now and now[name] != value]
 
     def refuse_other_logs(self, candidates: Iterable[Log], digest: Callable[[str], str]) -> None:
         """Raise ``UsageError`` where none of its logs is among these, by path or by what they hold.
@@ -96,7 +103,9 @@ def old_result(folder: str, written: bytes, changed: float) -> OldResult | None:
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
     records = (run.counts.conversations or run.counts.sessions).written
-    return OldResult(folder, records, run.inputs, datetime.fromtimestamp(changed, UTC)) if records else None
+    if not records:
+        return None
+    return OldResult(folder, records, run.inputs, datetime.fromtimestamp(changed, UTC), run.options)
 
 
 def _hash(log: Log) -> str:

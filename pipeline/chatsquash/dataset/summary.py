@@ -99,6 +99,8 @@ class Summary:
     seconds: float = 0.0
     reused: int = 0
     """Sessions whose outcome an earlier run had found."""
+    other_options: list[str] = field(default_factory=list)
+    """The options that an earlier output, which this one replaced, was made with other values of."""
     unchanged: bool = False
     """Nothing changed since the last run, which this is the summary of; nothing was read or written."""
 
@@ -209,8 +211,9 @@ class Summary:
 
     def as_json(self) -> dict[str, object]:
         """The whole summary as JSON values."""
-        run = {"reused": self.reused, "unchanged": self.unchanged, "seconds": round(self.seconds, 3)}
-        return {**self.counts(), "output": self.output, "files": self.files, **run}
+        run = {"reused": self.reused, "unchanged": self.unchanged, "other_options": self.other_options}
+        files = {"output": self.output, "files": self.files}
+        return {**self.counts(), **files, **run, "seconds": round(self.seconds, 3)}
 
     def as_text(self) -> str:
         """The summary for people."""
@@ -296,6 +299,9 @@ class Summary:
         else:
             rate = self.size / 1e6 / self.seconds if self.seconds else 0
             yield f"{self.size / 1e6:,.1f} MB in {self.seconds:.2f} s ({rate:,.0f} MB/s)"
+        if self.other_options:
+            names = ", ".join(name.replace("_", "-") for name in self.other_options)
+            yield f"replaced an earlier output that was made with other options: {names}"
         if self.reused:
             yield f"taken from an earlier run: {pluralize(self.reused, 'session')} (--full converts them again)"
 

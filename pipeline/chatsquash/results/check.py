@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from chatsquash.checks import definition_members, examine, private, reading, schemas, shapes, stored_records
+from chatsquash.checks.dataset import OF_TOOLS
 from chatsquash.checks.phrases import Phrases, turns
 from chatsquash.checks.registry import View
 from chatsquash.checks.tags import is_inlined, outlined
@@ -16,6 +17,8 @@ from chatsquash.core import chat, jsonio
 from chatsquash.core.model import Conversation, Finding, Json, Violation
 from chatsquash.core.options import FLAGGED
 from chatsquash.core.text import json_type
+from chatsquash.dataset.session_table import SESSIONS
+from chatsquash.formats import documents
 from chatsquash.records.datasets import PARQUET, DatasetRow, files, rows, session
 from chatsquash.records.line import NotARecordError, StoredRecord
 from chatsquash.records.reading import native, parse, record
@@ -23,6 +26,7 @@ from chatsquash.redact.addresses import addresses, may_have_address
 from chatsquash.redact.hits import Value
 from chatsquash.redact.privacy import without_beginnings
 from chatsquash.redact.redactor import Redactor, UnsearchedError
+from chatsquash.results.frame import frame
 from chatsquash.results.redact import tables
 from chatsquash.results.redact.record import hides, look, looked
 from chatsquash.session.select import flatten
@@ -59,18 +63,32 @@ def check(path: str, looks: Looks = _USUAL) -> Iterator[Finding]:
     """
     if looks.arguments:
         schemas.refuse_missing()
+    without_tools = _without_tools(path)
     for file in files(path):
         is_empty = True
+        explained = without_tools.get(str(file), frozenset())
         for row, whole in _rows(file, looks):
             is_empty = False
             data = row.data.removeprefix(BOM_UTF8)
             named: str | None = None
             masked = _Mask(looks.private)
             for violation in (*_private(data, whole, masked), *_row(data, looks)):
+                if violation.code in OF_TOOLS and row.number in explained:
+                    continue
                 named = named or masked.text(_session(data) or row.session or "")
                 yield finding(violation._replace(text=masked.text(violation.text)), named, str(row.file), row.number)
         if is_empty:
             yield finding(stored_records.empty_dataset(), session(file), str(file))
+
+
+def _without_tools(path: str) -> dict[str, frozenset[int]]:
+    """The rows of each file of an output whose agents keep no definitions, which ``source-without-tools`` says once."""
+    if not Path(path, *SESSIONS.split("/")).is_file():
+        return {}
+    rows = frame(path).drop_nulls("row")
+    formats = [name for name in rows["format"].unique() if name and not documents.holds_tools(name)]
+    kept = rows.filter(rows["format"].is_in(formats)).group_by("file").agg("row")
+    return {str(Path(path, file)): frozenset(numbers) for file, numbers in kept.iter_rows()}
 
 
 def _rows(file: Path, looks: Looks) -> Iterator[tuple[DatasetRow, Json]]:

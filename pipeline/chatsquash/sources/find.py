@@ -35,6 +35,7 @@ from chatsquash.sources.names import (
     is_between,
     may_be_document,
     may_be_part,
+    output_error,
     path_day,
     suffix_of,
     url_suffix,
@@ -124,6 +125,8 @@ class _Search(Struct):
             return
         if self._is_out(path):
             raise UsageError(f"{given}: lies in the output folder, which is never read; choose another with --output")
+        if is_folder and (path / OURS).is_dir():
+            raise output_error(given)
         if is_folder:
             self._folder(Root(path, PurePosixPath()))
         else:

@@ -13,6 +13,7 @@ from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
 from chatsquash.core.model import OURS
 from chatsquash.sources.globs import fits
+from chatsquash.sources.names import output_error
 from chatsquash.storage import stores
 from chatsquash.storage.stores import Address, Store, StoredObject
 
@@ -75,7 +76,7 @@ class Listing(Struct):
             raise UsageError(f"{place.shown}: {_NO_KEY}; folders cannot be listed there: write a text file of URLs")
         folder, pattern = _divide(place.key)
         count = 0
-        for each in self._entries_below(store, folder):
+        for each in self._entries_below(store, folder, "" if pattern else place.shown):
             name = each.key[len(folder) :].lstrip("/")
             if not pattern or _fits(tuple(name.split("/")), pattern):
                 count += 1
@@ -99,8 +100,8 @@ class Listing(Struct):
                 raise UsageError(f"{place.shown}:{number}: {named.shown} {_NO_KEY}")
             yield _entry(named, there, named.shown.partition("://")[2])
 
-    def _entries_below(self, store: Store, folder: str) -> Iterator[StoredObject]:
-        """What lies below a folder, without the outputs of earlier runs."""
+    def _entries_below(self, store: Store, folder: str, named: str) -> Iterator[StoredObject]:
+        """What lies below a folder, without the outputs of earlier runs; ``named`` is its URL where all of it is."""
         keys, numbers = bytearray(), array("q")
         ours: set[str] = set()
         last, is_sorted = "", True
@@ -117,7 +118,9 @@ class Listing(Struct):
                 keys += each.key.encode("utf-8", "surrogatepass")
                 numbers.extend((len(keys), each.size, -1 if each.state is None else each.state))
         self._keys, self._numbers = keys, numbers
-        ours.discard(folder.rstrip("/"))  # which was named
+        if named and folder.rstrip("/") in ours:
+            raise output_error(named)
+        ours.discard(folder.rstrip("/"))
         self.earlier = sorted(ours)
         places: Iterator[int] = iter(range(len(numbers) // 3))
         if not is_sorted:

@@ -157,20 +157,26 @@ class Sides:
         A conversation of one turn is one if it has more tools than all of these.
         """
         keys = _last_keys(first)
-        begun = self._warm_ups.get(keys[0], []) if keys else []
-        if len(begun) < 2:
-            return False
-        most = max(len(self._firsts[tree].tools) for tree in begun)
-        return any(length > 1 for length in self._lengths.values()) or most < self._tools
+        most = self._warm_ups.get(keys[0]) if keys else None
+        return most is not None and (self._has_turns or most < self._tools)
 
     @cached_property
-    def _warm_ups(self) -> dict[int, list[int]]:
-        """The trees of one reply by the text that begins them; none for texts that begin a longer one."""
+    def _has_turns(self) -> bool:
+        """Whether anything continues from a reply."""
+        return any(length > 1 for length in self._lengths.values())
+
+    @cached_property
+    def _warm_ups(self) -> dict[int, int]:
+        """The most tools of the trees that a text begins, for texts that begin several of one reply and none longer."""
         trees: dict[int, list[int]] = {}
         for tree, first in self._firsts.items():
             for key in _last_keys(first)[:1]:
                 trees.setdefault(key, []).append(tree)
-        return {key: each for key, each in trees.items() if all(self._lengths.get(tree, 0) < 2 for tree in each)}
+        return {
+            key: max(len(self._firsts[tree].tools) for tree in each)
+            for key, each in trees.items()
+            if len(each) > 1 and all(self._lengths.get(tree, 0) < 2 for tree in each)
+        }
 
     def like(self, first: Reply) -> Reply | None:
         """The reply to a prompt of another tree which a first request under another system prompt repeats.
