@@ -174,3 +174,20 @@ def assert_inspected(command, name, number):
     assert (done.code in (0, 3), done.err) == (True, ""), number
     unread = ("unreadable-log", "cut-short", "unreadable-archive", "cut-archive", "archive-member")
     assert (done.code == 3) == any(f"[{code}]" in done.out for code in unread), number
+
+
+def test_cells_that_are_equal_expand_no_further_than_other_bytes(here, command):
+    """The footer counts the dictionary of a column; the rows that it stands for are many times that."""
+    (here / "logs").mkdir()
+    _log(here / "logs/good.jsonl")
+    for cells in (pl.Series(["x" * 1000] * 5_000), pl.Series([None] * 1_000_000, dtype=pl.String)):
+        pl.DataFrame({"request": cells, "response": cells}).write_parquet(here / "logs/a.parquet")
+        done = command("convert", "logs", "logs/a.parquet", "--replace", "--quiet", "--full")
+        assert done.code == 3
+        assert "--max-expansion allows more" in (here / "out/reports/integrity-report.txt").read_text()
+        assert b'"q"' in b"".join(each.read_bytes() for each in (here / "out").glob("*.jsonl"))
+    pl.DataFrame({"request": [str(at) for at in range(1000)], "response": ["r"] * 1000}).write_parquet(
+        here / "a.parquet"
+    )
+    with open_file(here / "a.parquet") as file:
+        assert [json.loads(line)["request"] for line in file.readlines()] == [str(at) for at in range(1000)]

@@ -135,7 +135,7 @@ def parquet_rows(path: Path, columns: tuple[str, ...] | None, file: BinaryIO | N
             at += step
             step = max(1, min(_MOST, _BATCH * batch.height // size))
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as problem:
-        raise UsageError(f"{path}: cannot be read ({str(problem).splitlines()[0]})") from None
+        raise UsageError(f"{path}: cannot be read ({(str(problem).splitlines() or [''])[0]})") from None
 
 
 def row_text(row: dict[str, Any]) -> bytes:

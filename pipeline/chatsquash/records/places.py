@@ -193,7 +193,7 @@ def _cells(folder: Folder, place: Place, wanted: tuple[str, ...]) -> dict[str, A
             names = [name for name in frame.collect_schema().names() if name in wanted]
             selected = frame.select(names).slice(max(0, place.row - 1), 1).collect() if names else pl.DataFrame()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as problem:
-        raise UsageError(f"{place.file}: cannot be read ({str(problem).splitlines()[0]})") from None
+        raise UsageError(f"{place.file}: cannot be read ({(str(problem).splitlines() or [''])[0]})") from None
     if names and not selected.height:
         raise UsageError(f"{place}: is not there; {_CHANGED}")
     return selected.row(0, named=True) if names else {}

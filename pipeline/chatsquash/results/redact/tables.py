@@ -148,7 +148,7 @@ def _frames(path: Path) -> Iterator[tuple[int, Any]]:
 
 
 def _unreadable(path: Path, problem: Exception) -> UsageError:
-    return UsageError(f"{path}: cannot be read ({str(problem).splitlines()[0]})")
+    return UsageError(f"{path}: cannot be read ({(str(problem).splitlines() or [''])[0]})")
 
 
 def _schema(path: Path) -> dict[str, Any]:

@@ -23,6 +23,8 @@ COPIES = True
 _BEGINS = b"PAR1"
 _LONGEST = 1 << 30
 """Bytes of a file, which is read whole: what its rows are stands at its end."""
+_LINE = 3
+"""Bytes of the line of a row without cells."""
 
 
 def fits(head: bytes) -> str | None:
@@ -44,21 +46,30 @@ def lines(file: Readable) -> Iterator[bytes]:
         _, names = _ask(process, data, options)
         if not any(kind <= {*names} for kind in KINDS):
             return
-        at = 0
+        at, left = 0, len(data) * options.max_expansion
         while rows := _ask(process, b"%d" % at, options)[1]:
             at += len(rows)
-            yield from map(jsonio.dumps, rows)
+            for line in map(jsonio.dumps, rows):
+                if (left := left - len(line)) < 0:  # of cells that are equal, its footer counts one
+                    raise ValueError(_beyond(options))
+                yield line
     finally:
         process.close()
 
 
 def _refuse_large(data: bytes, options: Options) -> None:
     """Raise ``ValueError`` for a file that expands beyond its bounds, by what its footer says."""
-    size = sum(sum(group.sizes.values()) for group in row_groups(io.BytesIO(data)))
+    groups = row_groups(io.BytesIO(data))
+    # Equal cells may take no bytes there, but each row is a line.
+    size = max(sum(sum(group.sizes.values()) for group in groups), _LINE * sum(group.rows for group in groups))
     if size > len(data) * options.max_expansion:
-        raise ValueError(f"expands to more than {options.max_expansion:,} times its size (--max-expansion allows more)")
+        raise ValueError(_beyond(options))
     if size > options.max_expanded:
         raise ValueError(f"expands to more than {options.max_expanded:,} bytes (--max-expanded allows more)")
+
+
+def _beyond(options: Options) -> str:
+    return f"expands to more than {options.max_expansion:,} times its size (--max-expansion allows more)"
 
 
 def _ask(process: Confined, request: bytes, options: Options) -> tuple[str, list[Any]]:

@@ -18,11 +18,15 @@ import polars as pl
 from chatsquash.core import jsonio
 
 _ROWS = 200
-"""Rows that are taken at a time."""
+"""Rows that are sent at a time."""
+_BATCH = 32 << 20
+"""Bytes of rows, about, that are taken at a time: to find a row, those before it are gone through."""
 _SHOWN = 200
 """Characters of a message of polars that are shown."""
 _tables: list[pl.LazyFrame] = []
 """The table that was opened last."""
+_batches: list[tuple[int, pl.DataFrame]] = []
+"""Rows of it that were taken last, and the number of the first one."""
 
 
 def answers(request: memoryview) -> Iterator[bytes]:
@@ -42,14 +46,25 @@ def answers(request: memoryview) -> Iterator[bytes]:
 
 
 def _columns(data: bytes) -> list[Any]:
+    _batches.clear()
     _tables[:] = [pl.scan_parquet(io.BytesIO(data))]
     return ["columns", _tables[0].collect_schema().names()]
 
 
 def _rows(at: int) -> list[Any]:
-    some = _tables[0].slice(at, _ROWS).collect()
-    rows = some.iter_rows(named=True)
+    rows = _some(at).iter_rows(named=True)
     return ["rows", [{name: _plain(cell) for name, cell in row.items() if cell is not None} for row in rows]]
+
+
+def _some(at: int) -> pl.DataFrame:
+    """Some rows from one on, whose number is 0 or follows those that were sent last."""
+    start, batch = _batches[-1] if _batches else (0, pl.DataFrame())
+    if at >= start + batch.height:
+        size = max(1, batch.estimated_size() // max(1, batch.height))
+        step = max(_ROWS, min(8 * batch.height, int(_BATCH // size)))
+        start, batch = at, _tables[0].slice(at, step).collect()
+        _batches[:] = [(start, batch)]
+    return batch.slice(at - start, _ROWS)
 
 
 def _plain(cell: Any) -> Any:
