@@ -459,3 +459,19 @@ def test_a_refusal_leaves_no_folder_that_was_made_for_it(here):
             written(["a.json"], to="anthropic", output=output, lossless=True, jsonl=output.endswith(".jsonl"))
     assert sorted(path.name for path in here.iterdir()) == ["a.json", "kept"]
     assert list((here / "kept").iterdir()) == []
+
+
+@cases("packing, count", ("files by day", None, 2), ("lines", "jsonl", 2), ("compressed lines", "jsonl.gz", 2))
+def test_of_an_output_its_records_are_read_wherever_they_are(here, packing, count):
+    write_log(here / "logs/a.jsonl", log_line("High tide?", reply="At nine."))
+    write_log(here / "logs/b.jsonl", log_line("Low tide?", reply="At three."))
+    chatsquash.convert(here / "logs", here / "made", chatsquash.Options(format=packing))
+    write_all([str(here / "made")], Translation("anthropic", str(here / "out.jsonl"), workers=1), None, None)
+    assert len((here / "out.jsonl").read_text().splitlines()) == count
+
+
+def test_records_in_parquet_are_refused(here):
+    write_log(here / "logs/a.jsonl", log_line("High tide?", reply="At nine."))
+    chatsquash.convert(here / "logs", here / "made", chatsquash.Options(format="parquet"))
+    with pytest.raises(UsageError, match="translate reads lines of JSON: convert with --format jsonl"):
+        write_all([str(here / "made")], Translation("anthropic", str(here / "out.jsonl"), workers=1), None, None)

@@ -18,7 +18,10 @@ def without_repeats(conversations: list[Conversation], objects: list[Json]) -> l
     """
     if len(conversations) <= _MOST:
         return conversations
-    left = max(_LEAST, _MOST * _letters(objects))
+    letters = _letters(objects)
+    left = max(_LEAST, _MOST * letters)
+    if len(conversations) * letters <= left:
+        return conversations
     read = conversations[:1]
     for each in conversations:
         left -= _letters(each.messages) if left >= 0 else 0
@@ -34,13 +37,12 @@ def without_repeats(conversations: list[Conversation], objects: list[Json]) -> l
 
 def _letters(value: Json) -> int:
     """Count the letters of all texts in a value."""
-    size, left = 0, [value]
-    while left:
-        each = left.pop()
-        if isinstance(each, str):
+    size, values = 0, [value]
+    for each in values:
+        if type(each) is str:
             size += len(each)
-        elif isinstance(each, list):
-            left.extend(each)
-        elif isinstance(each, dict):
-            left.extend(each.values())
+        elif type(each) is list:
+            values += each
+        elif type(each) is dict:
+            values += each.values()
     return size

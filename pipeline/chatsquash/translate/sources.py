@@ -24,6 +24,8 @@ from chatsquash.formats.base import TurnError
 from chatsquash.reading import envelopes, split_files
 from chatsquash.reading.identify import PART, forget, is_readable
 from chatsquash.reading.members import MARK
+from chatsquash.records.datasets import PARQUET
+from chatsquash.records.datasets import files as record_files
 from chatsquash.sources.compression import uncompressed
 from chatsquash.sources.find import discover
 from chatsquash.sources.no_logs import nothing_to_read
@@ -94,7 +96,9 @@ class Sources(Struct):
                     raise UsageError("standard input is closed; name files or folders")
                 yield from self._of_stream(stdin, number)
             elif (path / OURS).is_dir():
-                for record_file in sorted(path.glob("*.jsonl")):
+                for record_file in record_files(place):
+                    if record_file.suffix.lower() == PARQUET:
+                        raise UsageError(f"{record_file}: translate reads lines of JSON: convert with --format jsonl")
                     yield from self._of_file(record_file, number, is_found=False)
             elif path.is_dir() or (glob.has_magic(place) and not os.path.lexists(place)):
                 for file in self._find(place):
