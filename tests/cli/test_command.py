@@ -533,3 +533,12 @@ def test_inspect_shows_text_on_request_only(command):
 
 def test_inspect_of_what_is_not_there_is_a_usage_error(command):
     assert command("inspect", "nope") == (2, "", "error: nope: cannot be read (No such file or directory)\n")
+
+
+def test_a_long_error_is_cut_in_its_middle(command):
+    code, out, err = command("convert", "x" * 5_000)
+    assert (code, out) == (2, "")
+    assert err.startswith("error: xxx")
+    assert err.endswith("x: cannot be read (File name too long)\n")
+    assert " … " in err
+    assert len(err) < 3_020

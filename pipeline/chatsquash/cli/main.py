@@ -40,6 +40,8 @@ COMMANDS = {
 }
 """Each command has a module of its name in this folder, which is imported when the command is run."""
 INTERRUPTED = 130
+_LONGEST = 3_000
+"""Characters of an error on the terminal."""
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
@@ -80,8 +82,11 @@ def _fail(why: str, problem: BaseException) -> int:
     from chatsquash.core.text import escape
 
     error = "error" if os.environ.get("NO_COLOR") else click.style("error", fg="red", bold=True)
+    text = escape("; ".join([why, *_notes(problem)]))
+    if len(text) > _LONGEST:  # a library may quote all that it was given
+        text = f"{text[: _LONGEST // 2]} … {text[-_LONGEST // 2 :]}"
     with tolerate_closed_pipe():
-        click.echo(f"{error}: {escape('; '.join([why, *_notes(problem)]))}", err=True)
+        click.echo(f"{error}: {text}", err=True)
     return problem.exit_code if isinstance(problem, ChatsquashError) else ChatsquashError.exit_code
 
 
