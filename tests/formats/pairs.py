@@ -279,10 +279,11 @@ def _blocks(turn: Object) -> list[Object]:
 
 
 def _says(holder: Object) -> Any:
-    """What tells a turn or a block from others."""
+    """What tells a turn or a block from others, whatever a format added to it."""
     if "role" in holder:
         return holder["role"], holder.get("instructions"), [_says(block) for block in _blocks(holder)]
-    return holder["type"], holder.get("text") or holder.get("id") or {**holder, "native": {}}
+    own = (holder[name] for name in ("text", "id", "data", "url", "file_id") if holder.get(name))
+    return holder["type"], next(own, {**holder, "native": {}})
 
 
 def _named(turns: list[Object]) -> list[Object]:

@@ -283,6 +283,8 @@ class DocumentFormat(AnyFormat):
     """Load all branches of a history, in the order of the file."""
     dump_all: Callable[[list[Conversation]], Json] | None = None
     """Write the branches of a history as one document."""
+    defined_tools: Callable[[Json], list[Tool]] | None = None
+    """Load the definitions in a document that ``dump`` wrote, for a format that writes them."""
     PER_ELEMENT: bool = False
     """Whether each element of an array is a conversation."""
     begins: Callable[[bytes], bool] | None = None

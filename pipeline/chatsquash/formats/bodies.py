@@ -13,7 +13,7 @@ from chatsquash.core import jsonio
 from chatsquash.core.blocks import Turn
 from chatsquash.core.model import Conversation, Json, Message, Tool
 from chatsquash.formats import view
-from chatsquash.formats.base import Format, LoadedTurn, TurnError
+from chatsquash.formats.base import Format, LoadedTurn, Tools, TurnError
 from chatsquash.formats.providers.openai_chat.read import merge_results, turns_of
 from chatsquash.formats.values import at
 
@@ -24,8 +24,8 @@ def load(form: Format, body: Json) -> Conversation:
     return replace(conversation, messages=view.messages(turns_of(conversation)))
 
 
-def read(form: Format, body: Json) -> Conversation:
-    """The same without its messages."""
+def read(form: Format, body: Json, tools: Tools | None = None) -> Conversation:
+    """The same without its messages; ``tools`` are those of the body, if they were loaded before."""
     members: dict[str, Any] = body if isinstance(body, dict) else {form.TURNS: body}
     turns = members.get(form.TURNS)
     turns = [turns] if isinstance(turns, (str, dict)) else turns
@@ -35,17 +35,18 @@ def read(form: Format, body: Json) -> Conversation:
         from chatsquash.formats.providers.openai_chat import rewriting  # which logs of plain chat do not need
 
         turns = [message for turn in turns for message in rewriting.messages(turn)]
-    tools = merge_tools(defined(form, members), tools_of_turns(form, turns))
+    tools = tools or tools_in(form, members)
+    merged_tools = merge_tools(tools.functions, tools_of_turns(form, turns))
     prompt = _first_member(form.SYSTEM, members)
     system = form.system(prompt) if prompt is not None else []
     said, state = load_each(form.load, turns, form.START, form.TURNS)
-    return Conversation([], tools, turns=merge_results([*system, *said, *form.close(state)]))
+    return Conversation([], merged_tools, turns=merge_results([*system, *said, *form.close(state)]))
 
 
-def defined(form: Format, members: dict[str, Any]) -> list[Tool]:
+def tools_in(form: Format, body: Json) -> Tools:
     """The tools that a body defines."""
-    tools = _first_member(form.TOOLS, members)
-    return [] if tools is None else form.tools(tools).functions
+    tools = _first_member(form.TOOLS, body) if isinstance(body, dict) else None
+    return Tools([]) if tools is None else form.tools(tools)
 
 
 def load_each(load: Callable[[Json, Any], LoadedTurn], turns: list[Json], state: Any, place: str) -> LoadedTurn:
@@ -95,13 +96,12 @@ class Aside(Struct, frozen=True):
     """The members that only say how the service is to answer."""
 
 
-def aside(form: Format, body: Json) -> Aside:
-    """What a request's body has beside its conversation."""
+def aside(form: Format, body: Json, tools: Tools | None = None) -> Aside:
+    """What a request's body has beside its conversation; ``tools`` as for ``read``."""
     members = {name for name, value in body.items() if value is not None} if isinstance(body, dict) else set()
-    tools = _first_member(form.TOOLS, body) if members else None
-    hosted = form.tools(tools).hosted if tools is not None else []
+    tools = tools or tools_in(form, body)
     known = {form.TURNS, *form.SYSTEM, *form.TOOLS, *form.REFERS}
-    return Aside(len(hosted), sorted(members.intersection(form.REFERS)), sorted(members - known))
+    return Aside(len(tools.hosted), sorted(members.intersection(form.REFERS)), sorted(members - known))
 
 
 def has_turns(form: Format, body: Json) -> bool:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any, get_args
 
 from msgspec.structs import replace
 
 from chatsquash import formats
-from chatsquash.core import jsonio
-from chatsquash.core.blocks import FAILED, PROMPTS, Result, Text, Turn
+from chatsquash.core.blocks import FAILED, PROMPTS, Result
 from chatsquash.core.chat import PRIVATE
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import Conversation, Json
 from chatsquash.core.text import hint
 from chatsquash.formats import bodies, documents, view
-from chatsquash.formats.base import DocumentFormat, Format, TurnError
+from chatsquash.formats.base import DocumentFormat, Format, Tools, TurnError
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.formats.writing import without_marks
 from chatsquash.translate import logs, plain, sendable
@@ -113,6 +112,16 @@ def with_turns(conversation: Conversation) -> Conversation:
 def _of_body(form: Format, value: Json, name: str) -> Conversation:
     logged = logs.exchange(value, name)
     return logged.conversation if logged else bodies.read(form, value)
+
+
+def read_body(value: Json, name: str) -> tuple[Conversation, Tools]:
+    """The conversation in a body that is not an exchange, and the tools in it; raises ``UsageError``."""
+    form = formats.named(name)
+    try:
+        tools = bodies.tools_in(form, value)
+        return bodies.read(form, value, tools), tools
+    except TurnError as problem:
+        raise UsageError(f"not {name}: {problem}") from None
 
 
 def recognise(objects: list[Json]) -> str:
@@ -225,17 +234,14 @@ def lost_of_dump(branches: list[Conversation], document: Json, format: str) -> l
     if paths is None or not all(isinstance(tool, dict) and PRIVATE not in tool for tool in tools):
         return lost_of_all(branches, document, format)
     if isinstance(form, Format):
-        return [comparison.Losses([*paths, *comparison.of_tools(tools, bodies.defined(form, document))])]
-    if isinstance(document, list):  # of turns, in which definitions have no place
-        return [comparison.Losses([*paths, *comparison.of_tools(tools, [])])]
-    return [comparison.Losses([*paths, *(_lost_of_tools(jsonio.dumps(tools), format) if tools else ())])]
-
-
-@lru_cache(64)
-def _lost_of_tools(tools: bytes, format: str) -> comparison.Losses:  # noqa: A002
-    """What a document loses of definitions, which many conversations share."""
-    conversation = Conversation([], jsonio.loads(tools), turns=(Turn("user", (Text("a"),)),))
-    return loss_of(conversation, dump(conversation, format), format)
+        written = bodies.tools_in(form, document).functions
+    elif form.defined_tools:
+        written = form.defined_tools(document)
+    elif form.HOLDS_TOOLS:
+        return lost_of_all(branches, document, format)
+    else:
+        written = []
+    return [comparison.Losses([*paths, *comparison.of_tools(tools, written)])]
 
 
 def lost_of_all(branches: list[Conversation], document: Json, format: str) -> list[comparison.Losses]:  # noqa: A002

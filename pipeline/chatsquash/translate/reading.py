@@ -14,7 +14,7 @@ from chatsquash.core.log import Log
 from chatsquash.core.model import Conversation, Json, RejectedLine
 from chatsquash.core.options import Options
 from chatsquash.formats import bodies, documents
-from chatsquash.formats.base import TurnError
+from chatsquash.formats.base import Tools, TurnError
 from chatsquash.reading import contents, sidecars, split_files
 from chatsquash.reading.identify import log_in
 from chatsquash.reading.members import MARK
@@ -116,12 +116,18 @@ class Reader:
         group = 0
         for line in lines:
             try:
-                value = _value(line)
-                logged = None if conversations.is_document(form) else logs.exchange(value, form)
-                loaded = [] if logged else [each for each in self._load([value], form) if each.turns]
+                value, tools, logged = _value(line), None, None
+                if conversations.is_document(form):
+                    loaded = self._load([value], form)
+                elif logged := logs.exchange(value, form):
+                    loaded = []
+                else:
+                    conversation, tools = conversations.read_body(value, form)
+                    loaded = [conversation]
             except (UsageError, ValueError, RecursionError) as problem:
                 self._pass(piece, line, problem)
                 continue
+            loaded = [each for each in loaded if each.turns]
             if logged:
                 group += 1
                 yield Source(None, logged.conversation, group + line.number, logged.left_out, logged.options)
@@ -129,7 +135,7 @@ class Reader:
                 self.passed_over[f"conversations of {piece.name} that are empty"] += 1
             for conversation in loaded:
                 group += not conversation.branch
-                yield self._source(conversation, form, value, group + line.number)
+                yield self._source(conversation, form, value, group + line.number, tools)
 
     def _pass(self, piece: Piece, line: NumberedLine, problem: Exception) -> None:
         is_entry = isinstance(problem, UsageError)
@@ -167,12 +173,14 @@ class Reader:
             source = self._source(conversation, form, request, 0 if conversation.branch else number)
             yield _with_bad_lines(source, broken, piece.shown) if broken and number == 1 else source
 
-    def _source(self, conversation: Conversation, form: str, body: Json, group: int) -> Source:
+    def _source(
+        self, conversation: Conversation, form: str, body: Json, group: int, tools: Tools | None = None
+    ) -> Source:
         """A conversation with what its request's body has beside it."""
         left_out = Counter(conversation.origin.unread if conversation.origin else ())
         if body is None or conversations.is_document(form):
             return Source(None, conversation, group, left_out)
-        aside = bodies.aside(formats.named(form), body)
+        aside = bodies.aside(formats.named(form), body, tools)
         if aside.hosted or aside.elsewhere:
             left_out += logs.unread(aside)
         return Source(None, conversation, group, left_out, tuple(aside.options))

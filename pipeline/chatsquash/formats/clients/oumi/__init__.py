@@ -7,7 +7,7 @@ from collections.abc import Callable
 from chatsquash.core.model import Conversation, Json
 from chatsquash.formats.base import TurnError, of_each
 from chatsquash.formats.clients.oumi import history, training
-from chatsquash.formats.clients.oumi.training import dump
+from chatsquash.formats.clients.oumi.training import defined_tools, dump
 from chatsquash.formats.evidence import at_line, numbers
 from chatsquash.formats.values import kind
 
@@ -24,7 +24,7 @@ instructions, text after call, result json obj, result json list, is_error, deni
 reasoning between, anthropic signature, anthropic redacted, openai encrypted, gemini call sig, native members
 """
 
-__all__ = ["HOLDS_TOOLS", "NAME", "conversations", "dump", "every", "fits"]
+__all__ = ["HOLDS_TOOLS", "NAME", "conversations", "defined_tools", "dump", "every", "fits"]
 
 
 def fits(objects: list[Json]) -> str | None:

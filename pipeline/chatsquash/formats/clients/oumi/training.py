@@ -50,6 +50,11 @@ def fits(document: Object) -> str | None:
     return "content items of Oumi" if any(has_oumi_items(content) for content in contents) else None
 
 
+def defined_tools(document: Object) -> list[Tool]:
+    """The definitions in a conversation."""
+    return openai_chat.tools(document.get("tools")).functions
+
+
 def load(document: Object) -> Conversation:
     """A conversation with its tools; raises ``TurnError``."""
     logged = document.get("messages")
@@ -57,7 +62,7 @@ def load(document: Object) -> Conversation:
         raise TurnError(f"has messages that are {kind(logged)}, not a list")
     turns = bodies.load_each(_message, logged, State(), "messages").turns
     named = Origin(session_id=string(document, "conversation_id") or None)
-    tools = openai_chat.tools(document.get("tools")).functions
+    tools = defined_tools(document)
     own = native(PROVIDER, document, "messages", "tools")
     return Conversation(view.messages(turns), tools, origin=named, native=own)
 
@@ -197,6 +202,7 @@ _CHECKED: dict[str, Callable[[Any], bool]] = {
     "enum": lambda value: isinstance(value, list),
 }
 """The members of a schema that Oumi wants to be of a type."""
+_FITTED = frozenset((*_CHECKED, "properties", "items"))
 
 
 def _tools(defined: list[Tool]) -> list[Tool]:
@@ -222,13 +228,17 @@ def _tool(tool: Object) -> Object | None:
 
 
 def _schema(schema: Object) -> Object:
-    return {name: of for key, value in schema.items() for name, of in _member(key, value).items()}
+    fitted = Object()
+    for key, value in schema.items():
+        if value is None or key not in _FITTED:
+            fitted[key] = value
+        else:
+            fitted.update(_member(key, value))
+    return fitted
 
 
 def _member(key: str, value: Json) -> Object:
     """A member of a schema as Oumi takes it; lists of schemas in ``items`` are what newer ones call ``prefixItems``."""
-    if value is None or key not in (*_CHECKED, "properties", "items"):
-        return {key: value}
     if key in _CHECKED:
         return {key: value} if _CHECKED[key](value) else {}
     if isinstance(value, list):
