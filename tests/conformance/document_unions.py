@@ -27,7 +27,9 @@ _NAMED = {
 
 
 def _request(part: Any) -> Any:
-    return [{"kind": "request", "parts": [part]}]
+    """With a prompt after the part, since what no model is shown is kept with a turn."""
+    asked = {"part_kind": "user-prompt", "content": "Which one?"}
+    return [{"kind": "request", "parts": [part, asked]}]
 
 
 def _response(part: Any) -> Any:

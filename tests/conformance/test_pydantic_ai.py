@@ -138,6 +138,15 @@ def test_a_summary_is_worded_as_the_model_sees_it():
     assert told(document) == [_conversation_summary_text("They met.")]
 
 
+@pytest.mark.parametrize("content", ["Be brief.", None])
+def test_a_change_of_instructions_is_worded_as_the_model_sees_it(content):
+    document = [
+        {"kind": "request", "parts": [{"part_kind": "instruction-delta", "id": 'agent:"a"&b', "content": content}]}
+    ]
+    (part,) = seen(document)[0].parts
+    assert told(document) == [part.render()]
+
+
 def told(document):
     return [block.text for turn in read(document).turns for block in turn.blocks]
 

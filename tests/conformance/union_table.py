@@ -29,7 +29,9 @@ def lost(value: Any, gone: set[str], path: str = "") -> Iterator[str]:
 
 def known(direction: str, member: Member) -> set[str]:
     """The paths that the table has for a member."""
-    rows = [row for row in TABLE[direction] if row["union"] == member.union.name and member.name in row["members"]]
+    rows = [
+        row for row in TABLE.get(direction, []) if row["union"] == member.union.name and member.name in row["members"]
+    ]
     return {path for row in rows for path in row["lost"]}
 
 

@@ -26,6 +26,8 @@ from chatsquash.formats.clients.pydantic_ai.parts import OUTCOMES, blocks_of, te
 from chatsquash.formats.values import Object, kind, objects, string
 
 INSTRUCTIONS, _TIME = "instructions", "timestamp"
+_CHANGE, _RESTATES = "instruction-delta", ("instruction-baseline", "compaction")
+"""The part that changes instructions, and those that end changes before them."""
 
 
 class PartTurn(NamedTuple):
@@ -46,17 +48,23 @@ def read(messages: list[Json]) -> list[PartTurn]:
     kinds = [_kind(number, message) for number, message in enumerate(messages)]
     prompt = _instructions(messages)
     turns, waiting, state, is_open = list[PartTurn](), list[Block](), State(), False
+    restated = _restated(messages)
     for number, (message, of) in enumerate(zip(messages, kinds, strict=True)):
         is_known = prompt is not None and message.get(INSTRUCTIONS) == prompt[1]
         members = own(message, "kind", "parts", INSTRUCTIONS if is_known else "")
-        made, silent, state = (_request if of == "request" else _response)(message, number, state, waiting)
+        is_request = of == "request"
+        made, silent, state = (
+            _request(message, number, state, waiting, restated)
+            if is_request
+            else _response(message, number, state, waiting)
+        )
         waiting = [*waiting, Other(PROVIDER, message)] if members and not made else silent
-        if made and is_open and of == "request":
+        if made and is_open and is_request:
             members["kind"] = of  # which says that it is no part of the one before
         if made and members:
             made[0] = _with(made[0], members)
         turns += made
-        is_open = of == "request" and (is_open or bool(message["parts"]))
+        is_open = is_request and (is_open or bool(message["parts"]))
     if turns and waiting:
         last = turns[-1].turn
         turns[-1] = turns[-1]._replace(turn=replace(last, blocks=(*last.blocks, *waiting)))
@@ -107,15 +115,28 @@ def _instructions(messages: list[Json]) -> tuple[int, str] | None:
     return None
 
 
+def _restated(messages: list[Json]) -> tuple[int, int]:
+    """The place of the last part that ends the changes of instructions before it."""
+    places = (
+        (number, place)
+        for number in reversed(range(len(messages)))
+        for place, part in reversed(list(enumerate(messages[number]["parts"])))
+        if isinstance(part, dict) and part.get("part_kind") in _RESTATES
+    )
+    return next(places, (-1, -1))
+
+
 _Read = tuple[list[PartTurn], list[Block], State]
 
 
-def _request(message: Object, number: int, state: State, waiting: list[Block]) -> _Read:
-    """A turn per part; those of which no model is shown anything wait."""
+def _request(message: Object, number: int, state: State, waiting: list[Block], restated: tuple[int, int]) -> _Read:
+    """A turn per part; those of which no model is shown anything wait, as do instructions that were restated later."""
     turns = list[PartTurn]()
     for place, part in enumerate(message["parts"]):
         try:
-            made, state = _request_turn(_kind_of(part), part, state)
+            of = _kind_of(part)
+            is_past = of == _CHANGE and (number, place) < restated
+            made, state = (None, state) if is_past else _request_turn(of, part, state)
         except TurnError as problem:
             raise TurnError(f"[{number}].parts[{place}] {problem}") from None
         if made is None:
@@ -153,7 +174,8 @@ def _request_turn(of: str, part: Object, state: State) -> tuple[Turn | None, Sta
         case "speech" if blocks := _speech_blocks(part):
             made = Turn("user", blocks, native=tagged({PART: own(part, "transcript", "audio")}))
         case _ if shown := shown_wording(part):
-            known = own({PART: own(part, _TIME), _TIME: part.get(_TIME)})
+            content = {"content": part["content"]} if "content" in part else {}
+            known = own({PART: {**own(part, _TIME), **content}, _TIME: part.get(_TIME)})
             made = Turn(shown[0], (Text(shown[1]),), native=tagged(known))
         case _:
             return None, state
