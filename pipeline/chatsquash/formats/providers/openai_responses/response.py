@@ -11,6 +11,8 @@ from chatsquash.formats.values import Object, at, kind
 
 INCOMPLETE = "incomplete"
 """Why a reply ended that is not complete for a reason which chat completions do not have."""
+_UNFINISHED = ("in_progress", "queued")
+"""States of a response that was logged before it ended, as when the connection was lost."""
 _INCOMPLETE = {"max_output_tokens": "length", "content_filter": "content_filter"}
 
 
@@ -24,7 +26,8 @@ def reply(body: Json) -> Response:
     if not items:
         return Response(problem="the response is a compaction")
     message = view.message(assistant_turn(items, 1))
-    return Response(message, 1, _finish(body, message), cleared=HIDDEN if len(items) < len(body["output"]) else "")
+    cleared = HIDDEN if len(items) < len(body["output"]) else ""
+    return Response(message, 1, _finish(body, message), cut=body.get("status") in _UNFINISHED, cleared=cleared)
 
 
 def reply_turns(body: Object) -> list[Json]:
@@ -47,8 +50,13 @@ def _failure(body: Object) -> Response | None:
 
 
 def _finish(body: Object, message: Message) -> str | None:
-    """Why a reply ended, in the words of chat completions; one that is not completed is incomplete, for any reason."""
+    """Why a reply ended, in the words of chat completions; a response in progress has not ended.
+
+    A response that is neither is incomplete, for whatever reason.
+    """
     status = body.get("status")
+    if status in _UNFINISHED:
+        return None
     if status != "completed" and isinstance(status, str):
         reason = at(body, "incomplete_details", "reason") if status == INCOMPLETE else None
         return _INCOMPLETE.get(reason, INCOMPLETE) if isinstance(reason, str) else INCOMPLETE
