@@ -136,3 +136,10 @@ def test_a_response_that_is_not_completed_is_truncated_for_whatever_reason(statu
     reply = named("openai_responses").reply({"status": status, "incomplete_details": details, "output": [item]})
     assert reply.finish_reason == finish
     assert is_truncated(finish) == (finish not in ("stop", None))
+
+
+@pytest.mark.parametrize("status", ["in_progress", "queued"])
+def test_a_response_that_was_logged_before_it_ended_is_cut(status):
+    item = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "x"}]}
+    reply = named("openai_responses").reply({"status": status, "output": [item]})
+    assert (reply.finish_reason, reply.cut) == (None, True)
