@@ -13,6 +13,7 @@ from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from chatsquash.core.errors import UsageError
 from chatsquash.core.plugins import Plugin, plugins
+from chatsquash.core.text import error_text
 
 T = TypeVar("T")
 
@@ -109,7 +110,9 @@ class Room(Generic[T]):
             try:
                 module = importlib.import_module(plugin.module)
             except Exception as problem:
-                raise UsageError(f"{plugin} cannot be imported: {type(problem).__name__}: {problem}") from problem
+                raise UsageError(
+                    f"{plugin} cannot be imported: {type(problem).__name__}: {error_text(problem)}"
+                ) from problem
             if self._accepts and self._accepts(module):
                 yield plugin, module
 

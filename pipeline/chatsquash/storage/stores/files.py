@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from fsspec.asyn import sync
 
-from chatsquash.storage.stores.base import StaleError, Store, StoredBytes, StoredObject, state
+from chatsquash.storage.stores.base import StaleError, Store, StoredBytes, StoredObject, state, stored_object
 
 T = TypeVar("T")
 _TRIES = 6
@@ -152,7 +152,7 @@ class FileTree:
     @staticmethod
     def _stored_file(info: dict[str, Any], key: str) -> StoredObject:
         tag = info.get("blob_id") or info.get("mtime") or None
-        return StoredObject(key, info["size"] or 0, state(None, f"{tag} {info['size']}" if tag else None))
+        return stored_object(key, info["size"] or 0, state(None, f"{tag} {info['size']}" if tag else None))
 
 
 class _PassingError(OSError):
