@@ -13,7 +13,6 @@ from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from chatsquash.core.errors import UsageError
 from chatsquash.core.plugins import Plugin, plugins
-from chatsquash.core.text import error_text
 
 T = TypeVar("T")
 
@@ -110,6 +109,8 @@ class Room(Generic[T]):
             try:
                 module = importlib.import_module(plugin.module)
             except Exception as problem:
+                from chatsquash.core.text import error_text  # with packages that this module does not need
+
                 raise UsageError(
                     f"{plugin} cannot be imported: {type(problem).__name__}: {error_text(problem)}"
                 ) from problem

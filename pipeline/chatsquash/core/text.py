@@ -41,7 +41,12 @@ def error_text(problem: BaseException) -> str:
     except Exception:  # noqa: BLE001 - as for a text that is nested too deeply
         said = ""
     line = said.partition("\n")[0].strip() or type(problem).__name__
-    return escape(line if len(line) <= _LINE else line[: _LINE - 1] + "…")
+    return shortened(line)
+
+
+def shortened(text: str) -> str:
+    """A text of somebody else's as a message shows it: escaped and cut short."""
+    return escape(text if len(text) <= _LINE else text[: _LINE - 1] + "…")
 
 
 def json_type(value: Json) -> str:

@@ -82,19 +82,24 @@ class WritableStore(Store, Protocol):
         """Remove these; those that are not there, too."""
 
 
-_LONGEST_KEY = 4096
+LONGEST_KEY = 4096
 """Characters of a key; S3, Google and Azure allow 1,024, and Linux 4,096 bytes in a path."""
 
 
 def stored_object(key: str, size: object, state: int | None, changed: float = 0.0) -> StoredObject:
     """An object as a service describes it; raises ``OSError`` for what no store can contain."""
-    if len(key) > _LONGEST_KEY:
-        raise OSError(EINVAL, f"a key has more than {_LONGEST_KEY:,} characters ({quoted(key)}): rename it")
+    if len(key) > LONGEST_KEY:
+        raise OSError(EINVAL, f"a key has more than {LONGEST_KEY:,} characters ({quoted(key)}): rename it")
     if not key.isascii() and re.search("[\ud800-\udfff]", key):
         raise OSError(EINVAL, f"a key is no Unicode text ({quoted(key)}): rename it")
+    return StoredObject(key, valid_size(size), state, changed)
+
+
+def valid_size(size: object) -> int:
+    """A size as a service reports it; raises ``OSError`` for one that no object has."""
     if not isinstance(size, int) or not 0 <= size < 1 << 63:
-        raise OSError(EIO, f"the store reports no valid size of {quoted(key)}")
-    return StoredObject(key, size, state, changed)
+        raise OSError(EIO, "the store reports a size that no file has")
+    return size
 
 
 def state(tag: str | None, otherwise: str | None = None) -> int | None:

@@ -11,7 +11,15 @@ from typing import Any, TypeVar
 
 from fsspec.asyn import sync
 
-from chatsquash.storage.stores.base import StaleError, Store, StoredBytes, StoredObject, state, stored_object
+from chatsquash.storage.stores.base import (
+    StaleError,
+    Store,
+    StoredBytes,
+    StoredObject,
+    state,
+    stored_object,
+    valid_size,
+)
 
 T = TypeVar("T")
 _TRIES = 6
@@ -59,7 +67,7 @@ class Web:
             piece = self.get(key, 0, 1, None)
         except FileNotFoundError:
             return None
-        return StoredObject(key, piece.size, piece.state)
+        return StoredObject(key, valid_size(piece.size), piece.state)
 
     def list(self, folder: str) -> Iterator[Iterable[StoredObject]]:
         """Nothing, since web servers cannot be listed."""

@@ -251,7 +251,8 @@ def _in_words(problem: Exception) -> OSError:
     key = re.search(r'[Pp]ath "([^"\n]{1,200})"', said) if is_path or isinstance(problem, ValueError) else None
     if key or is_path:
         named = f" {quoted(key[1])}" if key else ""
-        return OSError(EINVAL, f"a key{named} has empty parts, or . or .., or control characters, which is not read: rename it")
+        why = "has empty parts, or . or .., or control characters"
+        return OSError(EINVAL, f"a key{named} {why}, which is not read: rename it")
     codes = {code for groups in _CODE.findall(said) for code in groups if code and not code.isupper()}
     if codes:
         numbers = {"416": EINVAL, "NotImplemented": ENOTSUP, "501": ENOTSUP}
