@@ -63,6 +63,7 @@ RUNNING = {
     ("chatsquash.redact.encodings", "pattern"): [("sub", pattern) for pattern in (*FORMS, names._PIECED)],
     ("chatsquash.redact.encodings", "self._pattern"): [("finditer", pattern) for pattern in (*FORMS, names._PIECED)],
     ("chatsquash.redact.lists", "pattern"): [("findall", pattern) for pattern in lists._TOKENS],
+    ("chatsquash.redact.lists", "quote"): [("split", pattern) for pattern in lists._JSON_QUOTES],
     ("chatsquash.redact.rules", "self.spelled"): PACK,
     ("chatsquash.redact.shapes", "f\"{pivot}(?:{'|'.join(groups) or '(?!)'})\".encode()"): [
         ("finditer", pattern) for pattern, _ in SECRETS._words._pivots

@@ -11,7 +11,7 @@ xml zstandard
 chatsquash.storage.confine.process chatsquash.reading.loading chatsquash.session.agents chatsquash.session.chains
 chatsquash.session.conversations chatsquash.session.parts chatsquash.conversion.previous_result
 chatsquash.dataset.stops chatsquash.results.verify chatsquash.trees.kinds chatsquash.trees.kinds chatsquash.trees.links
-chatsquash.trees.restore chatsquash.trees.rewrites chatsquash.trees.trees chatsquash.dataset.card chatsquash.dataset.dataset
+chatsquash.trees.restore chatsquash.trees.rewrites chatsquash.trees.trees chatsquash.dataset.dataset
 chatsquash.dataset.parquet chatsquash.dataset.splits
 """.split()
 """Modules that take time, and others that only some logs and options ask for."""

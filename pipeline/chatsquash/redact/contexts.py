@@ -151,7 +151,7 @@ def _hit(rule: Rule, text: str, match: re.Match[str]) -> Iterator[Hit]:
             return
     if not check or not value or (groups.get("said") and not groups["env"] and not _is_told(match, text, end, value)):
         return
-    value = _as_it_is(value, check, _DOUBLED if groups.get("secret_b") else _ESCAPED)
+    value = _as_it_is(value, check, is_single=bool(groups.get("secret_b")))
     if lookalikes.CHECKS[check](value, rule.entropy):
         yield Hit(start, end, kind_of(value), rule.name, value)
 
@@ -176,14 +176,14 @@ def _is_assigned(value: str) -> bool:
     return bool(inner and rules.level(inner[0]))
 
 
-def _as_it_is(value: str, check: Check, escaped: re.Pattern[str]) -> str:
-    """A value without what only its place adds: breaks of lines, escapes, base64."""
+def _as_it_is(value: str, check: Check, *, is_single: bool) -> str:
+    """A value without what only its place adds, such as single quotes: breaks of lines, escapes, base64."""
     if "PRIVATE KEY" in value or "Private-Lines" in value:
         return _with_real_breaks(value)
     if "\n" in value and check == "password":
         value = _BREAK.sub("", value)
     elif "\\" in value:
-        value = escaped.sub(r"\1", value)
+        value = _DOUBLED.sub(r"\1", value) if is_single else _ESCAPED.sub(r"\1", value)
     return lookalikes.decode_base64(value) if check in ("token", "password") else value
 
 

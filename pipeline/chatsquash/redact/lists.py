@@ -169,7 +169,7 @@ def _escaped_values(text: str) -> set[str]:
             break
         level = unquote(level)
     for quote in _JSON_QUOTES if "\\" in text else ():
-        written.update(piece for piece in quote.split(text) if "\\" in piece)
+        written.update(piece for piece in re.split(quote, text) if "\\" in piece)
     written |= {encodings.readings(each)[-1].text for each in written if len(each) <= _LONGEST}
     written |= {_BACKSLASHES.sub(r"\\", each) for each in written if "\\\\" in each}
     return {value for value in written if SHORTEST <= len(value) <= _LONGEST}
