@@ -277,7 +277,9 @@ def _of_members(path: str, before: dict[str, Json], after: dict[str, Json]) -> I
 def of_tools(before: list[Tool], after: list[Tool]) -> Iterator[str]:
     """The differences of definitions."""
     for at, (left, right) in enumerate(zip_longest(before, after)):
-        if not _have_same_members(left, right) and jsonio.dumps(left) != jsonio.dumps(right):
+        if right is None and left is not None:
+            yield f"tools[{at}]"
+        elif not _have_same_members(left, right) and jsonio.dumps(left) != jsonio.dumps(right):
             yield from _of_json(f"tools[{at}]", left, right)
 
 
