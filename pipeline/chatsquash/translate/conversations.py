@@ -118,7 +118,7 @@ def read_body(value: Json, name: str) -> tuple[Conversation, Tools]:
     """The conversation in a body that is not an exchange, and the tools in it; raises ``UsageError``."""
     form = formats.named(name)
     try:
-        tools = bodies.tools_in(form, value)
+        tools = bodies.tools_in(form, value, is_repeated=True)
         return bodies.read(form, value, tools), tools
     except TurnError as problem:
         raise UsageError(f"not {name}: {problem}") from None
