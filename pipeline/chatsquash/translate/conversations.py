@@ -190,6 +190,7 @@ def holds_branches(format: str) -> bool:  # noqa: A002
     return isinstance(form, DocumentFormat) and form.dump_all is not None
 
 
+@cache
 def _writer(name: str) -> Any:
     """The format to write; raises ``UsageError`` for a name that is none, and for a format that is only read."""
     if name not in known_formats():
