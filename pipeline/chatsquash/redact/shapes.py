@@ -150,8 +150,8 @@ words of capitals are shorter."""
 _NEEDLE = b"a" * SHORTEST
 _SHORT = 1000
 """Characters up to which all words are looked for at once, which takes longer a character and has less to set up."""
-_PIVOTS = "jqzkxw"
-"""Letters that are so rare that a search for them in a word is fast."""
+_PIVOTS = "-jqzkxw"
+"""Characters that are so rare that a search for them in a word is fast."""
 
 
 _Around = tuple[re.Pattern[bytes], list[tuple[int, str]]]
@@ -209,7 +209,10 @@ class Words:
         lower = text.lower
         places: list[tuple[int, str]] = []
         if len(lower) <= _SHORT:
-            places += [(each.start(), each[0].decode()) for each in self._at_once.finditer(lower)]
+            each = self._at_once.search(lower)
+            while each:  # the next word may begin within this one
+                places.append((each.start(), each[0].decode()))
+                each = self._at_once.search(lower, each.start() + 1)
         else:
             for pivot in self._pivots:
                 _add_around(places, lower, pivot)
@@ -239,7 +242,9 @@ def _around(pivot: str, words: list[str]) -> _Around:
     """The pattern of words that begins with the rare letter that all of them have."""
     offsets = [(word.index(pivot), word) for word in words]
     groups = [_group(word, at + len(pivot)) for at, word in offsets]
-    return re.compile(f"{pivot}(?:{'|'.join(groups) or '(?!)'})".encode()), offsets
+    after = {word[at + len(pivot) :][:1] for at, word in offsets}
+    gate = "" if "" in after else f"(?=[{re.escape(''.join(sorted(after)))}])"
+    return re.compile(f"{pivot}{gate}(?:{'|'.join(groups) or '(?!)'})".encode()), offsets
 
 
 def _group(word: str, at: int) -> str:
