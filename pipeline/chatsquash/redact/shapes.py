@@ -194,6 +194,8 @@ class Words:
         ordered = [word for word in ordered if shortest[word] == word]
         # Without groups the engine skips what begins none of the words.
         self._at_once = re.compile(("|".join(map(re.escape, ordered)) or "(?!)").encode())
+        spaced = [f" {word}" if word.startswith("-") else word for word in ordered]
+        self._any = re.compile(("|".join(map(re.escape, spaced)) or "(?!)").encode())
         by_pivot: dict[str, list[str]] = {}
         for word in ordered:
             by_pivot.setdefault(next((letter for letter in _PIVOTS if letter in word), ""), []).append(word)
@@ -201,8 +203,8 @@ class Words:
         self._pivots = [_around(pivot, words) for pivot, words in by_pivot.items()]
 
     def any_in(self, lower: bytes) -> bool:
-        """Whether a short text has one of the words."""
-        return bool(self._at_once.search(lower))
+        """Whether a short text has one of the words; a flag follows a space."""
+        return bool(self._any.search(lower))
 
     def places(self, text: Bytes) -> list[tuple[int, str]]:
         """Where which of the words begins."""
