@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from msgspec import Struct
 
 from chatsquash.core.errors import UsageError
-from chatsquash.core.text import quoted
+from chatsquash.core.text import error_text, quoted
 
 FOLDER = Path(__file__).with_name("rules")
 Check = Literal["shape", "password", "token", "basic", "blob", "words"]
@@ -127,7 +127,7 @@ def _rules(data: bytes, place: str, group: str) -> Iterator[Rule]:
     try:
         pack = tomllib.loads(data.decode())
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as problem:
-        raise UsageError(f"{place}: is no TOML ({problem})") from None
+        raise UsageError(f"{place}: is no TOML ({error_text(problem)})") from None
     if set(pack) != {"rule"} or not isinstance(pack["rule"], list):
         raise UsageError(f"{place}: holds tables [[rule]] and nothing else")
     for at, each in enumerate(pack["rule"], 1):
