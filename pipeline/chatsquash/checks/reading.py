@@ -145,9 +145,11 @@ def stream_cut() -> Fact:
 
 @rule("warning")
 def not_held(kinds: Mapping[str, int], at: int | None) -> Fact:
-    """Reported when a message has blocks that OpenAI chat has no place for, such as calls of hosted tools.
+    """Reported when messages have blocks or members that OpenAI chat has no place for.
 
-    The record lacks them, so the text may speak of what is not there.
+    Such as calls of hosted tools, titles of documents and pending safety checks. Members of definitions that only one
+    provider has, such as `input_examples`, count once for each tool. The record lacks them, so the text may speak of
+    what is not there.
     """
     blocks = ", ".join(f"{count} {quoted(kind)}" for kind, count in kinds.items())
     return Fact(f"left out, since chat messages have no place for them: {blocks}", at)

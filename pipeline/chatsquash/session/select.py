@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 
 from msgspec import Struct, field
@@ -12,6 +13,7 @@ from chatsquash.core import chat, jsonio
 from chatsquash.core.edits import Histories
 from chatsquash.core.memo import Last, Same
 from chatsquash.core.model import AddedRun, Entry, KeptRun, SkippedLine, Tool
+from chatsquash.session import provider_members
 from chatsquash.session.session import Noted, Session, Snapshot, Tally
 from chatsquash.session.stages.tools import CallTracker, Definitions, Redefined
 
@@ -114,6 +116,8 @@ class ToolUnion(Struct):
     _conflicts: set[Key] = field(default_factory=set)
     _odd: set[str | bytes] = field(default_factory=set)
     """Definitions whose unknown members were reported."""
+    _native: set[bytes] = field(default_factory=set)
+    """Definitions whose members that records do not have were reported."""
     _seen: dict[int, Tool] = field(default_factory=dict)
     """Definitions that were taken, by identity; some clients send the same ones in another order each time."""
     _redefined: dict[str, Definitions] = field(default_factory=dict)
@@ -127,7 +131,7 @@ class ToolUnion(Struct):
         before, self._last, self._line = self._last, tools, line
         if tools is before:
             return
-        keyed, odd = _keyed(tools if before is None else self._unseen(tools))
+        keyed, odd, native = _keyed(tools if before is None else self._unseen(tools))
         if before is None and len({key for key, _ in keyed}) == len(keyed):
             self._known, self._lines = dict(keyed), dict.fromkeys((key for key, _ in keyed), line)
         else:
@@ -136,14 +140,24 @@ class ToolUnion(Struct):
         yield from self._compare_customs(keyed, line)
         if odd:
             yield from self._report_members(odd, line)
+        if native:
+            yield from self._report_native(native, line)
 
-    def _report_members(self, odd: list[tuple[Tool, list[str]]], line: int) -> Iterator[Noted]:
+    def _report_members(self, odd: _WithMembers, line: int) -> Iterator[Noted]:
         """Report the unknown members of definitions, once for each name."""
         for tool, members in odd:
             name = chat.tool_name(flatten(tool)) or _spelled(flatten(tool))
             if name not in self._odd:
                 self._odd.add(name)
                 yield line, definition_members.tool_members(tool, members)
+
+    def _report_native(self, native: _WithMembers, line: int) -> Iterator[Noted]:
+        """Report the members that records do not have, once for each definition."""
+        new = {_spelled(flatten(tool)): names for tool, names in native}
+        kinds = Counter(name for key in new.keys() - self._native for name in new[key])
+        self._native |= new.keys()
+        if kinds:
+            yield line, reading.not_held(dict(sorted(kinds.items())), None)
 
     def _add(self, keyed: list[tuple[Key, Tool]], line: int) -> Iterator[Noted]:
         for key, tool in keyed:
@@ -215,21 +229,24 @@ class ToolUnion(Struct):
 
 
 same_tools: Same[Tool] = Same()
+_WithMembers = list[tuple[Tool, list[str]]]
+"""Definitions, each with the names of some of its members."""
 
 
 @Last
-def _keyed(tools: list[Tool]) -> tuple[list[tuple[Key, Tool]], list[tuple[Tool, list[str]]]]:
+def _keyed(tools: list[Tool]) -> tuple[list[tuple[Key, Tool]], _WithMembers, _WithMembers]:
     """Definitions, flattened, with what tells them apart: the name, or all of it where there is none.
 
-    And those that have unknown members, with these.
+    And those that have unknown members, and members that records do not have, with these.
     """
     flat = list(map(flatten, tools))
     named = [(chat.tool_name(tool), tool) for tool in flat]
     keyed: list[tuple[Key, Tool]] = [
         (("unnamed", _spelled(tool)) if name is None else ("named", name), tool) for name, tool in named
     ]
-    odd = [] if definition_members.are_usual(*tools, *flat) else definition_members.odd_definitions(tools)
-    return keyed, odd
+    if definition_members.are_usual(*tools, *flat):
+        return keyed, [], []
+    return keyed, definition_members.odd_definitions(tools), provider_members.of_definitions(tools)
 
 
 def flatten(tool: Tool) -> Tool:

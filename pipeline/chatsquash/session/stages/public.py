@@ -28,6 +28,7 @@ from chatsquash.core.chat import PRIVATE, Private
 from chatsquash.core.marks import without
 from chatsquash.core.model import Conversation, Json, Message, StageResult, Violation
 from chatsquash.formats.view import part_of
+from chatsquash.session import provider_members
 
 _UNHELD = (HostedCall, HostedResult, Approval, Other)
 """Blocks that chat messages have no place for, and that a reader of the record misses."""
@@ -134,6 +135,8 @@ def _losses(message: Message, joins: Wanted | None) -> Iterator[str]:
         for each in block.content if type(block) is Result else (block,):
             if (type(each) is Media and (called or not part_of(each))) or isinstance(each, _UNHELD):
                 yield _kind(each)
+            else:
+                yield from provider_members.of_block(each)
     if not (joins and joins(message)):
         yield from ("text behind calls" for _ in chat.after(message))
 
@@ -144,7 +147,12 @@ def _is_usual(message: Message) -> bool:
     if made is None or made.native:
         return False
     kinds = list(map(type, made.blocks))
-    return _USUAL.issuperset(kinds) and Text not in kinds[kinds.index(Call) if Call in kinds else len(kinds) :]
+    late = kinds[kinds.index(Call) if Call in kinds else len(kinds) :]
+    return _USUAL.issuperset(kinds) and Text not in late and not any(_has_members(block) for block in made.blocks)
+
+
+def _has_members(block: Block) -> bool:
+    return next(provider_members.of_block(block), None) is not None
 
 
 def _says_something(message: Message) -> bool:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from itertools import chain
 from typing import NamedTuple
 
-from chatsquash.core.blocks import Turn
+from msgspec.structs import replace
+
+from chatsquash.core.blocks import Block, Turn
 from chatsquash.core.model import Json
 from chatsquash.formats.base import LoadedTurn, Tools
 from chatsquash.formats.calls import State as Calls
@@ -63,9 +65,15 @@ def close(state: State) -> list[Turn]:
 def _close(state: State) -> tuple[list[Turn], Calls]:
     if not state.open:
         return [], state.calls
-    parts = [part for step in chain(*state.before, state.open) for part in steps.parts(step.value)]
+    parts, errors = list[Json](), list[Block]()
+    for step in chain(*state.before, state.open):
+        parts += steps.parts(step.value)
+        errors += steps.errors(step.value)
     loaded = gemini.load({"role": "model" if state.side == "model" else "user", "parts": parts}, state.calls)
-    return loaded.turns, loaded.state
+    if not errors:
+        return loaded.turns, loaded.state
+    *before, last = loaded.turns or [Turn("assistant", ())]
+    return [*before, replace(last, blocks=(*last.blocks, *errors))], loaded.state
 
 
 def tools(value: Json) -> Tools:

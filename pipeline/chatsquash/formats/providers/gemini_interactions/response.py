@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from itertools import dropwhile
 
-from chatsquash.core.blocks import Reasoning
+from msgspec.structs import replace
+
+from chatsquash.core.blocks import Block, Other, Reasoning
 from chatsquash.core.model import Json, Response
 from chatsquash.formats import view
 from chatsquash.formats.base import TurnError, missing_reply, wrong
@@ -46,12 +48,20 @@ def _answer(body: Object) -> Response:
     if listed is not None and not isinstance(listed, list):
         return wrong("response.steps", kind(listed))
     try:
-        parts = [part for step in reply_turns(body) if steps.side(step) == "model" for part in steps.parts(step)]
-        turn = said(parts, gemini.START.call)
+        own = [step for step in reply_turns(body) if steps.side(step) == "model"]
+        turn = said([part for step in own for part in steps.parts(step)], gemini.START.call)
     except TurnError as error:
         return Response(problem=f"a step of the response {error}")
-    if all(type(block) is Reasoning and not block.text for block in turn.blocks):
-        problem = f"the interaction is {status}" if status in _STOPPED else "the response has no steps of the model"
-        return Response(problem=problem)
-    message = view.message(turn)
+    errors = [error for step in own for error in steps.errors(step)]
+    if all(map(_says_nothing, turn.blocks)):
+        why = "a step of the model failed" if errors else "the response has no steps of the model"
+        return Response(problem=f"the interaction is {status}" if status in _STOPPED else why)
+    message = view.message(replace(turn, blocks=(*turn.blocks, *errors)) if errors else turn)
     return Response(message, 1, "tool_calls" if reason == "stop" and "tool_calls" in message else reason)
+
+
+def _says_nothing(block: Block) -> bool:
+    """Whether a block is of a thought without text."""
+    if type(block) is Other:
+        return isinstance(block.value, dict) and block.value.get("thought") is True
+    return type(block) is Reasoning and not block.text

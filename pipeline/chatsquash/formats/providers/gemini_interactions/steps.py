@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal
 
+from chatsquash.core.blocks import Block, Other
 from chatsquash.core.model import Json
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.values import Object, as_list, kind, objects, string
 
+FORMAT = "gemini_interactions"
+"""Whose blocks are that Gemini's ``generateContent`` does not have."""
 CONTENTS = ("text", "image", "audio", "document", "video")
 """The types of contents; a request may have them without a step around them."""
 OF_USER = ("user_input", "function_result")
@@ -49,7 +52,15 @@ def parts(step: Json) -> list[Any]:
         return [{"text": content}] if isinstance(content, str) else [_part(each) for each in as_list(content)]
     if of in CONTENTS:
         return [_part(step)]
+    if of == "thought":
+        return [_thought(step), *_pictures(step)]
     return [_hosted(step, of) if of in HOSTED else _PARTS.get(of, dict)(step)]
+
+
+def errors(step: Json) -> list[Block]:
+    """Why a step of the model failed, for which no other format has a place."""
+    error = step.get("error") if string(step, "type") == "model_output" else None
+    return [Other(FORMAT, {"error": error})] if error else []
 
 
 def _part(content: Json) -> Json:
@@ -68,6 +79,12 @@ def _part(content: Json) -> Json:
 def _thought(step: Object) -> Object:
     text = "\n\n".join(filter(None, (string(each, "text") for each in objects(step.get("summary")))))
     return {"text": text, "thought": True, **_signed(step)}
+
+
+def _pictures(step: Object) -> list[Json]:
+    """The media of a summary, as Gemini has parts of a thought."""
+    shown = [each for each in objects(step.get("summary")) if string(each, "type") != "text"]
+    return [{**part, "thought": True} for each in shown if isinstance(part := _part(each), dict)]
 
 
 def _signed(step: Object) -> Object:
@@ -94,7 +111,7 @@ def _call(step: Object) -> Object:
     return {"functionCall": {**called, "args": step.get("arguments")}}
 
 
-_PARTS: dict[str, Callable[[Object], Object]] = {"thought": _thought, CALL: _call, "function_result": _result}
+_PARTS: dict[str, Callable[[Object], Object]] = {CALL: _call, "function_result": _result}
 
 
 def _hosted(step: Object, of: str) -> Object:
