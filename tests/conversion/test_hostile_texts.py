@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from chatsquash.core.text import error_text
 from tests.conftest import log_line, write_log
 
 EVIL = "x\x1b[2J\x1b]0;owned\x07\u202e\x00\nERROR\tsession=other\t[forged] no check wrote this\r" + "y" * 9000
@@ -140,3 +141,11 @@ def test_names_of_members_are_redacted_in_findings(here, command, rows):
     texts = [path.read_bytes() for path in (here / "out").rglob("*") if path.is_file()]
     for private in (b"93.184.216.34", b"anamaria", b"23125042", b"john.doe"):
         assert not any(private in text for text in texts), private
+
+
+@pytest.mark.parametrize("text", ["\x1b[31m\u202e" + "x" * 1000 + "\nnext", "\n\n", ""])
+def test_what_a_library_says_is_one_short_line(text):
+    said = error_text(ValueError(text))
+    assert said.isprintable()
+    assert 0 < len(said) < 250
+    assert "next" not in said

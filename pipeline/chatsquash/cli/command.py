@@ -14,7 +14,7 @@ from click.core import ParameterSource
 from chatsquash.cli.click_options import MANY_OPTIONS, PARAMETERS, Option, help_all, option_name, write_chapters
 from chatsquash.cli.command_line import SETTINGS_FILE
 from chatsquash.core.errors import UsageError
-from chatsquash.core.text import suggestion
+from chatsquash.core.text import error_text, suggestion
 
 _PROFILE, _SHOW = "settings_profile", "shows_settings"
 
@@ -262,7 +262,7 @@ def _read(path: Path) -> dict[str, Any] | None:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as problem:
         if path.name == SHARED:
             return None  # it is for others to say what is wrong with it
-        raise UsageError(f"{path}: is no TOML ({problem})") from None
+        raise UsageError(f"{path}: is no TOML ({error_text(problem)})") from None
     if path.name == OWN:
         return document
     tool = document.get("tool")

@@ -109,7 +109,11 @@ class Room(Generic[T]):
             try:
                 module = importlib.import_module(plugin.module)
             except Exception as problem:
-                raise UsageError(f"{plugin} cannot be imported: {type(problem).__name__}: {problem}") from problem
+                from chatsquash.core.text import error_text  # with packages that this module does not need
+
+                raise UsageError(
+                    f"{plugin} cannot be imported: {type(problem).__name__}: {error_text(problem)}"
+                ) from problem
             if self._accepts and self._accepts(module):
                 yield plugin, module
 

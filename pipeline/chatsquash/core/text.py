@@ -15,6 +15,8 @@ from chatsquash.core.model import Json
 
 SHOWN = 80
 """Characters of a name or an id from a log that a finding shows."""
+_LINE = 200
+"""Characters of what a library says that a message shows."""
 _KINDS = 8  # of files that were not read; there may be as many suffixes as files
 
 
@@ -30,6 +32,21 @@ def quoted(value: Json) -> str:
     text = value if isinstance(value, str) else reprlib.repr(value)
     shown = text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
     return "'" + escape(shown.replace("\\", "\\\\").replace("'", "\\'")) + "'"
+
+
+def error_text(problem: BaseException) -> str:
+    """What an exception of a library says, in its first line, escaped and cut short; its kind if it says nothing."""
+    try:
+        said = str(problem).strip()
+    except Exception:  # noqa: BLE001 - as for a text that is nested too deeply
+        said = ""
+    line = said.partition("\n")[0].strip() or type(problem).__name__
+    return shortened(line)
+
+
+def shortened(text: str) -> str:
+    """A text of somebody else's as a message shows it: escaped and cut short."""
+    return escape(text if len(text) <= _LINE else text[: _LINE - 1] + "…")
 
 
 def json_type(value: Json) -> str:

@@ -10,7 +10,7 @@ import polars as pl
 from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
 from chatsquash.core.outcome import Outcome, Record
-from chatsquash.core.text import SHOWN, escape, quoted
+from chatsquash.core.text import SHOWN, error_text, quoted
 from chatsquash.dataset.session_table import COLUMNS, Kind, RecordOutcome, line_of, row_of
 
 _TYPES: dict[Kind, type[pl.DataType]] = {"text": pl.String, "int": pl.Int64, "float": pl.Float64, "bool": pl.Boolean}
@@ -23,8 +23,6 @@ _PIECE = re.compile(
 )
 _QUERY = re.compile("SELECT|EXISTS|VALUES|WITH|(?:READ|SCAN)_\\w*", re.IGNORECASE)
 """Words with which a query or the name of a table function begins, none of which a condition needs."""
-_LINE = 4 * SHOWN
-"""Characters of a message of polars that are shown."""
 _MOST = 500
 """Words and signs of a condition; the time that polars takes grows with the third power of their number."""
 
@@ -59,7 +57,7 @@ def _expression(condition: str) -> pl.Expr:
         expression = pl.sql_expr(condition)
         names = expression.meta.root_names()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as problem:
-        raise UsageError(f"{said}: it is no condition of SQL: {_first_line(problem)}") from None
+        raise UsageError(f"{said}: it is no condition of SQL: {error_text(problem)}") from None
     for name in names:
         if name in _LATE:
             raise UsageError(f"{said}: the column {name} is known once a record is written only: choose another one")
@@ -70,7 +68,7 @@ def _expression(condition: str) -> pl.Expr:
     try:
         sample = pl.DataFrame({name: [None, None] for name in SCHEMA}, schema=SCHEMA).select(expression)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as problem:
-        raise UsageError(f"{said}: {_first_line(problem)}") from None
+        raise UsageError(f"{said}: {error_text(problem)}") from None
     kind = sample.dtypes[0]
     if kind != pl.Boolean:
         raise UsageError(f"{said}: it gives {kind}, and not true or false: compare it with something")
@@ -108,8 +106,3 @@ def _refusal(condition: str) -> str | None:
 def _is_unpaired(text: str) -> bool:
     """Whether a text has half of a pair of surrogates, which UTF-8 cannot write."""
     return any("\ud800" <= char <= "\udfff" for char in text)
-
-
-def _first_line(problem: BaseException) -> str:
-    line = str(problem).strip().partition("\n")[0]
-    return escape(line if len(line) <= _LINE else line[: _LINE - 1] + "…")

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import Json
+from chatsquash.core.text import shortened
 from chatsquash.dataset.card import CARD
 from chatsquash.dataset.dataset import is_public
 from chatsquash.dataset.shards import FOLDER
@@ -41,7 +42,9 @@ def public_files(out: Path) -> list[PublicFile]:
             named = list(_public_entries(place))
             changed = [problem for entry in named for problem in differences(place, entry)]
         except (KeyError, TypeError, AttributeError, ValueError) as problem:
-            raise UsageError(f"{out / RUN}: is not one of chatsquash ({type(problem).__name__}: {problem})") from None
+            raise UsageError(
+                f"{out / RUN}: is not one of chatsquash ({type(problem).__name__}: {shortened(str(problem))})"
+            ) from None
     if changed:
         raise UsageError(f"{changed[0]}: see what changed by chatsquash verify {out}, and convert again")
     files = {entry["path"]: PublicFile(entry["path"], entry["size"], entry["sha256"]) for entry in named}

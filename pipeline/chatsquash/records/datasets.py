@@ -9,6 +9,7 @@ from typing import Any, BinaryIO, NamedTuple
 from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
 from chatsquash.core.options import Options
+from chatsquash.core.text import error_text
 from chatsquash.core.urls import refuse_remote
 from chatsquash.sources.compression import KINDS, ExpandedFile, uncompressed
 from chatsquash.sources.lines import lines
@@ -135,7 +136,7 @@ def parquet_rows(path: Path, columns: tuple[str, ...] | None, file: BinaryIO | N
             at += step
             step = max(1, min(_MOST, _BATCH * batch.height // size))
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as problem:
-        raise UsageError(f"{path}: cannot be read ({(str(problem).splitlines() or [''])[0]})") from None
+        raise UsageError(f"{path}: cannot be read ({error_text(problem)})") from None
 
 
 def row_text(row: dict[str, Any]) -> bytes:

@@ -17,6 +17,7 @@ from typing import Any, BinaryIO
 
 from chatsquash.core.errors import UsageError
 from chatsquash.core.outcome import Place
+from chatsquash.core.text import error_text
 from chatsquash.records import media
 from chatsquash.records.datasets import (
     COLUMNS,
@@ -131,7 +132,7 @@ def _naming_errors(name: str) -> Iterator[None]:
     try:
         yield
     except FooterError as problem:
-        raise UsageError(f"{name}: cannot be read ({problem})") from None
+        raise UsageError(f"{name}: cannot be read ({error_text(problem)})") from None
     except (OSError, ValueError, OverflowError) as problem:
         why = getattr(problem, "strerror", None) or "it is no name of a file in it"
         raise UsageError(f"{name}: cannot be read ({why})") from None
@@ -193,7 +194,7 @@ def _cells(folder: Folder, place: Place, wanted: tuple[str, ...]) -> dict[str, A
             names = [name for name in frame.collect_schema().names() if name in wanted]
             selected = frame.select(names).slice(max(0, place.row - 1), 1).collect() if names else pl.DataFrame()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as problem:
-        raise UsageError(f"{place.file}: cannot be read ({(str(problem).splitlines() or [''])[0]})") from None
+        raise UsageError(f"{place.file}: cannot be read ({error_text(problem)})") from None
     if names and not selected.height:
         raise UsageError(f"{place}: is not there; {_CHANGED}")
     return selected.row(0, named=True) if names else {}

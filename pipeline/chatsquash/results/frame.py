@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
+from chatsquash.core.text import error_text
 from chatsquash.dataset.session_table import SESSIONS, row_of
 from chatsquash.results.output import LONGEST
 from chatsquash.storage.folder import Folder
@@ -62,8 +63,7 @@ def frame_of(folder: Folder) -> pl.DataFrame:
     except OSError as problem:
         raise UsageError(f"{path}: cannot be read ({problem.strerror})") from None
     except (*_DAMAGE, pl.exceptions.PolarsError, pl.exceptions.PanicException) as problem:
-        why = str(problem).partition("\n")[0] or type(problem).__name__
-        raise UsageError(f"{path}: no session table of this version of chatsquash: {why}") from None
+        raise UsageError(f"{path}: no session table of this version of chatsquash: {error_text(problem)}") from None
 
 
 def _frame(rows: list[dict[str, object]], schema: dict[str, type[pl.DataType]]) -> pl.DataFrame:

@@ -24,6 +24,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chatsquash.core.options import Options
+from chatsquash.core.text import error_text
 from chatsquash.sources.compression import PositionedFile
 from chatsquash.sources.identity import read_at, status_of
 from chatsquash.sources.names import MARK
@@ -66,9 +67,11 @@ def entries(file: io.RawIOBase | PositionedFile) -> list[ArchiveEntry]:
         members.extend(_zipped(file) if read_at(file, 2, 0) == b"PK" else _tarred(file))
     except _BROKEN as problem:
         if not members:
-            raise OSError(EINVAL, f"it is no archive that can be read: {problem}") from None
+            raise OSError(EINVAL, f"it is no archive that can be read: {error_text(problem)}") from None
         members.append(
-            ArchiveEntry("", 0, 0, 0, problem=f"stands behind a place where the archive is damaged ({problem})")
+            ArchiveEntry(
+                "", 0, 0, 0, problem=f"stands behind a place where the archive is damaged ({error_text(problem)})"
+            )
         )
     return find_unreadable(members)
 

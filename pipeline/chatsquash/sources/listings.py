@@ -12,10 +12,12 @@ from msgspec import Struct, field
 from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
 from chatsquash.core.model import OURS
+from chatsquash.core.text import quoted
 from chatsquash.sources.globs import fits
 from chatsquash.sources.names import output_error
 from chatsquash.storage import stores
 from chatsquash.storage.stores import Address, Store, StoredObject
+from chatsquash.storage.stores.base import LONGEST_KEY
 
 _LIST = ".txt"
 _LONGEST_LIST = 64 << 20
@@ -96,8 +98,10 @@ class Listing(Struct):
             if not url.startswith(f"{place.scheme}://"):
                 raise UsageError(f"{place.shown}:{number}: is no URL that begins with {place.scheme}://")
             named = stores.address(url)
+            if len(named.shown) > LONGEST_KEY:
+                raise UsageError(f"{place.shown}:{number}: is a URL of more than {LONGEST_KEY:,} characters")
             if (there := _status(stores.store(named), named.key)) is None:
-                raise UsageError(f"{place.shown}:{number}: {named.shown} {_NO_KEY}")
+                raise UsageError(f"{place.shown}:{number}: {quoted(named.shown)} {_NO_KEY}")
             yield _entry(named, there, named.shown.partition("://")[2])
 
     def _entries_below(self, store: Store, folder: str, named: str) -> Iterator[StoredObject]:

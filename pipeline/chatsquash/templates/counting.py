@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from chatsquash.core.errors import UsageError
+from chatsquash.core.text import error_text
 from chatsquash.records.reading import definitions, texts
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class Tokenizer:
         try:
             self._tokenizer: Any = Tokenizer.from_str(data.decode())
         except Exception as problem:  # noqa: BLE001 - that is all it raises
-            raise UsageError(f"{place}: is no tokenizer.json ({problem})") from None
+            raise UsageError(f"{place}: is no tokenizer.json ({error_text(problem)})") from None
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
         self._special = _special(self._tokenizer.get_added_tokens_decoder().values())
@@ -98,7 +99,7 @@ class Tokenizer:
         try:
             encodings: list[Any] = self._tokenizer.encode_batch(clean, add_special_tokens=False)
         except Exception as problem:  # noqa: BLE001 - that is all it raises, such as for a word that is not in its table
-            raise RefusedError(f"nothing, but the tokenizer takes no such text ({problem})") from None
+            raise RefusedError(f"nothing, but the tokenizer takes no such text ({error_text(problem)})") from None
         return encodings
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
 
 from chatsquash.core.errors import ChatsquashError, UsageError
 from chatsquash.core.outcome import Place
-from chatsquash.core.text import escape
+from chatsquash.core.text import error_text, escape
 from chatsquash.dataset.reports.findings import FINDINGS
 from chatsquash.dataset.session_table import SESSIONS
 from chatsquash.records.places import Records
@@ -45,8 +45,6 @@ _STRUCTS = {
 """Columns of the session table that are read."""
 _PIECE = 1 << 20
 """Bytes of a report that are parsed at once."""
-_WHY = 200
-"""Characters that are told of why they cannot be, in which polars repeats values."""
 
 
 class ReplacedError(ChatsquashError):
@@ -212,7 +210,7 @@ def _read(folder: Folder, name: str, schema: dict[str, Any], columns: list[pl.Ex
     except OSError as problem:
         raise UsageError(f"{folder.path / name}: cannot be read ({problem.strerror})") from None
     except (ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as problem:
-        why = str(problem)[:_WHY].partition("\n")[0]
+        why = error_text(problem)
         raise UsageError(f"{folder.path / name}: is none of this version of chatsquash: {why}") from None
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from chatsquash.core.errors import ChatsquashError, UsageError
+from chatsquash.core.text import error_text
 
 _STORE = 80_000_000
 """Bytes of shared memory for values that tasks pass on, of which there are none: the least that Ray takes."""
@@ -100,7 +101,7 @@ def _begin(ray: Any, address: str | None, cores: int, here: str | None) -> None:
     try:
         ray.init(address=address or "local", **quiet, **({} if address else alone))
     except Exception as problem:  # noqa: BLE001 - Ray has no class for what may go wrong here
-        why = str(problem).strip().partition("\n")[0] or type(problem).__name__
+        why = error_text(problem)
         if address:
             raise _unjoined(address, why) from None
         raise UsageError(f"--engine ray: Ray does not start on this machine ({why})") from None
@@ -111,7 +112,7 @@ def _refuse_nobody(address: str) -> None:
     try:
         _connect(address)
     except (OSError, ValueError) as problem:
-        raise _unjoined(address, str(problem)) from None
+        raise _unjoined(address, error_text(problem)) from None
 
 
 def _unjoined(address: str, why: str) -> UsageError:

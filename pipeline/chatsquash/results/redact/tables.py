@@ -10,6 +10,7 @@ from typing import Any, BinaryIO, NamedTuple
 from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import Json
+from chatsquash.core.text import error_text
 from chatsquash.dataset import arrow
 from chatsquash.dataset.parquet import rows_per_group
 from chatsquash.results.redact.places import Hide
@@ -148,7 +149,7 @@ def _frames(path: Path) -> Iterator[tuple[int, Any]]:
 
 
 def _unreadable(path: Path, problem: Exception) -> UsageError:
-    return UsageError(f"{path}: cannot be read ({(str(problem).splitlines() or [''])[0]})")
+    return UsageError(f"{path}: cannot be read ({error_text(problem)})")
 
 
 def _schema(path: Path) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import Conversation, Json, Message, StageResult, Tool
 from chatsquash.core.options import Options
-from chatsquash.core.text import escape, hint, json_type, quoted, shown
+from chatsquash.core.text import error_text, hint, json_type, quoted, shown
 from chatsquash.formats import documents, names
 from chatsquash.session.select import flatten
 
@@ -141,7 +141,7 @@ def _tables(data: bytes, place: str) -> list[Table]:
     try:
         parsed = tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:
-        raise UsageError(f"{place}: is no TOML, {escape(str(problem))}") from None
+        raise UsageError(f"{place}: is no TOML, {error_text(problem)}") from None
     except (ValueError, RecursionError):  # a number of too many digits, or too many brackets
         raise UsageError(f"{place}: is no TOML that can be read; write tools as JSON text in '''") from None
     if beside := next((key for key in parsed if key != "for"), None):

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from chatsquash.core import jsonio
+from chatsquash.core.text import error_text
 from chatsquash.sources.arrays import LONGEST, Readable
 from chatsquash.sources.unfold.rows import KINDS
 
@@ -37,7 +38,7 @@ def lines(file: Readable) -> Iterator[bytes]:
                 {name: cell for name, cell in row.items() if name is not None and cell not in (None, "")}
             )
     except csv.Error as problem:
-        raise ValueError(f"is broken in line {reader.line_num:,}: {problem}") from None
+        raise ValueError(f"is broken in line {reader.line_num:,}: {error_text(problem)}") from None
 
 
 class _Raw(io.RawIOBase):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from errno import ESTALE
+from errno import EINVAL, EIO, ESTALE
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Generic, NamedTuple, Protocol, TypeVar
@@ -13,6 +14,7 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 from xxhash import xxh3_64_intdigest
 
 from chatsquash.core.errors import UsageError
+from chatsquash.core.text import quoted
 
 
 class StoredObject(NamedTuple):
@@ -78,6 +80,26 @@ class WritableStore(Store, Protocol):
 
     def delete(self, keys: Iterable[str]) -> None:
         """Remove these; those that are not there, too."""
+
+
+LONGEST_KEY = 4096
+"""Characters of a key; S3, Google and Azure allow 1,024, and Linux 4,096 bytes in a path."""
+
+
+def stored_object(key: str, size: object, state: int | None, changed: float = 0.0) -> StoredObject:
+    """An object as a service describes it; raises ``OSError`` for what no store can contain."""
+    if len(key) > LONGEST_KEY:
+        raise OSError(EINVAL, f"a key has more than {LONGEST_KEY:,} characters ({quoted(key)}): rename it")
+    if not key.isascii() and re.search("[\ud800-\udfff]", key):
+        raise OSError(EINVAL, f"a key is no Unicode text ({quoted(key)}): rename it")
+    return StoredObject(key, valid_size(size), state, changed)
+
+
+def valid_size(size: object) -> int:
+    """A size as a service reports it; raises ``OSError`` for one that no object has."""
+    if not isinstance(size, int) or not 0 <= size < 1 << 63:
+        raise OSError(EIO, "the store reports a size that no file has")
+    return size
 
 
 def state(tag: str | None, otherwise: str | None = None) -> int | None:

@@ -11,7 +11,15 @@ from typing import Any, TypeVar
 
 from fsspec.asyn import sync
 
-from chatsquash.storage.stores.base import StaleError, Store, StoredBytes, StoredObject, state
+from chatsquash.storage.stores.base import (
+    StaleError,
+    Store,
+    StoredBytes,
+    StoredObject,
+    state,
+    stored_object,
+    valid_size,
+)
 
 T = TypeVar("T")
 _TRIES = 6
@@ -59,7 +67,7 @@ class Web:
             piece = self.get(key, 0, 1, None)
         except FileNotFoundError:
             return None
-        return StoredObject(key, piece.size, piece.state)
+        return StoredObject(key, valid_size(piece.size), piece.state)
 
     def list(self, folder: str) -> Iterator[Iterable[StoredObject]]:
         """Nothing, since web servers cannot be listed."""
@@ -152,7 +160,7 @@ class FileTree:
     @staticmethod
     def _stored_file(info: dict[str, Any], key: str) -> StoredObject:
         tag = info.get("blob_id") or info.get("mtime") or None
-        return StoredObject(key, info["size"] or 0, state(None, f"{tag} {info['size']}" if tag else None))
+        return stored_object(key, info["size"] or 0, state(None, f"{tag} {info['size']}" if tag else None))
 
 
 class _PassingError(OSError):

@@ -18,7 +18,16 @@ from obstore import exceptions
 from obstore.store import AzureStore, GCSStore, S3Store
 
 from chatsquash.core.errors import UsageError
-from chatsquash.storage.stores.base import StaleError, StoredBytes, StoredObject, interruptible, part_size, state
+from chatsquash.core.text import quoted
+from chatsquash.storage.stores.base import (
+    StaleError,
+    StoredBytes,
+    StoredObject,
+    interruptible,
+    part_size,
+    state,
+    stored_object,
+)
 
 _AT_ONCE = 64 << 20
 """Bytes of the parts of a file that are under way together, unless one has more."""
@@ -189,7 +198,7 @@ class Objects:
 
 
 def _stored_object(meta: Any) -> StoredObject:
-    return StoredObject(meta["path"], meta["size"], _state(meta), meta["last_modified"].timestamp())
+    return stored_object(meta["path"], meta["size"], _state(meta), meta["last_modified"].timestamp())
 
 
 def _piece(meta: Any, data: bytes | memoryview) -> StoredBytes:
@@ -225,7 +234,9 @@ def _words() -> Iterator[None]:
         raise StaleError from None
     except exceptions.AlreadyExistsError:
         raise FileExistsError(EEXIST, "something stands there already") from None
-    except (exceptions.BaseError, FileNotFoundError, ValueError) as problem:
+    except (MemoryError, StaleError):
+        raise
+    except Exception as problem:  # noqa: BLE001 - also what Python refuses of an answer, such as its dates
         raise _in_words(problem) from None
 
 
@@ -236,10 +247,12 @@ def _in_words(problem: Exception) -> OSError:
         return OSError(*known)
     if isinstance(problem, tuple(_KINDS)):
         return OSError(*next(arguments for kind, arguments in _KINDS.items() if isinstance(problem, kind)))
-    if isinstance(problem, exceptions.InvalidPathError | ValueError):
-        key = re.search(r'[Pp]ath "([^"\n]{1,200})"', said)
-        named = f" {key[1]!r}" if key else ""
-        return OSError(EINVAL, f"a key{named} has empty parts, or . or .., which is not read: rename it")
+    is_path = isinstance(problem, exceptions.InvalidPathError)
+    key = re.search(r'[Pp]ath "([^"\n]{1,200})"', said) if is_path or isinstance(problem, ValueError) else None
+    if key or is_path:
+        named = f" {quoted(key[1])}" if key else ""
+        why = "has empty parts, or . or .., or control characters"
+        return OSError(EINVAL, f"a key{named} {why}, which is not read: rename it")
     codes = {code for groups in _CODE.findall(said) for code in groups if code and not code.isupper()}
     if codes:
         numbers = {"416": EINVAL, "NotImplemented": ENOTSUP, "501": ENOTSUP}

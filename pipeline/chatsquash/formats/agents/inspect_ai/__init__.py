@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 
 from chatsquash.core import jsonio
 from chatsquash.core.model import Conversation, Json
+from chatsquash.core.text import error_text
 from chatsquash.formats import values
 from chatsquash.formats.agents.inspect_ai.sample import conversations_of
 from chatsquash.formats.base import TurnError
@@ -147,7 +148,7 @@ def _directory(file: BinaryIO) -> dict[str, zipfile.ZipInfo] | None:
         with zipfile.ZipFile(file) as archive:
             return {info.filename: info for info in archive.infolist()}
     except _BROKEN as problem:
-        raise TurnError(f"is a zip file that is damaged ({problem})") from None
+        raise TurnError(f"is a zip file that is damaged ({error_text(problem)})") from None
 
 
 def _entry(file: BinaryIO, info: zipfile.ZipInfo) -> bytes:
@@ -167,7 +168,7 @@ def _entry(file: BinaryIO, info: zipfile.ZipInfo) -> bytes:
         needs = "pip install 'chatsquash[zstd]', or Python 3.14"
         raise TurnError(f"{info.filename} is compressed with zstd, which needs {needs}") from None
     except decoders.problems() as problem:
-        raise TurnError(f"{info.filename} is damaged ({problem})") from None
+        raise TurnError(f"{info.filename} is damaged ({error_text(problem)})") from None
 
 
 def _read(file: BinaryIO, size: int) -> bytes:
