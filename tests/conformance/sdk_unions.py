@@ -138,6 +138,22 @@ def _anthropic_delta(delta: Any) -> Exchange:
     return _anthropic_stream(_BEGUN.get(delta["type"], {"type": "text", "text": ""}), delta)
 
 
+def _anthropic_event(event: Any) -> Exchange:
+    """An event of a stream, the others of which say that a text came; a delta with the block that it is of."""
+    if "delta" in event and "index" in event:
+        return _anthropic_delta(event["delta"])
+    events = [
+        {"type": "message_start", "message": _message(stop=None)},
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Fine."}},
+        {"type": "content_block_stop", "index": 0},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn", "stop_sequence": None}, "usage": _USED},
+        {"type": "message_stop"},
+    ]
+    event = {**event, **({"index": 0} if "index" in event else {})}
+    return Exchange(_anthropic([_USER]), _sse([event if each["type"] == event["type"] else each for each in events]))
+
+
 # OpenAI Responses
 
 _ANSWERED = {
@@ -385,6 +401,7 @@ UNIONS = [
     Union("anthropic", "block of a reply", beta.BetaContentBlock, _anthropic_reply),
     Union("anthropic", "streamed block", beta.BetaContentBlock, _anthropic_stream),
     Union("anthropic", "delta", beta.BetaRawContentBlockDelta, _anthropic_delta),
+    Union("anthropic", "event", beta.BetaRawMessageStreamEvent, _anthropic_event, 1),
     Union("anthropic", "tool", beta.BetaToolUnionParam, _anthropic_tool),
     Union("openai_responses", "item of a request", responses.ResponseInputItemParam, _responses_item),
     Union("openai_responses", "item of a reply", responses.ResponseOutputItem, _responses_reply),

@@ -8,14 +8,14 @@ from chatsquash.redact.rules import Documented, documented
 
 KEPT = ("bench-redact",)
 """Regions of that page that are measured, not made from the code."""
-_CONTEXT = "context"
-"""The group of rules that know a value by what stands before it."""
+_CONTEXT = ("context", "commands")
+"""The groups of rules that know a value by what stands before it."""
 
 
 def regions() -> dict[str, str]:
     """Tables of the rules that know values by their shape, of those that know them by context, and of what is kept."""
-    shapes = [each for each in documented() if each.group != _CONTEXT]
-    contexts = [each for each in documented() if each.group == _CONTEXT]
+    shapes = [each for each in documented() if each.group not in _CONTEXT]
+    contexts = [each for each in documented() if each.group in _CONTEXT]
     told = f"{len(shapes)} rules find {len({each.kind for each in shapes})} kinds:"
     return {"kinds": f"{told}\n\n{_of_shapes(shapes)}", "contexts": _of_contexts(contexts), "kept": _kept()}
 

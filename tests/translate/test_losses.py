@@ -242,16 +242,18 @@ def plain_ones(draw: Any) -> Conversation:
         ids = [f"{draw(st.sampled_from(['call', 'toolu']))}_{number}_{at}" for at in range(draw(st.integers(0, 2)))]
         blocks += [Text(draw(TEXTS))] if draw(st.booleans()) or not ids else []
         named = st.sampled_from(["f", "a.b", "g h", "web_search"])
-        turns.append(says(*blocks, *(Call(each, draw(named), draw(ARGUMENTS)) for each in ids)))
+        calls = [Call(each, draw(named), draw(ARGUMENTS)) for each in ids]
+        turns.append(says(*blocks, *calls))
         if ids:
-            turns.append(Turn("tool", tuple(_result(draw, each) for each in ids)))
+            turns.append(Turn("tool", tuple(_result(draw, each) for each in calls)))
         if not ids or draw(st.booleans()):
             turns.append(asks(draw(TEXTS)))
     return Conversation([], draw(st.lists(TOOLS, max_size=2)), turns=tuple(turns))
 
 
-def _result(draw: Any, call: str) -> Result:
-    return Result(call, content=(Text(draw(TEXTS)),) if draw(st.booleans()) else ())
+def _result(draw: Any, call: Call) -> Result:
+    name = draw(st.sampled_from(["", call.name or "", "other"]))
+    return Result(call.id, name, content=(Text(draw(TEXTS)),) if draw(st.booleans()) else ())
 
 
 TOOLS = st.fixed_dictionaries({
@@ -287,6 +289,11 @@ def test_of_a_plain_conversation_it_is_known(name):
     drops = name in {"anthropic", "openai_responses", "portable"}
     expected = (["turns[1].blocks[0]"] if drops else []) if name in HOLDING else None
     assert plain.plain_losses(USUAL, conversations.named(name)) == expected
+    result = replace(gives(), name=calling().name)
+    named = replace(
+        USUAL, turns=tuple(Turn("tool", (result,)) if turn.role == "tool" else turn for turn in USUAL.turns)
+    )
+    assert plain.plain_losses(named, conversations.named(name)) == expected
 
 
 @pytest.mark.parametrize("more", [

@@ -68,12 +68,13 @@ def translate(inputs: tuple[str, ...], *, to: str, workers: int | None, quiet: b
     hold, and says so. Exits with 3 when it could not read a line or a file.
     """
     from chatsquash.conversion.progress import Bar
-    from chatsquash.core.platform import cores
+    from chatsquash.core.platform import collect_less, cores
     from chatsquash.translate.files import Translation, write_all
 
     private = privacy.private_of(given)
     wanted = Translation(to, workers=workers or cores(), private=private, **given)
     stdin, stdout = (getattr(stream, "buffer", None) for stream in (sys.stdin, sys.stdout))  # they may be closed
+    collect_less()
     with Bar(quiet=quiet) as bar:
         done = write_all(inputs, wanted, stdin, stdout, bar.observe)
     if not quiet:

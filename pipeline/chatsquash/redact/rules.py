@@ -19,7 +19,7 @@ Check = Literal["shape", "password", "token", "basic", "blob", "words"]
 """What tells a value from what only looks like one; ``redact.lookalikes`` has a function for each."""
 _REACH, _FARTHEST = 600, 20_000
 _MEMBERS = frozenset(("name", "kind", "literals", "shape", "entropy", "value", "reach", "source"))
-_OURS = frozenset(("anywhere", "named", "run", "before", "begins", "verbose"))
+_OURS = frozenset(("anywhere", "named", "run", "before", "begins", "verbose", "commands", "flags"))
 _KIND, _NAME = re.compile(r"[A-Z][A-Z0-9_]{0,47}"), re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 _START = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrtfv])|(?<=\\u00[0-9a-f][0-9a-f])|(?<=%[0-9A-F][0-9A-F])|(?<=[0-9;\[][mK]))"
 """What a shape begins behind: no letter or digit, unless that is the end of an escape of a text or a terminal."""
@@ -63,6 +63,8 @@ class Rule(Struct, frozen=True):
     """Whether spaces and lines of the shape are none of it, so that it can be read."""
     run: bool = False
     """Whether the shape is looked for where a run that looks random follows the literal, and nowhere else."""
+    commands: tuple[str, ...] = ()
+    """Commands, before whose flags alone the shape is looked for."""
     source: str = ""
     """Where the shape is documented."""
     group: str = ""
@@ -141,6 +143,7 @@ def _rule(members: Any, place: str, group: str) -> Rule:
     name = members.get("name")
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise UsageError(f"{place}: name is missing, or not of small letters, digits and hyphens")
+    members = _with_flags(members) if "flags" in members else members
     _refuse(members, f"{place} ({name})")
     value = members.get("value", "shape")
     return Rule(
@@ -157,10 +160,28 @@ def _rule(members: Any, place: str, group: str) -> Rule:
         named=members.get("named", False),
         run=members.get("run", False),
         verbose=members.get("verbose", False),
+        commands=tuple(members.get("commands", ())),
         source=str(members.get("source", "")),
         group=group,
         is_own=not group,
     )
+
+
+_FLAG = re.compile(r"(?P<flag>[^ =]+?)(?P<between>[ =]?)(?:USER(?P<mark>[,:%]))?VALUE")
+
+
+def _with_flags(members: dict[str, Any]) -> dict[str, Any]:
+    """A rule whose literals and shape are those of flags: ``-p VALUE``, ``-pVALUE``, ``-U USER%VALUE``."""
+    flags = [match for each in members["flags"] if (match := _FLAG.fullmatch(each))]
+    between = {" ": "(?:[ ]{1,2}+|{quote},[ ]?)", "=": "=", "": ""}
+    user = "{quote}?[^\\s,:%\"'\\0]{0,100}+"
+    shapes = [
+        f"{re.escape(each['flag'])}{between[each['between']]}" + (f"{user}{each['mark']}" if each["mark"] else "")
+        for each in flags
+    ]
+    value = r"(?P<secret>[^\s\"'\0]{6,200}+)" if any(each["mark"] for each in flags) else "{value}"
+    literals = sorted({each["flag"].lower() for each in flags})
+    return members | {"literals": literals, "shape": f"(?:{'|'.join(shapes)}){value}", "value": "password"}
 
 
 def _refuse(members: dict[str, Any], place: str) -> None:
@@ -212,7 +233,7 @@ _OTHER_THINGS = words("""
     ratio per second seconds minute ms ts time date age issuer audience fingerprint thumbprint checksum md5 sha sha1
     sha256 sha512 public pub cert spec config configmap resolver factory handler helper util utils
     callback fn func function generator parser reader writer loader cache counter model schema template
-    wordlist dictionary page cursor num no number type typ event action command cmd
+    wordlist dictionary page cursor num no number type typ event action command cmd through
 """)
 """Words behind the one for a secret that make it something about a secret."""
 _OTHER_TOKENS = words("""

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
-from chatsquash.redact import contexts, encodings, forms, lookalikes
+from chatsquash.redact import commands, contexts, encodings, forms, lookalikes
 from chatsquash.redact.hits import Hit
 from chatsquash.redact.rules import Rule, builtin
 from chatsquash.redact.shapes import Bytes, Shapes, Words, kind_of
@@ -36,7 +36,8 @@ class Secrets:
 
     def __init__(self, rules: Sequence[Rule] | None = None) -> None:
         rules = builtin() if rules is None else rules
-        ours = [rule for rule in rules if not rule.is_own]
+        self._commands = commands.Commands(rule for rule in rules if rule.commands)
+        ours = [rule for rule in rules if not rule.is_own and not rule.commands]
         self._shapes = Shapes([rule for rule in ours if rule.value == "shape"])
         self._by_word: dict[str, list[Rule]] = {}
         self._names: dict[str, Rule] = {}
@@ -48,7 +49,7 @@ class Secrets:
                         self._names[literal] = rule
                     else:
                         (before_runs if rule.run else self._by_word).setdefault(literal, []).append(rule)
-        self._words = Words({*self._by_word, *self._names})
+        self._words = Words({*self._by_word, *self._names, *self._commands.literals})
         self._before_runs = {
             literal: list(
                 {rule.name: rule for each in before_runs if each in literal for rule in before_runs[each]}.values()
@@ -73,7 +74,7 @@ class Secrets:
                 continue
             if word in self._names and contexts.may_be_named(data, at):
                 hits += contexts.hits_by_name(self._names[word], text, at, done)
-            for rule in self._by_word.get(word, ()):
+            for rule in self._rules(word, text, at):
                 hits += contexts.hits(rule, text, at)
         joined, counted = 0, 0
         whole: dict[int, str] = {}
@@ -93,6 +94,12 @@ class Secrets:
         zones = encodings.zones(data.lower) if deep else ()
         placed = [self._search_rendering(encodings.unescaped(text, start, end), deep) for start, end in zones]
         return [*chain.from_iterable(reversed(placed)), *hits]
+
+    def _rules(self, word: str, text: str, at: int) -> Sequence[Rule]:
+        """The rules of a word, or of the command that it is a flag of."""
+        if word in self._commands.literals:
+            return self._commands.rules(text, at)
+        return self._by_word.get(word, ())
 
     def _before(self, text: str, data: Bytes, start: int, end: int) -> list[Hit]:
         """What a word before a run makes a secret."""

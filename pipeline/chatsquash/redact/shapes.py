@@ -150,8 +150,8 @@ words of capitals are shorter."""
 _NEEDLE = b"a" * SHORTEST
 _SHORT = 1000
 """Characters up to which all words are looked for at once, which takes longer a character and has less to set up."""
-_PIVOTS = "jqzkxw"
-"""Letters that are so rare that a search for them in a word is fast."""
+_PIVOTS = "-jqzkxw"
+"""Characters that are so rare that a search for them in a word is fast."""
 
 
 _Around = tuple[re.Pattern[bytes], list[tuple[int, str]]]
@@ -194,6 +194,8 @@ class Words:
         ordered = [word for word in ordered if shortest[word] == word]
         # Without groups the engine skips what begins none of the words.
         self._at_once = re.compile(("|".join(map(re.escape, ordered)) or "(?!)").encode())
+        spaced = [f" {word}" if word.startswith("-") else word for word in ordered]
+        self._any = re.compile(("|".join(map(re.escape, spaced)) or "(?!)").encode())
         by_pivot: dict[str, list[str]] = {}
         for word in ordered:
             by_pivot.setdefault(next((letter for letter in _PIVOTS if letter in word), ""), []).append(word)
@@ -201,15 +203,18 @@ class Words:
         self._pivots = [_around(pivot, words) for pivot, words in by_pivot.items()]
 
     def any_in(self, lower: bytes) -> bool:
-        """Whether a short text has one of the words."""
-        return bool(self._at_once.search(lower))
+        """Whether a short text has one of the words; a flag follows a space."""
+        return bool(self._any.search(lower))
 
     def places(self, text: Bytes) -> list[tuple[int, str]]:
         """Where which of the words begins."""
         lower = text.lower
         places: list[tuple[int, str]] = []
         if len(lower) <= _SHORT:
-            places += [(each.start(), each[0].decode()) for each in self._at_once.finditer(lower)]
+            each = self._at_once.search(lower)
+            while each:  # the next word may begin within this one
+                places.append((each.start(), each[0].decode()))
+                each = self._at_once.search(lower, each.start() + 1)
         else:
             for pivot in self._pivots:
                 _add_around(places, lower, pivot)
@@ -239,7 +244,9 @@ def _around(pivot: str, words: list[str]) -> _Around:
     """The pattern of words that begins with the rare letter that all of them have."""
     offsets = [(word.index(pivot), word) for word in words]
     groups = [_group(word, at + len(pivot)) for at, word in offsets]
-    return re.compile(f"{pivot}(?:{'|'.join(groups) or '(?!)'})".encode()), offsets
+    after = {word[at + len(pivot) :][:1] for at, word in offsets}
+    gate = "" if "" in after else f"(?=[{re.escape(''.join(sorted(after)))}])"
+    return re.compile(f"{pivot}{gate}(?:{'|'.join(groups) or '(?!)'})".encode()), offsets
 
 
 def _group(word: str, at: int) -> str:

@@ -118,7 +118,7 @@ def read_body(value: Json, name: str) -> tuple[Conversation, Tools]:
     """The conversation in a body that is not an exchange, and the tools in it; raises ``UsageError``."""
     form = formats.named(name)
     try:
-        tools = bodies.tools_in(form, value)
+        tools = bodies.tools_in(form, value, is_repeated=True)
         return bodies.read(form, value, tools), tools
     except TurnError as problem:
         raise UsageError(f"not {name}: {problem}") from None
@@ -190,6 +190,7 @@ def holds_branches(format: str) -> bool:  # noqa: A002
     return isinstance(form, DocumentFormat) and form.dump_all is not None
 
 
+@cache
 def _writer(name: str) -> Any:
     """The format to write; raises ``UsageError`` for a name that is none, and for a format that is only read."""
     if name not in known_formats():

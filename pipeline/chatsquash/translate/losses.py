@@ -16,6 +16,7 @@ from chatsquash.core.chat import Private, private
 from chatsquash.core.model import Conversation, Json, Tool
 from chatsquash.formats.calls import EMPTY
 from chatsquash.formats.providers.openai_chat.read import turns_of
+from chatsquash.formats.repeated import once
 from chatsquash.formats.writing import prompts, with_tool_names
 from chatsquash.translate import pairing
 
@@ -277,8 +278,17 @@ def _of_members(path: str, before: dict[str, Json], after: dict[str, Json]) -> I
 def of_tools(before: list[Tool], after: list[Tool]) -> Iterator[str]:
     """The differences of definitions."""
     for at, (left, right) in enumerate(zip_longest(before, after)):
-        if not _have_same_members(left, right) and jsonio.dumps(left) != jsonio.dumps(right):
-            yield from _of_json(f"tools[{at}]", left, right)
+        yield from [f"tools[{at}]{path}" for path in _of_tool(left, right)]
+
+
+@once
+def _of_tool(before: Json, after: Json) -> list[str]:
+    """The differences of a definition, whose path is empty."""
+    if before is None or after is None:
+        return [] if before is after else [""]
+    if _have_same_members(before, after) or jsonio.dumps(before) == jsonio.dumps(after):
+        return []
+    return list(_of_json("", before, after))
 
 
 def _have_same_members(left: Json, right: Json, depth: int = 2) -> bool:

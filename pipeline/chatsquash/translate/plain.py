@@ -35,22 +35,23 @@ def plain_losses(conversation: Conversation, form: AnyFormat) -> list[str] | Non
     """
     if conversation.native or conversation.branch or not _is_preserved(form):
         return None
-    paths, before, calls, known = list[str](), "", list[str](), set[str]()
+    paths, before, calls, known = list[str](), "", list[Call](), set[str]()
     for at, turn in enumerate(turns_of(conversation)):
         if turn.native.keys() - {FORM} or turn.instructions or turn.role not in _BEHIND[before]:
             return None
         before = turn.role
         if before == "tool":
-            if not turn.blocks or calls != list(map(_call_of, turn.blocks)):
+            if not turn.blocks or len(calls) != len(turn.blocks) or not all(map(_is_answer, turn.blocks, calls)):
                 return None
             calls = []
         elif calls or not _is_said(turn):
             return None
         elif before == "assistant":
-            calls = [block.id for block in turn.blocks if type(block) is Call]
-            if not known.isdisjoint(calls) or len(set(calls)) < len(calls):
+            calls = [block for block in turn.blocks if type(block) is Call]
+            number = len(known) + len(calls)
+            known.update([call.id for call in calls])
+            if len(known) < number:
                 return None
-            known.update(calls)
             if type(turn.blocks[0]) is Reasoning and _drops_reasoning(form):
                 paths.append(f"turns[{at}].blocks[0]")
     return paths
@@ -107,15 +108,14 @@ def _is_call(block: Any) -> bool:
     )
 
 
-def _call_of(block: Block) -> str | None:
-    """The call of a result that is one text or nothing, and says no more than that the call came to its end."""
+def _is_answer(block: Block, call: Call) -> bool:
+    """Whether a block is the result of a call: one text or nothing, with no more than the name that its call has."""
     if type(block) is not Result or block.outcome != "success" or block.json or block.made_up or block.native:
-        return None
+        return False
     said = block.content
-    if block.name or len(said) > 1:
-        return None
-    is_plain = not said or (type(said[0]) is Text and _is_text(said[0]) and not said[0].text.startswith(ERROR))
-    return block.id if is_plain else None
+    if block.id != call.id or block.name not in ("", call.name) or len(said) > 1:
+        return False
+    return not said or (type(said[0]) is Text and _is_text(said[0]) and not said[0].text.startswith(ERROR))
 
 
 _PLAIN: dict[type, Callable[[Any], bool]] = {Text: _is_text, Reasoning: _is_unsigned, Call: _is_call}

@@ -261,11 +261,15 @@ def _check_memory(document: Json) -> Json:
 
 
 def _count(source: Source, lost: losses.Losses, done: PieceResult) -> None:
-    done.lost.update(map(losses.kind, lost))
-    done.kept.update(map(losses.kind, lost.kept_for_chatsquash))
-    done.passed_over.update(source.left_out)
-    done.options.update(source.options)
-    done.unlinked.update(logs.unlinked(turns_of(source.conversation)))
+    for counts, more in (
+        (done.lost, map(losses.kind, lost) if lost else None),
+        (done.kept, map(losses.kind, lost.kept_for_chatsquash) if lost.kept_for_chatsquash else None),
+        (done.passed_over, source.left_out),
+        (done.options, source.options),
+        (done.unlinked, logs.unlinked(turns_of(source.conversation))),
+    ):
+        if more:  # as is rare
+            counts.update(more)
     done.bad_lines += source.bad_lines
 
 

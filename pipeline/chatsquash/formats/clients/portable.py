@@ -12,7 +12,7 @@ from chatsquash.formats.calls import Said, State, arguments, call, call_input, n
 from chatsquash.formats.evidence import at_line, numbers
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.providers.anthropic.blocks import said_in
-from chatsquash.formats.providers.openai_chat.read import turns_of
+from chatsquash.formats.providers.openai_chat.read import merge_results, turns_of
 from chatsquash.formats.values import Object, compact, kind, objects, string, text_members
 from chatsquash.formats.writing import (
     KEY,
@@ -63,7 +63,8 @@ def conversations(objects: list[Json], lines: list[int] | None = None) -> list[C
 def _load(array: Json) -> Conversation:
     if not isinstance(array, list):
         raise TurnError(f"is {kind(array)}, not a list of entries")
-    return Conversation(view.messages(bodies.load_each(_entry, array, State(), "").turns), [])
+    turns = bodies.load_each(_entry, array, State(), "").turns
+    return Conversation(view.messages(turns), [], turns=merge_results(turns))
 
 
 def _entry(entry: Json, state: State) -> LoadedTurn:

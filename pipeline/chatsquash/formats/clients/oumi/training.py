@@ -14,6 +14,7 @@ from chatsquash.formats.base import LoadedTurn, TurnError, role_of, without_priv
 from chatsquash.formats.calls import ERROR, Said, State, arguments, call, custom_input, native, result
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.providers.openai_chat.read import turns_of
+from chatsquash.formats.repeated import once
 from chatsquash.formats.values import Object, compact, kind, members, objects, string, text_members
 from chatsquash.formats.writing import (
     KEY,
@@ -213,6 +214,7 @@ def _tools(defined: list[Tool]) -> list[Tool]:
         raise TurnError("has tools that are nested too deeply") from None
 
 
+@once
 def _tool(tool: Object) -> Object | None:
     function = tool.get("function")
     if tool.get("type") != "function" or not isinstance(function, dict) or not _is_str(function.get("name")):

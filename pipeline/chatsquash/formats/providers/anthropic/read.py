@@ -14,6 +14,7 @@ from chatsquash.formats.base import LoadedTurn, Tools, TurnError, with_private
 from chatsquash.formats.calls import State, native, results_first
 from chatsquash.formats.definitions import function_tool
 from chatsquash.formats.providers.anthropic.blocks import PROVIDER, block_of, blocks_of, said_in
+from chatsquash.formats.repeated import once
 from chatsquash.formats.values import Object, as_list, compact, kind, string
 from chatsquash.formats.writing import are_instructions
 
@@ -160,6 +161,7 @@ def _is_function(tool: Json) -> bool:
     return "input_schema" in tool or (ours and string(tool, "name") != "")
 
 
+@once
 def _function(tool: Object) -> Tool:
     function = {ours: tool[theirs] for theirs, ours in _FUNCTION.items() if tool.get(theirs) is not None}
     usual = ["type"] if tool.get("type") == "custom" else []

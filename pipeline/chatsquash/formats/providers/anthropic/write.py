@@ -28,6 +28,7 @@ from chatsquash.core.model import Conversation, Json, Tool
 from chatsquash.formats.calls import arguments_object, call_input, definition, is_custom, parsed, takes_text
 from chatsquash.formats.providers.anthropic.blocks import DOCUMENT, PROVIDER, WITHIN, WRAPPED
 from chatsquash.formats.providers.openai_chat.read import turns_of
+from chatsquash.formats.repeated import once
 from chatsquash.formats.values import Object, string
 from chatsquash.formats.writing import instructions_mark, join_results, native
 
@@ -245,6 +246,7 @@ def _content(block: Result) -> Json:
 # Tools
 
 
+@once
 def _tool(tool: Tool) -> Object | None:
     """A tool; one without a schema takes an object, and a custom one a text, as its calls give it."""
     function = definition(tool)

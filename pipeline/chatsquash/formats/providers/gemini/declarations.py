@@ -8,6 +8,7 @@ from chatsquash.core.model import Json, Tool
 from chatsquash.formats.base import Tools, with_private
 from chatsquash.formats.calls import native
 from chatsquash.formats.providers.gemini.blocks import PROVIDER, camel
+from chatsquash.formats.repeated import once
 from chatsquash.formats.values import Object, as_list
 
 _SCHEMAS = ("items", "anyOf", "any_of", "prefixItems", "prefix_items", "additionalProperties", "additional_properties")
@@ -30,6 +31,7 @@ def tools(value: Json) -> Tools:
     return Tools(functions, hosted)
 
 
+@once
 def _function(declared: Object) -> Tool:
     known = camel(declared)
     function: Json = {key: known.pop(key) for key in ("name", "description") if key in known}

@@ -41,6 +41,7 @@ from chatsquash.formats.providers.gemini.blocks import CODE, PROVIDER, SIGNATURE
 from chatsquash.formats.providers.gemini.read import HOSTED, START, match_calls
 from chatsquash.formats.providers.gemini.response import CITED
 from chatsquash.formats.providers.openai_chat.read import turns_of
+from chatsquash.formats.repeated import once
 from chatsquash.formats.values import Object, string, without
 from chatsquash.formats.writing import EXTENSIONS, instructions_mark, join_results, native, text_of, with_tool_names
 
@@ -244,6 +245,7 @@ def _response(block: Result, name: str) -> Object:
 # Tools
 
 
+@once
 def _declaration(tool: Tool) -> Object | None:
     """A function; its schema is JSON Schema, which ``parameters`` is not; a custom tool's takes its text."""
     function = definition(tool)

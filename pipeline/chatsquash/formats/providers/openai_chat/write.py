@@ -25,6 +25,7 @@ from chatsquash.formats import view
 from chatsquash.formats.calls import definition, is_custom
 from chatsquash.formats.providers.openai_chat.content import PROVIDER, SHARED
 from chatsquash.formats.providers.openai_chat.read import tools, turns_of
+from chatsquash.formats.repeated import once
 from chatsquash.formats.values import Object, members, string, without
 from chatsquash.formats.writing import failure_text, file_name, instructions_mark, mark, native
 
@@ -171,6 +172,7 @@ def named_tools(loaded_tools: list[Tool]) -> list[Tool]:
     return [tool for tool in tools(loaded_tools).functions if string(definition(tool), "name")]
 
 
+@once
 def _tool(tool: Tool) -> Object:
     """A definition with those members of the types that the schema has; others travel along."""
     of = "custom" if is_custom(tool) else "function"
