@@ -41,10 +41,10 @@ def error_text(problem: BaseException) -> str:
     except Exception:  # noqa: BLE001 - as for a text that is nested too deeply
         said = ""
     line = said.partition("\n")[0].strip() or type(problem).__name__
-    return shortened(line)
+    return shorten(line)
 
 
-def shortened(text: str) -> str:
+def shorten(text: str) -> str:
     """A text of somebody else's as a message shows it: escaped and cut short."""
     return escape(text if len(text) <= _LINE else text[: _LINE - 1] + "…")
 

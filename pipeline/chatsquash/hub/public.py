@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import Json
-from chatsquash.core.text import shortened
+from chatsquash.core.text import shorten
 from chatsquash.dataset.card import CARD
 from chatsquash.dataset.dataset import is_public
 from chatsquash.dataset.shards import FOLDER
@@ -43,7 +43,7 @@ def public_files(out: Path) -> list[PublicFile]:
             changed = [problem for entry in named for problem in differences(place, entry)]
         except (KeyError, TypeError, AttributeError, ValueError) as problem:
             raise UsageError(
-                f"{out / RUN}: is not one of chatsquash ({type(problem).__name__}: {shortened(str(problem))})"
+                f"{out / RUN}: is not one of chatsquash ({type(problem).__name__}: {shorten(str(problem))})"
             ) from None
     if changed:
         raise UsageError(f"{changed[0]}: see what changed by chatsquash verify {out}, and convert again")

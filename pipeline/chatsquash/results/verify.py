@@ -20,7 +20,7 @@ from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
 from chatsquash.core.model import OURS, Json
 from chatsquash.core.options import Options
-from chatsquash.core.text import pluralize, printable, shortened
+from chatsquash.core.text import pluralize, printable, shorten
 from chatsquash.dataset.reports.findings import FINDINGS
 from chatsquash.dataset.reports.rejected import REJECTED
 from chatsquash.dataset.reports.replies import REPLIES
@@ -82,7 +82,7 @@ def _verify(out: OutputSource, *, logs: bool, known: KnownLogs | None) -> Verifi
             done.problems += problems
     except (KeyError, TypeError, AttributeError, ValueError) as problem:
         raise UsageError(
-            f"{out / RUN}: is not one of chatsquash ({type(problem).__name__}: {shortened(str(problem))})"
+            f"{out / RUN}: is not one of chatsquash ({type(problem).__name__}: {shorten(str(problem))})"
         ) from None
     return done
 

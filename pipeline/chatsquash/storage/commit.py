@@ -99,7 +99,7 @@ class Commit:
         for name in (_REPLACING, _REPLACED):
             if ours.status(name):  # it would be put back
                 raise OSError(ENOTEMPTY, f"{ours.path / name}: cannot be removed")
-        written = {**self._notes(), PLAN: _encoded(plan)}
+        written = {**self._notes(), PLAN: _plan_bytes(plan)}
         try:
             for name, data in written.items():
                 ours.write_new(name, data)
@@ -215,7 +215,7 @@ def pending(ours: Folder) -> CommitPlan | None:
     return plan
 
 
-def _encoded(plan: CommitPlan) -> bytes:
+def _plan_bytes(plan: CommitPlan) -> bytes:
     """A plan that ``pending`` reads; raises ``OSError`` for one that it would refuse."""
     data = msgspec.json.encode(plan)
     if len(data) > _PLAN_BYTES:

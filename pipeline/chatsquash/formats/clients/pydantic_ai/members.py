@@ -29,7 +29,7 @@ _RENAMED = {"tool-availability-delta": {"added": "tools_added"}}
 """Members of parts that older versions name otherwise."""
 
 
-def renamed(part: Object) -> Object:
+def with_newest_names(part: Object) -> Object:
     """A part with the names that the newest version writes."""
     names = _RENAMED.get(string(part, "part_kind"), {})
     return {names.get(key, key): value for key, value in part.items()} if names else part

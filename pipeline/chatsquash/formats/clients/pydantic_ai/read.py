@@ -17,10 +17,10 @@ from chatsquash.formats.clients.pydantic_ai.members import (
     PROVIDER,
     errors_wording,
     own,
-    renamed,
     shown_wording,
     tagged,
     unpack,
+    with_newest_names,
 )
 from chatsquash.formats.clients.pydantic_ai.parts import OUTCOMES, blocks_of, text_of
 from chatsquash.formats.values import Object, kind, objects, string
@@ -140,7 +140,7 @@ def _request(message: Object, number: int, state: State, waiting: list[Block], r
         except TurnError as problem:
             raise TurnError(f"[{number}].parts[{place}] {problem}") from None
         if made is None:
-            waiting = [*waiting, Other(PROVIDER, renamed(part))]
+            waiting = [*waiting, Other(PROVIDER, with_newest_names(part))]
             continue
         turns.append(PartTurn(replace(made, blocks=(*waiting, *made.blocks)) if waiting else made, number, part))
         waiting = []

@@ -78,7 +78,7 @@ def _part(content: Json) -> Json:
 
 def _thought(step: Object) -> Object:
     text = "\n\n".join(filter(None, (string(each, "text") for each in objects(step.get("summary")))))
-    return {"text": text, "thought": True, **_signed(step)}
+    return {"text": text, "thought": True, **_signature(step)}
 
 
 def _pictures(step: Object) -> list[Json]:
@@ -87,7 +87,7 @@ def _pictures(step: Object) -> list[Json]:
     return [{**part, "thought": True} for each in shown if isinstance(part := _part(each), dict)]
 
 
-def _signed(step: Object) -> Object:
+def _signature(step: Object) -> Object:
     signature = string(step, "signature")
     return {"thoughtSignature": signature} if signature else {}
 
@@ -121,7 +121,10 @@ def _hosted(step: Object, of: str) -> Object:
     if half == "call":
         return {
             "toolCall": {"id": string(step, "id"), "toolType": named, "args": step.get("arguments")},
-            **_signed(step),
+            **_signature(step),
         }
     response = {"output": step.get("result")}
-    return {"toolResponse": {"id": string(step, "call_id"), "toolType": named, "response": response}, **_signed(step)}
+    return {
+        "toolResponse": {"id": string(step, "call_id"), "toolType": named, "response": response},
+        **_signature(step),
+    }
