@@ -14,8 +14,8 @@ from chatsquash.core.blocks import Turn
 from chatsquash.core.model import Conversation, Json, Message, Tool
 from chatsquash.formats import view
 from chatsquash.formats.base import Format, LoadedTurn, Tools, TurnError
+from chatsquash.formats.definition_cache import share
 from chatsquash.formats.providers.openai_chat.read import merge_results, turns_of
-from chatsquash.formats.repeated import shared
 from chatsquash.formats.values import at
 
 
@@ -47,7 +47,7 @@ def read(form: Format, body: Json, tools: Tools | None = None) -> Conversation:
 def tools_in(form: Format, body: Json, *, is_repeated: bool = False) -> Tools:
     """The tools that a body defines; ``is_repeated``: other bodies may define the same ones."""
     tools = _first_member(form.TOOLS, body) if isinstance(body, dict) else None
-    return Tools([]) if tools is None else form.tools(shared(tools) if is_repeated else tools)
+    return Tools([]) if tools is None else form.tools(share(tools) if is_repeated else tools)
 
 
 def load_each(load: Callable[[Json, Any], LoadedTurn], turns: list[Json], state: Any, place: str) -> LoadedTurn:

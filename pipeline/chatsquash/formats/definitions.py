@@ -5,7 +5,7 @@ from __future__ import annotations
 from chatsquash.core import jsonio
 from chatsquash.core.chat import SCHEMAS
 from chatsquash.core.model import Json, Tool
-from chatsquash.formats.repeated import once
+from chatsquash.formats.definition_cache import once
 from chatsquash.formats.values import Object, at, string, without
 
 _TYPES = (None, "", "function", "custom")

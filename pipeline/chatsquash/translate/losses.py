@@ -15,8 +15,8 @@ from chatsquash.core.blocks import FORM, PROMPTS, Block, Call, HostedResult, Nat
 from chatsquash.core.chat import Private, private
 from chatsquash.core.model import Conversation, Json, Tool
 from chatsquash.formats.calls import EMPTY
+from chatsquash.formats.definition_cache import once
 from chatsquash.formats.providers.openai_chat.read import turns_of
-from chatsquash.formats.repeated import once
 from chatsquash.formats.writing import prompts, with_tool_names
 from chatsquash.translate import pairing
 

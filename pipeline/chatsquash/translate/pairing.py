@@ -83,12 +83,12 @@ def _pair(
     met: list[_Met] = [(-1, -1), (len(before), len(after))]
     *first, last = keys
     for key in first:
-        met = _matched(met, list(map(key, before)), list(map(key, after)))
-    moved = _moved(_gaps(met), list(map(mark, before)), list(map(mark, after)))
+        met = _match(met, list(map(key, before)), list(map(key, after)))
+    moved = _moves(_gaps(met), list(map(mark, before)), list(map(mark, after)))
     taken = set(moved.values())
     left = [object() if at in moved else last(each) for at, each in enumerate(before)]
     right = [object() if at in taken else last(each) for at, each in enumerate(after)]
-    met = _matched(met, left, right)
+    met = _match(met, left, right)
     for (lefts, rights), end in zip(_gaps(met), met[1:], strict=True):
         others = zip_longest([a for a in lefts if a not in moved], [b for b in rights if b not in taken])
         pairs = [*((a, b, False) for a, b in others), *((a, moved[a], True) for a in lefts if a in moved)]
@@ -101,12 +101,12 @@ def _gaps(met: list[_Met]) -> list[tuple[range, range]]:
     return [(range(a + 1, c), range(b + 1, d)) for (a, b), (c, d) in pairwise(met)]
 
 
-def _matched(met: list[_Met], left: Sequence[Hashable], right: Sequence[Hashable]) -> list[_Met]:
+def _match(met: list[_Met], left: Sequence[Hashable], right: Sequence[Hashable]) -> list[_Met]:
     """The pairs, with those between them that say the same."""
     return [place for ends in pairwise(met) for place in (ends[0], *_matches(left, right, *ends))] + met[-1:]
 
 
-def _moved(gaps: list[tuple[range, range]], left: list[Hashable], right: list[Hashable]) -> dict[int, int]:
+def _moves(gaps: list[tuple[range, range]], left: list[Hashable], right: list[Hashable]) -> dict[int, int]:
     """The places of what stands elsewhere now, before and after."""
     lone = defaultdict[Hashable, deque[int]](deque)
     for b in chain.from_iterable(rights for _, rights in gaps):

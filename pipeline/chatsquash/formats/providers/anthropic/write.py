@@ -26,9 +26,9 @@ from chatsquash.core.blocks import (
 )
 from chatsquash.core.model import Conversation, Json, Tool
 from chatsquash.formats.calls import arguments_object, call_input, definition, is_custom, parsed, takes_text
+from chatsquash.formats.definition_cache import once
 from chatsquash.formats.providers.anthropic.blocks import DOCUMENT, PROVIDER, WITHIN, WRAPPED
 from chatsquash.formats.providers.openai_chat.read import turns_of
-from chatsquash.formats.repeated import once
 from chatsquash.formats.values import Object, string
 from chatsquash.formats.writing import instructions_mark, join_results, native
 

@@ -7,8 +7,8 @@ from typing import Any
 from chatsquash.core.model import Json, Tool
 from chatsquash.formats.base import Tools, with_private
 from chatsquash.formats.calls import native
+from chatsquash.formats.definition_cache import once
 from chatsquash.formats.providers.gemini.blocks import PROVIDER, camel
-from chatsquash.formats.repeated import once
 from chatsquash.formats.values import Object, as_list
 
 _SCHEMAS = ("items", "anyOf", "any_of", "prefixItems", "prefix_items", "additionalProperties", "additional_properties")

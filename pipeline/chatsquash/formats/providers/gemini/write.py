@@ -37,11 +37,11 @@ from chatsquash.formats.calls import (
     parsed,
     takes_text,
 )
+from chatsquash.formats.definition_cache import once
 from chatsquash.formats.providers.gemini.blocks import CODE, PROVIDER, SIGNATURE, TOOLS, WAS_SYSTEM, output
 from chatsquash.formats.providers.gemini.read import HOSTED, START, match_calls
 from chatsquash.formats.providers.gemini.response import CITED
 from chatsquash.formats.providers.openai_chat.read import turns_of
-from chatsquash.formats.repeated import once
 from chatsquash.formats.values import Object, string, without
 from chatsquash.formats.writing import EXTENSIONS, instructions_mark, join_results, native, text_of, with_tool_names
 

@@ -23,9 +23,9 @@ from chatsquash.core.model import Conversation, Json, Tool
 from chatsquash.formats import parts as chat_parts
 from chatsquash.formats import view
 from chatsquash.formats.calls import definition, is_custom
+from chatsquash.formats.definition_cache import once
 from chatsquash.formats.providers.openai_chat.content import PROVIDER, SHARED
 from chatsquash.formats.providers.openai_chat.read import tools, turns_of
-from chatsquash.formats.repeated import once
 from chatsquash.formats.values import Object, members, string, without
 from chatsquash.formats.writing import failure_text, file_name, instructions_mark, mark, native
 

@@ -36,12 +36,12 @@ class _Definitions:
 _definitions = _Definitions()
 
 
-def shared(tools: Json) -> Json:
+def share(tools: Json) -> Json:
     """Definitions with those that came before as the same objects, which nobody may change."""
-    return list(map(_shared, tools)) if isinstance(tools, list) else tools
+    return list(map(_share_one, tools)) if isinstance(tools, list) else tools
 
 
-def _shared(tool: Json) -> Json:
+def _share_one(tool: Json) -> Json:
     if not isinstance(tool, dict):
         return tool
     content = jsonio.dumps(tool)

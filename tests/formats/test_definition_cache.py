@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from chatsquash.core import jsonio
-from chatsquash.formats import repeated
+from chatsquash.formats import definition_cache
 
 
 @pytest.fixture(autouse=True)
 def definitions(monkeypatch):
-    known = repeated._Definitions()
-    monkeypatch.setattr(repeated, "_definitions", known)
+    known = definition_cache._Definitions()
+    monkeypatch.setattr(definition_cache, "_definitions", known)
     return known
 
 
@@ -22,7 +22,7 @@ def tool(**members: Any) -> Any:
 
 
 def test_the_same_definition_is_the_same_object():
-    first, second = repeated.shared([tool(strict=True)]), repeated.shared([tool(strict=True)])
+    first, second = definition_cache.share([tool(strict=True)]), definition_cache.share([tool(strict=True)])
     assert first[0] is second[0]
 
 
@@ -30,30 +30,30 @@ def test_the_same_definition_is_the_same_object():
     "other", [tool(strict=1), tool(strict=1.0), dict(reversed(tool(strict=True).items())), tool(strict=True, x=None)]
 )
 def test_another_value_spelling_or_order_is_another_definition(other):
-    repeated.shared([tool(strict=True)])
-    assert repeated.shared([other])[0] is other
+    definition_cache.share([tool(strict=True)])
+    assert definition_cache.share([other])[0] is other
 
 
 @pytest.mark.parametrize("tools", [None, "read", {"name": "read"}, [None, 1, "read", ["read"]]])
 def test_what_is_no_list_of_definitions_stays_as_it_is(tools):
-    assert repeated.shared(tools) == tools
+    assert definition_cache.share(tools) == tools
 
 
 def test_what_is_made_of_a_shared_definition_is_made_once():
     calls = list[Any]()
 
-    @repeated.once
+    @definition_cache.once
     def named(definition: Any) -> Any:
         calls.append(definition)
         return {"name": definition["name"]}
 
-    @repeated.once
+    @definition_cache.once
     def are_equal(one: Any, other: Any) -> bool:
         calls.append((one, other))
         return bool(one == other)
 
     for _ in range(2):
-        (definition,) = repeated.shared([tool()])
+        (definition,) = definition_cache.share([tool()])
         assert named(definition) == {"name": "read"}
         assert not are_equal(definition, named(definition))
     assert len(calls) == 2
@@ -64,8 +64,8 @@ def test_what_is_made_of_a_shared_definition_is_made_once():
 
 def test_beyond_some_bytes_no_more_are_remembered(definitions):
     large = tool(description="a" * definitions.left)
-    assert repeated.shared([large])[0] is large
-    assert repeated.shared([jsonio.loads(jsonio.dumps(large))])[0] is not large
+    assert definition_cache.share([large])[0] is large
+    assert definition_cache.share([jsonio.loads(jsonio.dumps(large))])[0] is not large
     for number in range(10):
-        repeated.shared([tool(description=f"{number}" * (definitions.left // 3))])
-    assert sum(map(len, definitions.by_content)) <= repeated._MOST
+        definition_cache.share([tool(description=f"{number}" * (definitions.left // 3))])
+    assert sum(map(len, definitions.by_content)) <= definition_cache._MOST
