@@ -65,12 +65,13 @@ RUNNING = {
     ("chatsquash.redact.lists", "pattern"): [("findall", pattern) for pattern in lists._TOKENS],
     ("chatsquash.redact.lists", "quote"): [("split", pattern) for pattern in lists._JSON_QUOTES],
     ("chatsquash.redact.rules", "self.spelled"): PACK,
-    ("chatsquash.redact.shapes", "f\"{pivot}(?:{'|'.join(groups) or '(?!)'})\".encode()"): [
+    ("chatsquash.redact.shapes", "f\"{pivot}{gate}(?:{'|'.join(groups) or '(?!)'})\".encode()"): [
         ("finditer", pattern) for pattern, _ in SECRETS._words._pivots
     ],
     ("chatsquash.redact.shapes", "('|'.join(map(re.escape, ordered)) or '(?!)').encode()"): [
         (method, SECRETS._words._at_once) for method in ("search", "finditer")
     ],
+    ("chatsquash.redact.shapes", "('|'.join(map(re.escape, spaced)) or '(?!)').encode()"): [("search", SECRETS._words._any)],
     ("chatsquash.redact.secrets", "('|'.join(map(re.escape, sorted(self._before_runs, reverse=True))) or '(?!)').encode()"): [("finditer", SECRETS._telling)],
     ("chatsquash.redact.shapes", "'|'.join(map(re.escape, sorted(anywhere, reverse=True))) or '(?!)'"): [("finditer", SECRETS._shapes._within)],
     ("chatsquash.redact.userinfo", "re.compile"): [

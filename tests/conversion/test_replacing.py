@@ -206,7 +206,6 @@ def test_the_summary_names_the_options_that_differ_from_those_of_the_output_it_r
     summary = convert("logs", "out", Options(include=("*.jsonl",), preset="openai", exclude=("b*",)))
     assert summary.other_options == ["preset", "exclude"]
     assert "\nreplaced an earlier output that was made with other options: preset, exclude\n" in summary.as_text()
-    assert (
-        convert("logs", "out", Options(include=("*.jsonl",), preset="openai", exclude=("b*",), full=True)).other_options
-        == []
-    )
+    again = convert("logs", "out", Options(include=("*.jsonl",), preset="openai", exclude=("b*",)))
+    assert (again.unchanged, again.other_options) == (True, [])
+    assert convert("logs", "out", Options(replace=True)).other_options == ["preset", "include", "exclude"]

@@ -160,6 +160,23 @@ def test_records_of_agents_that_keep_no_definitions_are_checked_as_convert_did(t
     assert sorted(code for _, code in checked) == sorted(converted) != []
 
 
+def test_calls_that_supplied_definitions_do_not_have_are_errors_for_check_too(tmp_path):
+    agent = Path(__file__).parents[2] / "sample_logs" / "pi"
+    definitions = json.dumps([{"type": "function", "function": tool("other")}]).encode()
+    options = Options(group_by="none", tools_file=definitions)
+    convert([str(agent)], tmp_path / "out", options)
+    found = [each.code for each in check(str(tmp_path / "out")) if each.code in OF_TOOLS]
+    converted = [each["code"] for each in findings(out=tmp_path / "out") if each["code"] in OF_TOOLS]
+    assert found == converted != []
+
+
+def test_a_damaged_session_table_hides_nothing(tmp_path):
+    write_log(tmp_path / "logs/a.jsonl", log_line(*NATIVE, reply="done"))
+    convert(tmp_path / "logs", tmp_path / "out", Options(group_by="none"))
+    (tmp_path / "out/reports/sessions.jsonl").write_text('{"row": 1}\n[')
+    assert "undeclared-tool" in [each.code for each in check(str(tmp_path / "out"))]
+
+
 @cases(
     "name, data",
     ("no byte", "a.jsonl", b""),

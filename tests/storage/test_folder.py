@@ -161,12 +161,19 @@ def test_a_rerun_takes_the_place_of_the_one_before(logs):
     assert [name for name in files() if "/" not in name] == ["README.md", "conversations.jsonl", "run.json"]
 
 
-@pytest.mark.parametrize("format", [None, "jsonl"])
-def test_a_card_of_somebody_else_is_not_overwritten(logs, format):
+def test_a_readme_of_somebody_else_stays_and_there_is_no_other(logs):
+    Path("out").mkdir()
+    Path("out/README.md").write_text("mine")
+    assert convert(logs, "out", Options(force=True)).written
+    assert Path("out/README.md").read_text() == "mine"
+    assert "README.md" not in [each["path"] for each in manifest()["outputs"]]
+
+
+def test_a_card_of_somebody_else_is_not_overwritten(logs):
     Path("out").mkdir()
     Path("out/README.md").write_text("mine")
     with pytest.raises(UsageError, match=r"README\.md: was not written by chatsquash"):
-        convert(logs, "out", Options(format=format, force=True))
+        convert(logs, "out", Options(format="jsonl", force=True))
     assert Path("out/README.md").read_text() == "mine"
 
 

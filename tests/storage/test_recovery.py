@@ -194,6 +194,18 @@ def test_a_planted_plan_is_refused_in_words_and_changes_nothing(folders, command
     assert set(after) - set(before) <= {f"out/{JOURNAL}/lock"}
 
 
+@pytest.mark.parametrize("where", ["staged", "in its place"])
+def test_a_planted_plan_replaces_and_moves_no_folder(folders, command, where):
+    journal = planted(folders / "out", plan("src"))
+    (journal / "staging").joinpath("src").mkdir() if where == "staged" else (folders / "out/src").mkdir()
+    if where == "in its place":
+        (journal / "staging/src").write_text("new")
+        (folders / "out/src/work.py").write_text("mine")
+    refused(command, "out", "out/x.jsonl", "out/new")
+    if where == "in its place":
+        assert (folders / "out/src/work.py").read_text() == "mine"
+
+
 @cases(
     "make",
     ("a pipe", os.mkfifo),

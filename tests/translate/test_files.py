@@ -470,8 +470,15 @@ def test_of_an_output_its_records_are_read_wherever_they_are(here, packing, coun
     assert len((here / "out.jsonl").read_text().splitlines()) == count
 
 
-def test_records_in_parquet_are_refused(here):
+def test_outputs_without_lines_of_records_are_passed_over_and_named(here):
     write_log(here / "logs/a.jsonl", log_line("High tide?", reply="At nine."))
+    write_log(here / "empty/a.jsonl", b"{")
     chatsquash.convert(here / "logs", here / "made", chatsquash.Options(format="parquet"))
-    with pytest.raises(UsageError, match="translate reads lines of JSON: convert with --format jsonl"):
-        write_all([str(here / "made")], Translation("anthropic", str(here / "out.jsonl"), workers=1), None, None)
+    chatsquash.convert(here / "empty", here / "none", chatsquash.Options())
+    given = [str(here / name) for name in ("made", "none", "logs")]
+    done = write_all(given, Translation("anthropic", str(here / "out.jsonl"), workers=1), None, None)
+    assert len((here / "out.jsonl").read_text().splitlines()) == 1
+    assert sorted(done.passed_over) == [
+        f"Parquet (convert with --format jsonl) in {here / 'made'}",
+        f"output without records: {here / 'none'}",
+    ]

@@ -114,15 +114,16 @@ def _convert(
             from chatsquash.conversion import scanner_rules  # which few runs need
 
             scanner_rules.make(options, out.path)
-        old = None if options.replace else old_result(out)
-        if old:
+        old = old_result(out)
+        if old and not options.replace:
             old.refuse_other_logs(discovery.logs, Privacy(options).digest)
         run = Conversion(options, out, asks[0], summary, describe(options))
         run.keeps = asks[1]
         run.all(Converting(discovery.logs, options, incremental, out))
         summary.reused = incremental.journals.reused
-        if old:
+        if old and not options.replace:
             old.refuse_nothing(summary)
+        if old:
             summary.other_options = old.other_options(run.options_json)
         run.close(discovery, started)
         run.write_named()
@@ -188,7 +189,7 @@ class Conversion:
         self.options_json = self._names.options(options_json)
         """The options as ``run.json`` has them."""
         self._manifest = Manifest(out, self.options_json)
-        out.refuse_foreign(RUN, _KEPT, CARD)  # at once, not after the work is done
+        out.refuse_foreign(RUN, _KEPT)  # at once, not after the work is done
         self._reports = Reports(out, options)
 
     def all(self, inputs: SessionInputs) -> None:
@@ -255,7 +256,7 @@ class Conversion:
             self._dataset.describe(summary.counts(), self._names.options(requests(self._options)))
         else:
             summary.files = [file.name for file in self._out.staged_files() if "/" not in file.name]
-            if summary.files:
+            if summary.files and self._out.is_ours(CARD):
                 card = plain_card(summary.files, self._rows.total(), fields(self._options))
                 self._out.write(CARD, card.encode())
         summary.output = printable(self._out.shown)

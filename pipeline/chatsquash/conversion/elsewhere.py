@@ -64,7 +64,7 @@ def refuse_misplaced(options: Options, out: Path, logs: Iterable[Log]) -> None:
 
 
 def _refuse_replacing(file: _NamedFile, logs: Iterable[Log]) -> None:
-    """Refuse a file that would take the place of something that is not the result of an earlier run."""
+    """Refuse a file that would take the place of a log, or of anything but a regular file."""
     try:
         status = file.place.lstat()
     except FileNotFoundError:

@@ -90,7 +90,9 @@ class Incremental:
         logs = b"" if passing else _digest(self._seen, discovery)
         names = self.journals.settle()
         self._useless = set(self.journals.names()).difference(names)
-        self._memory = msgspec.msgpack.encode(Memory(logs, names, replace(summary, reused=0), list(self._relatives)))
+        self._memory = msgspec.msgpack.encode(
+            Memory(logs, names, replace(summary, reused=0, other_options=[]), list(self._relatives))
+        )
         return self._memory
 
     def delete_useless(self) -> None:

@@ -141,6 +141,14 @@ class Output:
         self._claimed.refuse_foreign(*names)
         self._claimed.refuse_unusable(*names)
 
+    def is_ours(self, name: str) -> bool:
+        """Whether a file may be written without taking the place of something that is not ours."""
+        try:
+            self.refuse_foreign(name)
+        except UsageError:
+            return False
+        return True
+
     def append(self, name: str, data: bytes) -> None:
         """Add a line to a staged file."""
         lines = self._waiting.get(name)
@@ -265,7 +273,10 @@ class Output:
             raise damage(self.path / OURS / commit.PLAN) from None
         if plan is not None:
             self._claimed.refuse_foreign(*plan.files, *plan.gone)
-            DatasetCommit(self._out, plan).finish()
+            try:
+                DatasetCommit(self._out, plan).finish()
+            except ValueError:
+                raise damage(self.path / OURS / commit.PLAN) from None
             self._claimed.ours = recorded_files(self._ours)
 
     def _add(self, name: str, pieces: Iterable[bytes | bytearray], lines: int | None = None) -> None:

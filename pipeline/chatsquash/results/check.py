@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,11 +27,13 @@ from chatsquash.redact.addresses import addresses, may_have_address
 from chatsquash.redact.hits import Value
 from chatsquash.redact.privacy import without_beginnings
 from chatsquash.redact.redactor import Redactor, UnsearchedError
-from chatsquash.results.frame import frame
+from chatsquash.results.frame import DAMAGE
+from chatsquash.results.output import LONGEST
 from chatsquash.results.redact import tables
 from chatsquash.results.redact.record import hides, look, looked
 from chatsquash.session.select import flatten
 from chatsquash.session.session import finding
+from chatsquash.storage.folder import Folder
 
 _SESSION = "session_id"
 """The column that names a record's session, as ``--metadata`` writes it."""
@@ -66,29 +69,32 @@ def check(path: str, looks: Looks = _USUAL) -> Iterator[Finding]:
     without_tools = _without_tools(path)
     for file in files(path):
         is_empty = True
-        explained = without_tools.get(str(file), frozenset())
+        explained = without_tools.get(str(file), set())
         for row, whole in _rows(file, looks):
             is_empty = False
             data = row.data.removeprefix(BOM_UTF8)
             named: str | None = None
             masked = _Mask(looks.private)
-            for violation in (*_private(data, whole, masked), *_row(data, looks)):
-                if violation.code in OF_TOOLS and row.number in explained:
-                    continue
+            said = _row(data, looks, without_tools=row.number in explained)
+            for violation in (*_private(data, whole, masked), *said):
                 named = named or masked.text(_session(data) or row.session or "")
                 yield finding(violation._replace(text=masked.text(violation.text)), named, str(row.file), row.number)
         if is_empty:
             yield finding(stored_records.empty_dataset(), session(file), str(file))
 
 
-def _without_tools(path: str) -> dict[str, frozenset[int]]:
+def _without_tools(path: str) -> dict[str, set[int]]:
     """The rows of each file of an output whose agents keep no definitions, which ``source-without-tools`` says once."""
-    if not Path(path, *SESSIONS.split("/")).is_file():
+    rows: dict[str, set[int]] = {}
+    try:
+        with closing(Folder(Path(path))) as folder, folder.reading(SESSIONS) as file:
+            while line := file.readline(LONGEST):
+                row = jsonio.loads(line)
+                if row["row"] is not None and not documents.holds_tools(row["format"]):
+                    rows.setdefault(str(Path(path, row["file"])), set()).add(row["row"])
+    except (OSError, KeyError, *DAMAGE):  # without the table, records are checked as any others
         return {}
-    rows = frame(path).drop_nulls("row")
-    formats = [name for name in rows["format"].unique() if name and not documents.holds_tools(name)]
-    kept = rows.filter(rows["format"].is_in(formats)).group_by("file").agg("row")
-    return {str(Path(path, file)): frozenset(numbers) for file, numbers in kept.iter_rows()}
+    return rows
 
 
 def _rows(file: Path, looks: Looks) -> Iterator[tuple[DatasetRow, Json]]:
@@ -154,7 +160,7 @@ def _session(data: bytes) -> str | None:
     return named if isinstance(named, str) else None
 
 
-def _row(data: bytes, looks: Looks) -> Iterator[Violation]:
+def _row(data: bytes, looks: Looks, *, without_tools: bool) -> Iterator[Violation]:
     try:
         value = parse(data)
         stored = record(value)
@@ -163,7 +169,10 @@ def _row(data: bytes, looks: Looks) -> Iterator[Violation]:
         return
     beside = looks.also(stored) if looks.also else ()
     said = native(stored)
+    explained = OF_TOOLS if without_tools and not said.tools else ()
     for violation in _record(said, holds_arguments=looks.arguments):
+        if violation.code in explained:
+            continue
         if "completion" in value and violation.code == "unanswered-call" and violation.at == len(said.messages) - 1:
             continue  # a sample ends with its reply
         yield violation._replace(at=said.place(violation.at))

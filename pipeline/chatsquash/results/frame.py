@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _BATCH = 2_000
 
-_DAMAGE = (ValueError, TypeError, AttributeError, RecursionError, OverflowError)
+DAMAGE = (ValueError, TypeError, AttributeError, RecursionError, OverflowError)
 """What reading members of a damaged row raises."""
 
 
@@ -62,7 +62,7 @@ def frame_of(folder: Folder) -> pl.DataFrame:
         raise UsageError(f"{path}: there is no session table: name a folder that chatsquash convert wrote") from None
     except OSError as problem:
         raise UsageError(f"{path}: cannot be read ({problem.strerror})") from None
-    except (*_DAMAGE, pl.exceptions.PolarsError, pl.exceptions.PanicException) as problem:
+    except (*DAMAGE, pl.exceptions.PolarsError, pl.exceptions.PanicException) as problem:
         raise UsageError(f"{path}: no session table of this version of chatsquash: {error_text(problem)}") from None
 
 

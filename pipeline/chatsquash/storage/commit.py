@@ -10,6 +10,7 @@ Staged files, plan and what is kept aside are in one journal folder, which belon
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from errno import EFBIG, EINVAL, ENOTEMPTY
@@ -61,7 +62,14 @@ class Commit:
         self._complete()
 
     def finish(self) -> None:
-        """Do the rest of what a killed run left; where that cannot be done, the folder is as it was before that run."""
+        """Do the rest of what a killed run left; where that cannot be done, the folder is as it was before that run.
+
+        Raises ``ValueError`` for a plan that would replace or move anything but regular files, as none of ours does.
+        """
+        for name in (*self._plan.files, *self._plan.gone):
+            for status in (self._staging.status(name), self._out.status(name)):
+                if status and not stat.S_ISREG(status.st_mode):
+                    raise ValueError(PLAN)
         if not all(self._has(name, size) for name, size in self._plan.files.items()):
             self._undo()
             return

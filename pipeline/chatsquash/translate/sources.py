@@ -96,15 +96,26 @@ class Sources(Struct):
                     raise UsageError("standard input is closed; name files or folders")
                 yield from self._of_stream(stdin, number)
             elif (path / OURS).is_dir():
-                for record_file in record_files(place):
-                    if record_file.suffix.lower() == PARQUET:
-                        raise UsageError(f"{record_file}: translate reads lines of JSON: convert with --format jsonl")
+                for record_file in self._of_output(place):
                     yield from self._of_file(record_file, number, is_found=False)
             elif path.is_dir() or (glob.has_magic(place) and not os.path.lexists(place)):
                 for file in self._find(place):
                     yield from self._of_file(file, number, is_found=True)
             else:
                 yield from self._of_file(path, number, is_found=False)
+
+    def _of_output(self, place: str) -> list[Path]:
+        """The files of records of an output; what is not read is counted."""
+        try:
+            files = record_files(place)
+        except UsageError:
+            files = []
+        lines = [file for file in files if file.suffix.lower() != PARQUET]
+        if len(files) > len(lines):
+            self.passed_over[f"Parquet (convert with --format jsonl) in {place}"] += len(files) - len(lines)
+        elif not files:
+            self.passed_over[f"output without records: {place}"] += 1
+        return lines
 
     def _find(self, place: str) -> list[Path]:
         """The files in a folder, or those of a glob."""

@@ -107,11 +107,11 @@ class SessionState:
 
     def rewind(self, name: str) -> None:
         """Take back the first message with an id and those after it; all messages if none has it."""
-        first = [key for of in self.kinds.get(name, ()) if (key := (name, of)) in self.records]
+        first = {key for of in self.kinds.get(name, ()) if (key := (name, of)) in self.records}
         behind = list[_Key]()
         for key in reversed(self.records):
             behind.append(key)
-            if key in first:
+            if first and key in first:
                 first.remove(key)
                 if not first:
                     break
@@ -122,6 +122,7 @@ class SessionState:
                 self.unread.one("branch beyond those that are read")
         for key in behind:
             del self.records[key]
+            self.kinds[key[0]].discard(key[1])
 
     def put(self, key: _Key, place: str, number: int, record: Object) -> None:
         """Add a message, or replace the one with this key."""
@@ -165,7 +166,8 @@ class SessionState:
         else:
             self.left.append(SessionPath([*before.values()], self.era))
             self.era, self.records = self.era + 1, after
-        self.known = {**after, **self.known}
+        for key, record in after.items():
+            self.known.setdefault(key, record)
 
     def leave(self, records: _Records) -> None:
         """Change the messages; keep what was there if any of the model's are gone."""
