@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from chatsquash.core.model import Conversation, Json
 from chatsquash.formats.evidence import of, with_origin
+from chatsquash.formats.threads import BRANCH_BEYOND
 
 _MOST = 20
 """How many times the letters of a file its conversations may have together, at least ``_LEAST`` in all."""
 _LEAST = 10_000_000
-_BEYOND = "branch beyond those that are read"
 
 
 def without_repeats(conversations: list[Conversation], objects: list[Json]) -> list[Conversation]:
@@ -31,7 +31,7 @@ def without_repeats(conversations: list[Conversation], objects: list[Json]) -> l
     if not beyond:
         return conversations
     unread = of(read[0]).unread
-    counts = {**unread, _BEYOND: unread.get(_BEYOND, 0) + beyond}
+    counts = {**unread, BRANCH_BEYOND: unread.get(BRANCH_BEYOND, 0) + beyond}
     return [with_origin(read[0], unread=dict(sorted(counts.items()))), *read[1:]]
 
 

@@ -67,7 +67,7 @@ def paths(before: Sequence[int], leaf: int, sampled: Sequence[bool], unread: Unr
             continue
         way = list(_up(each, before, set()))[::-1]
         if not room.take(len(way)) and taken:
-            unread.one("branch beyond those that are read")
+            unread.one(BRANCH_BEYOND)
             continue
         met.update(fresh)
         taken.append(way)
@@ -92,6 +92,10 @@ class ThreadEntry(NamedTuple):
     """Whether it stands for what was said before it, from here on."""
     kept: int | None = None
     """Of a summary the first entry that stays, which stands before it."""
+
+
+BRANCH_BEYOND = "branch beyond those that are read"
+"""The name under which branches are counted that repeat too much."""
 
 
 class EntryBudget:

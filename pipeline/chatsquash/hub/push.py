@@ -10,7 +10,7 @@ from chatsquash.core.errors import UsageError
 from chatsquash.core.text import pluralize
 from chatsquash.core.urls import refuse_remote
 from chatsquash.hub.plan import Plan, list_all, plan, send
-from chatsquash.hub.public import PublicFile, Repository, public_files, repository
+from chatsquash.hub.public import Repository, public_files, repository
 
 
 class PushRequest(NamedTuple):
@@ -41,7 +41,9 @@ def push(out: str, url: str, request: PushRequest) -> PushOutcome:
     refuse_remote(out)
     at = repository(url)
     if request.dry_run:
-        return _list(at, Path(out), request)
+        planned = _compare(at, Path(out), public=request.public)
+        request.say(planned.lines())
+        return PushOutcome("nothing was sent (--dry-run)" if planned.send or planned.gone else "nothing to send")
     try:
         from chatsquash.hub.hub import Hub
     except ImportError as problem:
@@ -52,7 +54,7 @@ def push(out: str, url: str, request: PushRequest) -> PushOutcome:
     with hub.connected():
         planned = plan(at, Path(out), files, hub, public=request.public)
         request.say(planned.lines())
-        if not planned.send and not planned.gone:
+        if not (planned.send or planned.gone):
             return PushOutcome("nothing to send")
         if not request.agree():
             return PushOutcome("nothing was sent", agreed=False)
@@ -61,17 +63,9 @@ def push(out: str, url: str, request: PushRequest) -> PushOutcome:
     return PushOutcome(f"{done}: {hub.page}")
 
 
-def _list(at: Repository, out: Path, request: PushRequest) -> PushOutcome:
-    """Say what would be sent: what the Hub does not have where it can be asked, else every file."""
+def _compare(at: Repository, out: Path, *, public: bool) -> Plan:
+    """What a push would send: what the Hub does not have where it can be asked, else every file."""
     files = public_files(out)
-    planned = _compare(at, out, files, public=request.public)
-    request.say(planned.lines())
-    if not planned.send and not planned.gone:
-        return PushOutcome("nothing to send")
-    return PushOutcome("nothing was sent (--dry-run)")
-
-
-def _compare(at: Repository, out: Path, files: list[PublicFile], *, public: bool) -> Plan:
     try:
         from chatsquash.hub.hub import Hub, NoTokenError, UnreachableError
     except ImportError as problem:
@@ -81,6 +75,7 @@ def _compare(at: Repository, out: Path, files: list[PublicFile], *, public: bool
         with hub.connected():
             return plan(at, out, files, hub, public=public)
     except NoTokenError:
-        return list_all(at, out, files, "there is no token to ask the Hub with", public=public)
+        why = "there is no token to ask the Hub with"
     except UnreachableError:
-        return list_all(at, out, files, "the Hub could not be reached", public=public)
+        why = "the Hub could not be reached"
+    return list_all(at, out, files, why, public=public)

@@ -12,7 +12,7 @@ from chatsquash.core.model import ConversationKind
 from chatsquash.formats.agents.claude_code.rows import LogLine
 from chatsquash.formats.agents.claude_code.tree import Compaction, LineTree
 from chatsquash.formats.evidence import Unread
-from chatsquash.formats.threads import EntryBudget
+from chatsquash.formats.threads import BRANCH_BEYOND, EntryBudget
 from chatsquash.formats.values import at, objects, string
 
 _Place = tuple[int, int, int]
@@ -55,7 +55,7 @@ def paths(
         if not _says_more(fresh, early, is_fork=fork is not None):
             continue
         if repeated and not room.take(repeated):
-            unread.one("branch beyond those that are read")
+            unread.one(BRANCH_BEYOND)
             continue
         path = _path(tree, leaf, begun, unsent)
         taken.append(path)

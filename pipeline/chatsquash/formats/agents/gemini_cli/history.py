@@ -9,7 +9,7 @@ from chatsquash.core.model import ConversationKind, Json
 from chatsquash.formats.base import TurnError, expect_list
 from chatsquash.formats.evidence import Unread
 from chatsquash.formats.providers.gemini.blocks import camel
-from chatsquash.formats.threads import EntryBudget
+from chatsquash.formats.threads import BRANCH_BEYOND, EntryBudget
 from chatsquash.formats.values import Object, as_list, objects, string, without
 from chatsquash.formats.values import at as member
 
@@ -119,7 +119,7 @@ class SessionState:
             if self.room.take(len(self.records)):
                 self.left.append(SessionPath([*self.records.values()], self.era, is_branch=True))
             else:
-                self.unread.one("branch beyond those that are read")
+                self.unread.one(BRANCH_BEYOND)
         for key in behind:
             del self.records[key]
             self.kinds[key[0]].discard(key[1])

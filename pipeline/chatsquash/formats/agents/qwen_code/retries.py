@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from itertools import accumulate
 
 from chatsquash.formats.evidence import LoggedTurn, Unread
-from chatsquash.formats.threads import ROOT, EntryBudget, ThreadEntry
+from chatsquash.formats.threads import BRANCH_BEYOND, ROOT, EntryBudget, ThreadEntry
 from chatsquash.formats.truncation import as_truncated
 from chatsquash.formats.values import Object, at, count, string
 
@@ -45,7 +45,7 @@ class Retries:
                 if room.take(end):
                     earlier.append(self._request(way[:end])[0])
                 else:
-                    unread.one("branch beyond those that are read")
+                    unread.one(BRANCH_BEYOND)
         sent += earlier
         for _ in self._replaced.difference(*sent):
             unread.one("reply that later requests do not contain")
