@@ -10,6 +10,7 @@ from chatsquash.core.option_declarations import Conflict, Need, none_of, one_of,
 OnInvalid = Literal["skip", "keep", "abort"]
 Reasoning = Literal["keep", "inline", "drop"]
 Keep = Literal["none", "logprobs"]
+Preset = Literal["chat", "hf", "mistral", "openai", "sharegpt", "text"]
 SessionsBy = Literal["file", "id", "chain"]
 ToolIds = Literal["keep", "short9"]
 System = Literal["keep", "drop"]
@@ -74,11 +75,10 @@ class ShapeOptions:
         "keep leaves reasoning in a member of its own, inline writes it into the text as <think>, drop removes it.",
         group="sessions",
     )
-    preset: str = _shape(
+    preset: Preset = _shape(
         "chat",
         "The shape of the records. chat is the one that this project specifies; each other one suits a family"
         " of trainers.",
-        choices_of=("chatsquash.records.presets",),
     )
     system: System = _shape("keep", "keep writes system messages, drop leaves them out.")
     tools: Tools = _shape(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import ModuleType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from chatsquash.core.option_declarations import option
 from chatsquash.core.options import Options
@@ -22,10 +22,9 @@ _engine = partial(option, group="engine", decides="nothing", on_card=False)
 class Where:
     """Where a conversion runs, which decides no byte of its result."""
 
-    engine: str = _engine(
+    engine: Literal["local", "ray"] = _engine(
         "local",
         "Where the conversion runs: on this machine (local), or as tasks of a Ray cluster.",
-        choices_of=("chatsquash.conversion.engines",),
     )
     address: str | None = _engine(
         None,
