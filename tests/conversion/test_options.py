@@ -10,6 +10,7 @@ import pytest
 
 import chatsquash
 from chatsquash import Options, convert, convert_session
+from chatsquash.api import in_python
 from chatsquash.cli.click_options import from_declarations
 from chatsquash.cli.main import cli
 from chatsquash.conversion import engines
@@ -18,7 +19,6 @@ from chatsquash.core.errors import UsageError
 from chatsquash.core.option_declarations import Decides, option
 from chatsquash.core.options import declared
 from chatsquash.dataset.manifest import describe, requests
-from chatsquash.dataset.option_rules import in_python
 from chatsquash.records import presets
 from chatsquash.results.remedies import spelled
 from tests.conftest import cases, log_line, write_log
@@ -243,7 +243,8 @@ def test_options_are_compared_by_their_values_and_shown_without_the_key():
     ("--max-tokens 5: no", "max_tokens=5: no"),
     ("add --template MODEL", "add template"),
     ("it needs --tokenizer (a file)", "it needs tokenizer (a file)"),
-    ("choose another folder with --output", "choose another folder with --output"),
+    ("choose another folder with --output", "choose another folder with output"),
+    ("--dry-run: no", "dry_run: no"),
 )
 def test_python_is_told_of_parameters_where_the_command_names_options(typed, expected):
     assert in_python(typed) == expected

@@ -21,15 +21,16 @@ def show(dataset: str, which: str, *, unfold: bool, as_json: bool) -> None:
     Long texts, results and reasoning are folded. With rich (the extra view) a terminal shows colours.
     """
     from chatsquash.core.text import shown
-    from chatsquash.results import show as records
+    from chatsquash.records import printing
+    from chatsquash.results.show import show as find
 
-    match = records.show(dataset, which)
+    match = find(dataset, which)
     if as_json:
         click.echo(shown(match.as_json(), indent=True))
         return
     click.echo(match.title())
-    lines = records.as_lines(match.record, unfold=unfold)
-    if not (sys.stdout and sys.stdout.isatty() and records.has_colours()):
-        click.echo(records.as_text(lines))
+    lines = printing.as_lines(match.record, unfold=unfold)
+    if not (sys.stdout and sys.stdout.isatty() and printing.has_colours()):
+        click.echo(printing.as_text(lines))
     else:
-        records.print_in_colours(lines)
+        printing.print_in_colours(lines)

@@ -28,19 +28,11 @@ def stats(
     from chatsquash.core.text import shown
     from chatsquash.results import stats as counting
     from chatsquash.results import stats_table as report
-    from chatsquash.results import template as trying
-    from chatsquash.templates.counting import Counter, Tokenizer, of_template, pack
 
     refuse_alone(template, render)
-    tokenizer = tokenizer or (of_template(template) if template else None)
-    if template and not tokenizer:
-        why = "its folder has no tokenizer.json, so it needs --tokenizer"
-        raise click.UsageError(f"--template says what tokens are counted of; {why}.")
-    rendered = trying.template(template, **render) if template else None
-    tokens = Counter(Tokenizer(pack(tokenizer)), rendered) if tokenizer else None
-    counted = counting.stats(datasets, tokens)
+    counted = counting.stats(datasets, counting.token_counter(tokenizer, template, **render))
     if as_json:
         click.echo(shown(report.as_json(counted), indent=True))
     else:
-        click.echo(report.as_text(counted))
+        click.echo(str(counted))
     return exits.LEFT_OUT if counted.unreadable else 0
