@@ -32,7 +32,7 @@ def test_logs_in_the_place_of_a_command_are_answered_with_the_command_that_conve
     (tmp_path / "my logs").mkdir()
     ended = command("my logs")
     assert (ended.code, "To convert it: chatsquash convert 'my logs'" in ended.err) == (2, True)
-    assert "No such command 'other'" in command("other").err
+    assert "no such command 'other'" in command("other").err
 
 
 @pytest.mark.parametrize("name", LONG)

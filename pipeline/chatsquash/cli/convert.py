@@ -66,7 +66,7 @@ def convert(logs: tuple[str, ...], *, agents: tuple[str, ...], shard: str | None
     if agents:
         logs = (*logs, *_agent_paths(agents))
     if not logs:
-        raise click.UsageError("Missing argument 'LOGS...'.")
+        raise click.UsageError("LOGS is missing: name folders, files, globs or URLs, as in chatsquash convert logs.")
     where = where_of(given)
     runs = engine(where.engine)
     if report and not where.merge:
