@@ -50,6 +50,8 @@ def test_all_options_are_shown_where_they_are_asked_for(command, name):
     text = command(name, "--help-all").out
     options = [each for each in cli.commands[name].params if isinstance(each, click.Option)]
     assert all(max(each.opts, key=len) in text for each in options)
-    assert [line for line in text.splitlines() if line[:1].isalpha() and line.endswith(":")] == [
-        "Input:", "Sessions:", "Record:", "Dataset:", "Privacy:", "Run:",
+    titles = [line for line in text.splitlines() if line[:1].isalpha() and line.endswith(":")]
+    assert titles == [
+        "Input:", "Sessions and conversations:", "Records:", "Training:", "Filters and duplicates:", "Privacy:",
+        "Output:", "Checks:", "Limits:", "Run:",
     ]  # fmt: skip

@@ -14,8 +14,10 @@ from chatsquash.cli.command_line import refuse_alone
 
 @click.command(cls=Command, epilog="Example: chatsquash stats out")
 @argument("datasets", nargs=-1, required=True)
-@option("--tokenizer", metavar="FILE", help="Also count tokens, with a tokenizer.json or that of a model's folder.")
-@option("--template", metavar="FILE", help="Count the tokens of records as this chat template renders them.")
+@option(
+    "--tokenizer", metavar="FILE", help="Also count tokens, with this tokenizer.json or the one in a model's folder."
+)
+@option("--template", metavar="FILE", help="Count the tokens of what this chat template renders.")
 @rendering
 @option("--json", "as_json", is_flag=True, help="Print the statistics as JSON.")
 def stats(
@@ -23,7 +25,7 @@ def stats(
 ) -> int:
     """Count messages, lengths, tools and duplicates in datasets: JSONL or Parquet files, or folders of them.
 
-    Exits with 3 when a line is no record.
+    Exits with 3 if a line is not a record.
     """
     from chatsquash.core.text import shown
     from chatsquash.results import stats as counting

@@ -30,7 +30,7 @@ class Where:
         None,
         "The Ray cluster, as HOST:PORT or auto.",
         metavar="ADDRESS",
-        usually="one of this machine alone, for this run",
+        usually="one on this machine, for this run",
     )
     merge: bool = _engine(
         True, "Write the dataset at the end. --no-merge leaves the results of the shards as they are."
