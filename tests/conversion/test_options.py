@@ -248,3 +248,10 @@ def test_options_are_compared_by_their_values_and_shown_without_the_key():
 )
 def test_python_is_told_of_parameters_where_the_command_names_options(typed, expected):
     assert in_python(typed) == expected
+
+
+def test_an_unknown_choice_is_refused_when_options_are_made():
+    for name, value in (("preset", "no-such-preset"), ("samples", "replies"), ("format", "json")):
+        with pytest.raises(UsageError, match=value):
+            Options(**{name: value})
+    assert Options(preset="hf", duplicates=None).preset == "hf"
