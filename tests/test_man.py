@@ -42,7 +42,7 @@ def test_the_page_of_the_command_lists_its_commands():
 
 def test_options_of_a_command_with_many_stand_in_groups():
     titles = re.findall(r"^\.SS (.*)$", PAGES["chatsquash-convert.1"], re.MULTILINE)
-    assert titles[:4] == ["Input", "Sessions and conversations", "Records", "Training"]
+    assert titles[:4] == ["Shortcuts", "Input", "Sessions and conversations", "Records"]
     assert titles[-1] == "Run"
 
 

@@ -29,7 +29,7 @@ Paths = str | PathLike[str] | Iterable[str | PathLike[str]]
 """One path, or several."""
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
-_TYPED = re.compile(r"--(?P<no>no-)?(?P<name>[a-z][a-z-]*[a-z])(?: (?P<value>[\w.+-]+))?(?P<colon>:?)")
+_TYPED = re.compile(r"--(?P<no>no-)?(?P<name>[a-z][a-z-]*[a-z])(?: (?P<value>[\w./+-]+))?(?P<colon>:?)")
 """An option in a message, with the word that follows it."""
 
 

@@ -52,6 +52,7 @@ def test_all_options_are_shown_where_they_are_asked_for(command, name):
     assert all(max(each.opts, key=len) in text for each in options)
     titles = [line for line in text.splitlines() if line[:1].isalpha() and line.endswith(":")]
     assert titles == [
-        "Input:", "Sessions and conversations:", "Records:", "Training:", "Filters and duplicates:", "Privacy:",
+        "Shortcuts:", "Input:", "Sessions and conversations:", "Records:", "Training:", "Filters and duplicates:",
+        "Privacy:",
         "Output:", "Checks:", "Limits:", "Run:",
     ]  # fmt: skip

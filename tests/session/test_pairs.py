@@ -30,6 +30,7 @@ CASES = [
     ({"restored_loss": 1}, "restored_loss=1 has no effect without loss", "--restored-loss 1", "--restored-loss has no effect without --loss"),
     ({"restored_loss": 1, "samples": "reply"}, "restored_loss=1 has no effect with samples='reply'", "--restored-loss 1 --samples reply", "--restored-loss has no effect with --samples reply"),
     ({"loss_skip_failed": True}, "loss_skip_failed=True has no effect without loss", "--loss-skip-failed", "--loss-skip-failed has no effect without --loss"),
+    ({"loss_skip_side": True}, "loss_skip_side=True has no effect without loss", "--loss-skip-side", "--loss-skip-side has no effect without --loss"),
     ({"unpaired_text": "-", "preset": "hf"}, "unpaired_text='-' has no effect without unpaired", "--unpaired-text - --preset hf", "--unpaired-text - has no effect without --unpaired"),
     ({"media": "drop"}, "media='drop' has no effect without preset", "--media drop", "--media drop has no effect without --preset"),
     ({"media": "keep", "preset": "text"}, "media='keep' has no effect with preset='text'", "--media keep --preset text", "--media keep has no effect with --preset text"),

@@ -37,6 +37,18 @@ def options(*chosen: str) -> Callable[[_Run], _Run]:
     return _with(lambda: from_declarations(*chosen))
 
 
+def shorthands(run: _Run) -> _Run:
+    """The options that set others."""
+
+    def declarations() -> list[click.Option]:
+        from chatsquash.core.shorthands import SHORTHANDS
+
+        flags = ((f"--{name.replace('_', '-')}", each.help) for name, each in SHORTHANDS.items())
+        return [Option([flag], is_flag=True, help=text) for flag, text in flags]
+
+    return _with(declarations)(run)
+
+
 def engine_options(run: _Run) -> _Run:
     """Where a conversion runs."""
 
@@ -216,6 +228,7 @@ def _items(values: Iterable[str]) -> list[CompletionItem]:
 MANY_OPTIONS = 25
 """Options above which a command shows the most used ones first."""
 _CHAPTERS = {
+    "Shortcuts": (),
     "Input": ("reading", "paths", "days", "links"),
     "Sessions and conversations": ("sessions", "cleaning"),
     "Records": ("shape", "supplied"),
@@ -229,16 +242,18 @@ _CHAPTERS = {
 }
 """The groups of declared options in each chapter, by task."""
 _BY_NAME = {
+    **dict.fromkeys(("complete",), "Shortcuts"),
     **dict.fromkeys(("logs", "agents", "count"), "Input"),
     **dict.fromkeys(("sessions_by", "limit"), "Sessions and conversations"),
     **dict.fromkeys(("reasoning", "json_tool_calls"), "Records"),
-    **dict.fromkeys(("loss", "restored_loss", "loss_skip_failed"), "Training"),
+    **dict.fromkeys(("loss", "restored_loss", "loss_skip_failed", "loss_skip_side"), "Training"),
     **dict.fromkeys(("max_tokens", "too_long", "min_turns", "max_turns", "max_chars"), "Filters and duplicates"),
     **dict.fromkeys(("output", "single_file", "report", "force", "replace"), "Output"),
     **dict.fromkeys(("fail_on", "strict"), "Checks"),
 }
 """The chapters of options that are not in that of their group, or have no group."""
 _USED = {
+    "complete": ("--complete", "Keep every reply, in the context in which it was sampled."),
     "agents": ("--agent NAME", "Convert the sessions of this agent on this machine."),
     "from_format": ("--from FORMAT", "Read all logs in this format."),
     "since": ("--since DATE", "Only convert sessions from this day on."),

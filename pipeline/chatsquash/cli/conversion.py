@@ -126,6 +126,7 @@ def options_of(values: dict[str, Any], *, makes_key: bool = True) -> Options:
             values[each.name] = values[each.name] or None  # no name is none
     _pass_over_alias(values)
     options = without_idle(Options(**{each.name: values[each.name] for each in declared() if each.name in values}))
+    options = _with_shorthands(options, values)
     group_by = _group_by(options.group_by) if values["single_file"] else options.group_by
     options = _with_kinds(options)
     needs_key = options.has_key and (makes_key or values["anonymize_key"])
@@ -137,6 +138,21 @@ def options_of(values: dict[str, Any], *, makes_key: bool = True) -> Options:
     if complete.folder:
         refuse_idle(["group_by", "single_file"], "on the files of a dataset folder")
     return complete
+
+
+def _with_shorthands(options: Options, values: dict[str, Any]) -> Options:
+    """The options with what shorthands set, which is said unless ``--quiet`` is given."""
+    from chatsquash.core.options import declared
+    from chatsquash.core.shorthands import SHORTHANDS, expand
+
+    names = [name for name in SHORTHANDS if values.get(name)]
+    if not names:
+        return options
+    expanded = expand(options, names, {each.name for each in declared() if is_typed(each.name)})
+    if not values.get("quiet"):
+        with tolerate_closed_pipe():
+            click.echo("\n".join(expanded.lines), err=True)
+    return expanded.options
 
 
 def _with_kinds(options: Options) -> Options:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from chatsquash.cli import exits
-from chatsquash.cli.click_options import KnownName, argument, engine_options, option, options
+from chatsquash.cli.click_options import KnownName, argument, engine_options, option, options, shorthands
 from chatsquash.cli.command import Command
 from chatsquash.cli.command_line import refuse_beside
 from chatsquash.cli.conversion import (
@@ -43,6 +43,7 @@ def _agents() -> tuple[str, ...]:
     metavar="NAME",
     help="Convert the sessions of this agent on this machine.",
 )
+@shorthands
 @option("--shard", metavar="K/N", help="Convert shard K of the N that chatsquash shards listed. Takes no LOGS.")
 @options(*DECIDING)
 @single_file

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from chatsquash.cli.click_options import argument, option, options
+from chatsquash.cli.click_options import argument, option, options, shorthands
 from chatsquash.cli.command import Command
 from chatsquash.cli.conversion import DECIDING, TAKING, options_of, output_option, single_file
 from chatsquash.cli.exits import tolerate_closed_pipe
@@ -16,6 +16,7 @@ from chatsquash.cli.exits import tolerate_closed_pipe
 @argument("logs", nargs=-1, required=True)
 @output_option
 @option("--shards", "-n", "count", type=click.IntRange(min=1), required=True, metavar="N", help="Number of shards.")
+@shorthands
 @options(*DECIDING)
 @single_file
 @options(*TAKING, "strict", "force", "replace")

@@ -117,6 +117,11 @@ class RecordOptions(ShapeOptions):
         "Do not train on failed calls that the model then corrected.",
         needs=(Need("loss", one_of("none"), "weight", "`--loss-skip-failed` without `--loss`"),),
     )
+    loss_skip_side: bool = _session(
+        False,
+        "Do not train on the client's own requests, such as titles.",
+        needs=(Need("loss", one_of("none"), "weight", "`--loss-skip-side` without `--loss`"),),
+    )
     samples: Samples = _sample(
         "session",
         "What a sample is: a conversation (session), a reply with the context that the model was sent "

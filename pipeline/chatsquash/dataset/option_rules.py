@@ -79,6 +79,7 @@ _FIRST = [
     "too_long",
     "restored_loss",
     "loss_skip_failed",
+    "loss_skip_side",
     "unpaired_text",
     "media",
     "flag_phrase",
