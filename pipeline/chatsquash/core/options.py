@@ -76,6 +76,15 @@ class Options(RecordOptions):
         None, "Write a dataset folder, with files of this kind.", usually="jsonl where other options ask for a folder"
     )
     """``None``: grouped files."""
+    trainer: str | None = _dataset(
+        None,
+        "Write what this trainer reads, and its configuration in OUT/trainer: trl, axolotl, unsloth, ms-swift, oumi, "
+        "llama-factory, torchtune, verl, nemo, openai, together or fireworks. Options that are given win.",
+        metavar="TRAINER[=MODEL]",
+        named="--for",
+        decides="output",
+        on_card=False,
+    )
     shard_size: int | None = _dataset(
         None,
         "How much text a file of a dataset folder holds.",
