@@ -170,12 +170,19 @@ def test_errors_say_where_what_and_what_to_do(command, arguments, err):
     assert command("convert", *arguments) == (2, "", err)
 
 
-def test_usage_errors_show_the_usage(command):
-    code, out, err = command("convert", "logs", "--single-file", "--group-by", "scenario")
-    assert (code, out) == (2, "")
-    first, *_, last = err.splitlines()
-    assert first == "Usage: chatsquash convert [OPTIONS] LOGS..."
-    assert last == "Error: --single-file and --group-by scenario exclude each other."
+@cases(
+    "arguments, error",
+    ("convert logs --single-file --group-by scenario", "--single-file and --group-by scenario exclude each other"),
+    ("convert logs --reset hf", "--reset: no such option; did you mean --preset?"),
+    ("convert logs --zzz", "--zzz: no such option; see chatsquash convert --help"),
+    ("convert logs --workers x", "--workers: 'x' is not a whole number; see chatsquash convert --help"),
+    ("convert logs --min-turns -1", "--min-turns: -1 is not in the range x>=0; see chatsquash convert --help"),
+    ("convert", "LOGS is missing: name folders, files, globs or URLs, as in chatsquash convert logs"),
+    ("check", "DATASETS is missing; see chatsquash check --help"),
+    ("nope", "no such command 'nope'; see chatsquash --help"),
+)
+def test_errors_of_usage_look_like_all_others(command, arguments, error):
+    assert command(*arguments.split()) == (2, "", f"error: {error}\n")
 
 
 def test_a_full_disk_is_an_error_without_a_traceback(command, monkeypatch):
@@ -354,13 +361,13 @@ def test_the_shell_completes_names(typed, expected):
 def test_missing_arguments_and_unknown_commands_are_usage_errors(command, arguments):
     code, out, err = command(*arguments)
     assert (code, out) == (2, "")
-    assert err.startswith("Usage: chatsquash")
+    assert err.startswith("error: ")
 
 
 def test_without_a_command_there_is_help(command):
     code, out, err = command()
     assert (code, out) == (2, "")
-    assert "Commands:" in err
+    assert "Make a dataset:" in err
 
 
 def test_version(command):
@@ -435,7 +442,7 @@ def test_check_shows_a_rendering_and_counts_nothing(command, here):
     write_log(here / "data.jsonl", WITH_SECRET)
     (here / "t.jinja").write_text("{{ messages }}")
     code, _, err = command("check", "data.jsonl", "--template", "t.jinja", "--show", "1", "--fail-on", "error")
-    assert (code, err.splitlines()[-1]) == (2, "Error: --fail-on has no effect with --show: leave one of them out.")
+    assert (code, err.splitlines()[-1]) == (2, "error: --fail-on has no effect with --show: leave one of them out")
 
 
 def test_check_prints_json_lines_on_request(command, here):

@@ -92,7 +92,7 @@ def test_a_pair_is_an_error_in_python(options, told, arguments, typed):
 def test_a_pair_is_an_error_on_the_command_line(command, options, told, arguments, typed):
     ended = command("convert", "logs", *shlex.split(arguments))
     assert (ended.code, ended.out) == (2, "")
-    assert f"Error: {typed}: " in ended.err
+    assert f"error: {typed}: " in ended.err
     assert not Path("out").exists()
 
 
@@ -119,7 +119,7 @@ def test_what_is_missing_is_named_unless_it_was_given_with_another_value(
 ):
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    assert f"Error: {told}\n" in command("convert", "logs", *shlex.split(arguments)).err
+    assert f"error: {told}\n".replace(".\n", "\n") in command("convert", "logs", *shlex.split(arguments)).err
 
 
 @cases("arguments, told",

@@ -23,25 +23,25 @@ if TYPE_CHECKING:
 
 @click.command(cls=Command, epilog="Example: chatsquash check out --template chat.jinja")
 @argument("datasets", nargs=-1, required=True)
-@option("--template", metavar="FILE", help="Also render every record with this chat template.")
+@option("--template", metavar="FILE", help="Also render each record with this chat template.")
 @option(
     "--for", "trainer", metavar="TRAINER", help="Render it as axolotl, oumi or trl does, which has to be installed."
 )
-@option("--show", type=click.IntRange(min=1), metavar="N", help="Only print how the N-th record renders.")
+@option("--show", type=click.IntRange(min=1), metavar="N", help="Only print the rendering of the N-th record.")
 @rendering
 @option(
-    "--against", multiple=True, metavar="EVALSET", help="Report records that share 13 words in a row with this set."
+    "--against", multiple=True, metavar="EVALSET", help="Report records that share 13 consecutive words with this set."
 )
 @options("flag_phrase", "check_arguments")
-@option("--anonymize/--no-anonymize", default=False, help="Report e-mail addresses that convert would replace.")
+@option("--anonymize/--no-anonymize", default=False, help="Also report e-mail addresses that convert would replace.")
 @privacy.finding
-@fail_on("and for no other finding")
+@fail_on("and for no other")
 @option("--json", "as_json", is_flag=True, help="Print the findings as JSON lines.")
 def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, as_json: bool, **given: Any) -> int:
     """Check the records of datasets: JSONL or Parquet files, or folders of them, with native or inlined calls.
 
-    Prints the findings, and their counts by code on standard error. Exits with 3 when one of them is an error, or is
-    what --redact names; --fail-on names findings that count in their place. The FILE of --template is a .jinja file, a
+    Prints the findings, and their counts by code on standard error. Exits with 3 if one of them is an error or of a
+    kind that --redact names; --fail-on names other findings instead. The FILE of --template is a .jinja file, a
     tokenizer_config.json, a chat_template.json or a model's folder.
     """
     from chatsquash.checks.phrases import Phrases

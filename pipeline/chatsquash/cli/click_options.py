@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _Run = TypeVar("_Run", bound="Callable[..., Any]")
 PARAMETERS = "makers_of_parameters"
-_TAKES = "Give up a record whose rendering takes more {}."
+_TAKES = "Give up on records whose rendering takes more {}."
 _UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30}
 
 
@@ -217,39 +217,51 @@ MANY_OPTIONS = 25
 """Options above which a command shows the most used ones first."""
 _CHAPTERS = {
     "Input": ("reading", "paths", "days", "links"),
-    "Sessions": ("sessions", "cleaning"),
-    "Record": ("shape", "supplied", "sampling"),
-    "Dataset": ("dataset", "alike", "filters", "grouping"),
+    "Sessions and conversations": ("sessions", "cleaning"),
+    "Records": ("shape", "supplied"),
+    "Training": ("sampling",),
+    "Filters and duplicates": ("filters", "alike"),
     "Privacy": ("addresses", "privacy"),
-    "Run": ("run", "checks", "reports", "bounds", "engine"),
+    "Output": ("grouping", "dataset", "reports"),
+    "Checks": ("checks",),
+    "Limits": ("bounds",),
+    "Run": ("run", "engine"),
 }
-"""The groups of declared options in each chapter."""
-_BY_NAME = {"agents": "Input", "single_file": "Dataset", "count": "Run"}
-"""The chapters of options that belong to one command."""
+"""The groups of declared options in each chapter, by task."""
+_BY_NAME = {
+    **dict.fromkeys(("logs", "agents", "count"), "Input"),
+    **dict.fromkeys(("sessions_by", "limit"), "Sessions and conversations"),
+    **dict.fromkeys(("reasoning", "json_tool_calls"), "Records"),
+    **dict.fromkeys(("loss", "restored_loss", "loss_skip_failed"), "Training"),
+    **dict.fromkeys(("max_tokens", "too_long", "min_turns", "max_turns", "max_chars"), "Filters and duplicates"),
+    **dict.fromkeys(("output", "single_file", "report", "force", "replace"), "Output"),
+    **dict.fromkeys(("fail_on", "strict"), "Checks"),
+}
+"""The chapters of options that are not in that of their group, or have no group."""
 _USED = {
-    "agents": ("--agent NAME", "Convert what this agent keeps on this machine."),
-    "from_format": ("--from FORMAT", "Read all logs as this format."),
+    "agents": ("--agent NAME", "Convert the sessions of this agent on this machine."),
+    "from_format": ("--from FORMAT", "Read all logs in this format."),
     "since": ("--since DATE", "Only convert sessions from this day on."),
-    "sessions_by": ("--sessions-by RULE", "Take a file, an id or a chain as a session."),
-    "conversations": ("--conversations WHICH", "Which of a session to write: last, main or all."),
-    "join": ("--join", "Make one session of a gateway's log and the agent's file."),
-    "count": ("-n, --shards N", "How many shards to make."),
-    "cleanup": ("--cleanup AGENT", "Remove the texts that this agent adds, as in claude-code."),
-    "preset": ("--preset NAME", "Shape of records: chat, hf, mistral, openai, sharegpt, text."),
+    "sessions_by": ("--sessions-by RULE", "Group lines into sessions by file, id or chain."),
+    "conversations": ("--conversations WHICH", "Write the last, the main or all conversations."),
+    "join": ("--join", "Combine a gateway's log with the agent's file."),
+    "count": ("-n, --shards N", "Number of shards."),
+    "cleanup": ("--cleanup AGENT", "Remove text that this agent adds (claude-code)."),
+    "preset": ("--preset NAME", "Record shape: chat, hf, mistral, openai, sharegpt, text."),
     "reasoning": ("--reasoning HOW", "Keep, inline or drop reasoning."),
-    "loss": ("--loss MEMBER", "Flag what to train on, with weight, training or loss."),
-    "max_tokens": ("--max-tokens N", "Only write records with at most so many tokens."),
-    "format": ("--format KIND", "Write a dataset folder of jsonl[.gz|.zst] or parquet."),
-    "split": ("--split SHARES", "Divide it into splits, as in train=0.98,validation=0.02."),
-    "drop": ("--drop CODE", "Leave out sessions with this finding (errors: any error)."),
+    "loss": ("--loss MEMBER", "Mark what to train on with weight, training or loss."),
+    "max_tokens": ("--max-tokens N", "Only write records with at most N tokens."),
+    "format": ("--format TYPE", "Write a dataset folder: jsonl[.gz|.zst] or parquet."),
+    "split": ("--split SHARES", "Write splits, such as train=0.98,validation=0.02."),
+    "drop": ("--drop CODE", "Skip sessions with this finding (errors: any error)."),
     "redact": ("--redact KINDS", "Replace secrets, phones, ips, paths or names:FILE."),
-    "output": ("-o, --output DIR", "Write records and reports to this folder. [default: out]"),
-    "workers": ("--workers N", "Use so many processes. [default: one a core]"),
-    "replace": ("--replace", "Replace the result of other logs."),
+    "output": ("-o, --output DIR", "Write records and reports here. [default: out]"),
+    "workers": ("--workers N", "Number of processes. [default: one per core]"),
+    "replace": ("--replace", "Replace the output of other logs."),
     "fail_on": ("--fail-on CODE,...", "Exit with 3 if one of these findings is made."),
     "help_all": ("--help-all", "Show all options and exit."),
 }
-"""Those that are used most, each in a line."""
+"""The most used options, each in a line."""
 SHOWS_ALL = "chatsquash.help_all"
 """Set in a context where all options are shown."""
 
@@ -282,7 +294,7 @@ def write_chapters(context: click.Context, options: Iterable[click.Parameter], f
         name = str(each.name)
         description = each.get_help_record(context) if shows_all else _USED.get(name)
         if description:
-            rows[getattr(each, "chapter", None) or _BY_NAME.get(name, "Run")].append(description)
+            rows[_BY_NAME.get(name) or getattr(each, "chapter", None) or "Run"].append(description)
     for name, shown in rows.items():
         if shown:
             with formatter.section(name):

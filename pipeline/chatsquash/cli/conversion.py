@@ -23,9 +23,9 @@ output_option = option(
     default="out",
     show_default=True,
     metavar="DIR",
-    help="The folder, or the URL, to write records and reports to.",
+    help="Folder or URL for records and reports.",
 )
-single_file = option("--single-file", is_flag=True, help="The same as --group-by none.")
+single_file = option("--single-file", is_flag=True, help="Same as --group-by none.")
 DECIDING = (
     *("cleaning", "sessions", "sampling", "shape", "supplied", "reading"),
     *("addresses", "privacy", "checks", "grouping"),
@@ -36,15 +36,15 @@ TAKING = ("dataset", "filters", "alike", "reports", "paths", "days", "links", "b
 def run_output(run: Any) -> Any:
     """What a run says on the screen."""
     as_json = option("--json", "as_json", is_flag=True, help="Print the summary as JSON on standard output.")
-    quiet = option("--quiet", "-q", is_flag=True, help="Print neither progress nor summary.")
+    quiet = option("--quiet", "-q", is_flag=True, help="Print no progress and no summary.")
     verbose = option("--verbose", "-v", is_flag=True, help="Show the role trace of sessions with errors.")
-    codes = fail_on("and not for what is left out")
+    codes = fail_on("instead of for skipped sessions and lines")
     progress = option(
         "--progress",
         type=click.Choice(["auto", "json"]),
         default="auto",
         show_default=True,
-        help="auto shows progress as a bar on a terminal, else as a line every 30 s; json prints JSON lines.",
+        help="Progress as a bar on a terminal and a line every 30 s elsewhere (auto), or as JSON lines (json).",
     )
     return as_json(quiet(verbose(progress(codes(run)))))
 

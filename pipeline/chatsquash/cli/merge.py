@@ -19,7 +19,7 @@ from chatsquash.cli.conversion import print_summary, run_output, watch_of
     "--anonymize-key-file",
     "key_file",
     metavar="FILE",
-    help="The file with the key of the shards, if they replaced paths.",
+    help="File with the key of the shards, if they replaced paths.",
 )
 @run_output
 def merge(output: str, *, key_file: str | None, **given: Any) -> int:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _Run = TypeVar("_Run", bound="Callable[..., Any]")
 _FINDING = ("redact_names", "redact_rules", "redact_pattern", "redact_known", "allow", "deny", "phone_region")
 _KINDS = (
-    "secrets (or secrets+kingfisher, which adds a second scanner), phones, ips, paths, names:FILE, emails; or none.  "
+    "secrets (or secrets+kingfisher, with a second scanner), phones, ips, paths, names:FILE, emails; or none.  "
     "[default: none]"
 )
 _FOUND = frozenset(("secret-found", "private-found"))
@@ -27,14 +27,14 @@ _NEEDS = {"redact_rules": "secrets", "phone_region": "phones"}
 
 def finding(run: _Run) -> _Run:
     """The options of a command that reports what is private."""
-    kinds = option("--redact", metavar="KINDS", help=f"Also report these: {_KINDS}")
+    kinds = option("--redact", metavar="KINDS", help=f"Also report: {_KINDS}")
     return kinds(options(*_FINDING)(run))
 
 
 def replacing(run: _Run) -> _Run:
     """The options of a command that replaces what is private."""
-    kinds = option("--redact", metavar="KINDS", help=f"Replace these with placeholders: {_KINDS}")
-    key = option("--anonymize-key-file", metavar="PATH", help="The file with the key of pseudonyms and placeholders.")
+    kinds = option("--redact", metavar="KINDS", help=f"Replace with placeholders: {_KINDS}")
+    key = option("--anonymize-key-file", metavar="PATH", help="File with the key of pseudonyms and placeholders.")
     return kinds(options(*_FINDING)(key(run)))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -66,8 +65,6 @@ def _looked_for(options: Options) -> tuple[str, ...]:
 
 
 _USUAL = Options()
-_TYPED = re.compile(r"--(?P<no>no-)?(?P<name>[a-z][a-z-]*[a-z])(?: (?P<value>[\w.+-]+))?(?P<colon>:?)")
-"""An option in a message, with the word that follows it."""
 _OF_CHECKS = ("record", "tools", "native", "inlined")
 _CHECKED_WHILE_READ = {"role-sequence", "vendor-form"}
 _EXAMPLES = (("globs", "draft*"), ("texts", "rate limit"))
@@ -137,14 +134,11 @@ def problem(pair: Pair, spelled: Callable[[str], str], missing: str, example: st
 
 
 def refuse_wrong(options: Options) -> None:
-    """Raise ``UsageError`` for the first thing that options say wrongly; days are looked at with the logs.
+    """Raise ``UsageError`` for the first option with a wrong value or without effect; days are checked with the logs.
 
-    It names parameters, for those who write Python; the command asks ``refuse_typed`` first.
+    Pairs are named by their parameters: a command has refused or ignored them before.
     """
-    try:
-        refuse_typed(options)
-    except UsageError as problem:
-        raise UsageError(in_python(str(problem))) from None
+    refuse_typed(options)
     for pair in matching_pairs(options):
         raise UsageError(_as_in_python(pair, options))
 
@@ -170,31 +164,6 @@ def can_have(option: Declared, value: Any) -> bool:
     except UsageError:
         return False
     return True
-
-
-def in_python(message: str) -> str:
-    """A message that names options as they are typed, with parameters of ``Options`` instead."""
-    return _TYPED.sub(_parameter, message)
-
-
-def _parameter(typed: re.Match[str]) -> str:
-    """An option with the value that stands behind it, as Python has them."""
-    negated, name, value = typed["no"], typed["name"], typed["value"] or ""
-    known = {each.flag: each for each in declared()}
-    option = known.get(f"--{name}")
-    if option is None:
-        return typed[0]
-    if option.kind is bool:
-        return f"{option.name}={not negated} {value}".rstrip() + typed["colon"]
-    if option.content and value == option.metavar:
-        value = ""
-    is_its = value in option.choices or (option.kind is int and value.isdigit()) or (value and typed["colon"])
-    if not is_its or option.content or option.secret:
-        return f"{option.name} {value}".rstrip() + typed["colon"]
-    if option.kind is int:
-        return f"{option.name}={value}{typed['colon']}"
-    shown = (value,) if option.kind == tuple[str, ...] else value
-    return f"{option.name}={shown!r}{typed['colon']}"
 
 
 def _refuse_value(option: Declared, value: Any) -> None:
