@@ -178,6 +178,7 @@ def _refuse_value(option: Declared, value: Any) -> None:
         raise UsageError(f"{name} {value!r}: not a tuple of {what}; write one as ({example!r},)")
     for each in option.choices and (value if option.kind == tuple[str, ...] else [value]):
         if each not in option.choices:
+            _refuse_trainer(option.flag, each)
             typed = each if isinstance(each, str) else ""
             raise UsageError(f"{name} {each!r}: not known; {hint(typed, option.choices)}")
     if option.kind is int:
@@ -188,6 +189,12 @@ def _refuse_value(option: Declared, value: Any) -> None:
         raise UsageError(f"{name}: is a {type(value).__name__}; give what the file holds, as bytes")
     if option.secret and len(value) < SHORTEST_KEY:
         raise UsageError(f"{name}: has {len(value)} bytes; a key has at least {SHORTEST_KEY}")
+
+
+def _refuse_trainer(flag: str, value: object) -> None:
+    from chatsquash.dataset import trainers  # which only an error needs
+
+    trainers.refuse_as_value(flag, value)
 
 
 def _refuse_number(option: Declared, value: Any) -> None:

@@ -89,6 +89,13 @@ def resolve(name: str) -> str | None:
     return plain if plain in TRAINERS else None
 
 
+def refuse_as_value(option: str, value: object) -> None:
+    """Raise ``UsageError`` if the value of another option is the name of a trainer."""
+    name = resolve(value) if isinstance(value, str) else None
+    if name:
+        raise UsageError(f"{option} {escape(value)}: is a trainer; convert --for {name} writes what it reads")
+
+
 def parse(text: str) -> tuple[str, str | None]:
     """The trainer and the model of ``--for``; raises ``UsageError`` for a trainer or a model that cannot be meant.
 
