@@ -48,7 +48,7 @@ def _quoted(text: str) -> str:
     return text if _PLAIN.fullmatch(text) else json.dumps(text, ensure_ascii=False)
 
 
-def _script(training: Training, command: str, hint: str = "") -> str:
+def _script(command: str, hint: str = "") -> str:
     """A script that runs a command in its folder, with the options that it is given behind those of the command."""
     return f'#!/bin/sh\n{hint}cd "$(dirname "$0")" || exit\n{command} "$@"\n'
 
@@ -63,10 +63,10 @@ def _trl(training: Training) -> dict[str, str]:
     split = "" if training.split == "train" else f" --dataset_train_split {training.split}"
     mask = "" if training.last_only else "--assistant_only_loss true "
     sft = f"exec trl sft {first}{split} \\\n  --output_dir trained {mask}--max_length 8192"
-    files = {"train.sh": _script(training, sft, hint)}
+    files = {"train.sh": _script(sft, hint)}
     if training.has_pairs:
         dpo = f"exec trl dpo {first} --dataset_config pairs{split} \\\n  --output_dir trained-dpo --max_length 8192"
-        files["train-dpo.sh"] = _script(training, dpo, hint)
+        files["train-dpo.sh"] = _script(dpo, hint)
     return files
 
 
@@ -91,7 +91,7 @@ sequence_len: 8192
 learning_rate: 1.0e-5
 output_dir: trained
 """
-    return {"axolotl.yaml": config, "train.sh": _script(training, "exec axolotl train axolotl.yaml")}
+    return {"axolotl.yaml": config, "train.sh": _script("exec axolotl train axolotl.yaml")}
 
 
 def _unsloth(training: Training) -> dict[str, str]:
@@ -125,15 +125,15 @@ trainer.train()
 
 def _ms_swift(training: Training) -> dict[str, str]:
     files = " ".join(training.files)
-    command = f"exec swift sft --model {training.in_shell} --dataset {files} \\\n  --output_dir trained --max_length 8192"
-    return {"train.sh": _script(training, command, training.hint())}
+    command = (
+        f"exec swift sft --model {training.in_shell} --dataset {files} \\\n  --output_dir trained --max_length 8192"
+    )
+    return {"train.sh": _script(command, training.hint())}
 
 
 def _oumi(training: Training) -> dict[str, str]:
     target = "FINAL_ASSISTANT_TURN" if training.last_only else "ALL_ASSISTANT_TURNS"
-    datasets = "".join(
-        f"\n      - dataset_name: text_sft\n        dataset_path: {path}" for path in training.files
-    )
+    datasets = "".join(f"\n      - dataset_name: text_sft\n        dataset_path: {path}" for path in training.files)
     config = f"""\
 {training.hint()}model:
   model_name: {training.in_yaml}
@@ -146,7 +146,7 @@ training:
   trainer_type: TRL_SFT
   output_dir: trained
 """
-    return {"oumi.yaml": config, "train.sh": _script(training, "exec oumi train -c oumi.yaml")}
+    return {"oumi.yaml": config, "train.sh": _script("exec oumi train -c oumi.yaml")}
 
 
 def _llama_factory(training: Training) -> dict[str, str]:
@@ -166,7 +166,7 @@ template: qwen
 {history}cutoff_len: 8192
 output_dir: trained
 """
-    script = _script(training, "exec llamafactory-cli train llamafactory.yaml")
+    script = _script("exec llamafactory-cli train llamafactory.yaml")
     return {"llamafactory.yaml": config, "train.sh": script}
 
 
@@ -174,7 +174,7 @@ def _torchtune(training: Training) -> dict[str, str]:
     files = f" {training.files[0]}" if len(training.files) == 1 else _items(training.files, "    ")
     return {
         "torchtune.yaml": f"""\
-{training.hint("a folder with the model")}# Put these two sections into the configuration of a recipe, as tune ls lists them.
+{training.hint("a folder with the model")}# Put these sections into the configuration of a recipe (tune ls).
 tokenizer:
   _component_: torchtune.models.qwen2_5.qwen2_5_tokenizer
   path: {_quoted(f"{training.model}/vocab.json")}
@@ -240,7 +240,7 @@ exec torchrun --standalone --nproc_per_node=1 -m verl.trainer.sft_trainer \\
   data.train_files={listed} data.max_length=8192 \\
   {rest} \\
   {shlex.quote(f"model.path={model}")} trainer.default_local_dir=trained"""
-    files = {"train.sh": _script(training, command, training.hint())}
+    files = {"train.sh": _script(command, training.hint())}
     return files | ({"reply_dataset.py": _REPLY_DATASET} if training.last_only else {})
 
 
@@ -248,7 +248,7 @@ def _nemo(training: Training) -> dict[str, str]:
     paths = training.files[0] if len(training.files) == 1 else f"[{', '.join(training.files)}]"
     return {
         "nemo.yaml": f"""\
-{training.hint()}# Fill in TEMPLATE: the path of a chat template with generation marks, such as TRL's qwen3_training.jinja.
+{training.hint()}# Fill in TEMPLATE: a chat template's file with generation marks, as TRL's qwen3_training.jinja.
 # Put these two sections into the configuration of a recipe.
 model:
   pretrained_model_name_or_path: {training.in_yaml}

@@ -46,7 +46,7 @@ class Trainer(NamedTuple):
 
 _TEXT = ("text",)
 _ROWS = ("parquet", "jsonl", "jsonl.gz", "jsonl.zst")
-_HOSTED = {"presets": ("openai",), "formats": ("jsonl",), "flag": "weight", "sample_shape": "messages"}
+_HOSTED = Trainer("OpenAI", ("openai",), ("jsonl",), flag="weight", sample_shape="messages")
 TRAINERS = {
     "trl": Trainer("TRL", ("hf", "text"), _ROWS, sample_shape="prompt-completion"),
     "axolotl": Trainer("axolotl", ("hf",), ("parquet",), flag="training", sample_shape="messages"),
@@ -64,15 +64,15 @@ TRAINERS = {
         "LLaMA-Factory",
         ("sharegpt",),
         ("jsonl", "parquet"),
-        {"bridge_results": "join", "merge_consecutive": True},
+        {"bridge_results": "join"},
         sample_shape="messages",
     ),
     "torchtune": Trainer("torchtune", _TEXT, ("jsonl", "parquet"), {"merge_consecutive": True}),
     "verl": Trainer("verl", _TEXT, ("parquet",), sample_shape="prompt-completion"),
     "nemo": Trainer("NeMo Automodel", _TEXT, ("jsonl",)),
-    "openai": Trainer("OpenAI", **_HOSTED),
-    "together": Trainer("Together", **_HOSTED),
-    "fireworks": Trainer("Fireworks", **_HOSTED),
+    "openai": _HOSTED,
+    "together": _HOSTED._replace(title="Together"),
+    "fireworks": _HOSTED._replace(title="Fireworks"),
 }
 """By the names that ``--for`` takes."""
 
@@ -91,8 +91,7 @@ def resolve(name: str) -> str | None:
 
 def refuse_as_value(option: str, value: object) -> None:
     """Raise ``UsageError`` if the value of another option is the name of a trainer."""
-    name = resolve(value) if isinstance(value, str) else None
-    if name:
+    if isinstance(value, str) and (name := resolve(value)):
         raise UsageError(f"{option} {escape(value)}: is a trainer; convert --for {name} writes what it reads")
 
 
