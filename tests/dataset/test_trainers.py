@@ -49,7 +49,7 @@ def test_the_files_of_every_trainer_are_well_formed_and_name_what_is_there(writt
     files = written(f"{trainer}=org/model", samples=samples)
     named = {path for text in files.values() for path in DATA.findall(text)}
     assert all(Path(path).exists() for path in named)
-    assert named or trainer in ("trl", "unsloth")  # which find the folder itself
+    assert named or trainer in ("trl", "unsloth", "llama-factory")  # which name the folder only
     assert "org/model" in "".join(files.values())
     assert not any("MODEL" in text for text in files.values())
     for name, text in files.items():

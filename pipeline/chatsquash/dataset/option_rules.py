@@ -178,7 +178,7 @@ def _refuse_value(option: Declared, value: Any) -> None:
         raise UsageError(f"{name} {value!r}: not a tuple of {what}; write one as ({example!r},)")
     for each in option.choices and (value if option.kind == tuple[str, ...] else [value]):
         if each not in option.choices:
-            _refuse_trainer(option.flag, each)
+            _refuse_trainer(option.name, each)
             typed = each if isinstance(each, str) else ""
             raise UsageError(f"{name} {each!r}: not known; {hint(typed, option.choices)}")
     if option.kind is int:
@@ -191,10 +191,11 @@ def _refuse_value(option: Declared, value: Any) -> None:
         raise UsageError(f"{name}: has {len(value)} bytes; a key has at least {SHORTEST_KEY}")
 
 
-def _refuse_trainer(flag: str, value: object) -> None:
+def _refuse_trainer(name: str, value: object) -> None:
     from chatsquash.dataset import trainers  # which only an error needs
 
-    trainers.refuse_as_value(flag, value)
+    if isinstance(value, str) and (trainer := trainers.resolve(value)):
+        raise UsageError(f"{name} {value!r}: is a trainer; trainer={trainer!r} writes what it reads")
 
 
 def _refuse_number(option: Declared, value: Any) -> None:

@@ -6,10 +6,10 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 from chatsquash.core.errors import UsageError
-from chatsquash.core.options import Options
+from chatsquash.core.options import Options, Packing
 from chatsquash.core.text import escape
 from chatsquash.dataset import trainer_files
 from chatsquash.dataset.trainer_files import Training
@@ -45,7 +45,7 @@ class Trainer(NamedTuple):
 
 
 _TEXT = ("text",)
-_ROWS = ("parquet", "jsonl", "jsonl.gz", "jsonl.zst")
+_ROWS = ("parquet", *(each for each in get_args(Packing) if each != "parquet"))
 _HOSTED = Trainer("OpenAI", ("openai",), ("jsonl",), flag="weight", sample_shape="messages")
 TRAINERS = {
     "trl": Trainer("TRL", ("hf", "text"), _ROWS, sample_shape="prompt-completion"),
