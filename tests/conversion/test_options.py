@@ -26,7 +26,7 @@ from tests.conftest import cases, log_line, write_log
 WRONG = [
     ({"on_invalid": "ignore"}, "on_invalid 'ignore': not known; known are skip, keep, abort"),
     ({"group_by": None}, "group_by None: not known; known are date, scenario, none"),
-    ({"preset": "cat"}, "preset 'cat': not known; known are chat, hf, mistral, openai, sharegpt, text"),
+    ({"preset": "xyz"}, "preset 'xyz': not known; known are chat, hf, mistral, openai, sharegpt, text"),
     ({"preset": "trl"}, "preset 'trl': is a trainer; trainer='trl' writes what it reads"),
     (
         {"from_format": "chat"},
