@@ -26,8 +26,7 @@ from tests.conftest import cases, log_line, write_log
 WRONG = [
     ({"on_invalid": "ignore"}, "on_invalid 'ignore': not known; known are skip, keep, abort"),
     ({"group_by": None}, "group_by None: not known; known are date, scenario, none"),
-    ({"preset": "xyz"}, "preset 'xyz': not known; known are chat, hf, mistral, openai, sharegpt, text"),
-    ({"preset": "trl"}, "preset 'trl': is a trainer; trainer='trl' writes what it reads"),
+    ({"preset": "trl"}, "preset 'trl': not known; known are chat, hf, mistral, openai, sharegpt, text"),
     (
         {"from_format": "chat"},
         (
@@ -249,3 +248,10 @@ def test_options_are_compared_by_their_values_and_shown_without_the_key():
 )
 def test_python_is_told_of_parameters_where_the_command_names_options(typed, expected):
     assert in_python(typed) == expected
+
+
+def test_an_unknown_choice_is_refused_when_options_are_made():
+    for name, value in (("preset", "no-such-preset"), ("samples", "replies"), ("format", "json")):
+        with pytest.raises(UsageError, match=value):
+            Options(**{name: value})
+    assert Options(preset="hf", duplicates=None).preset == "hf"

@@ -53,6 +53,7 @@ CASES = [
     ({"metadata": True}, "metadata=True has no effect without format", "--metadata", "--metadata has no effect without --format"),
     ({"shard_size": 9}, "shard_size=9 has no effect without format", "--shard-size 9", "--shard-size has no effect without --format"),
     ({"tool_report": False, "tool_report_path": "u.csv"}, "tool_report_path='u.csv' has no effect with tool_report=False", "--tool-report-path u.csv --no-tool-report", "--tool-report-path u.csv has no effect with --no-tool-report"),
+    ({"full": True, "resume": True}, "full=True has no effect with resume=True", "--full --resume", "--full has no effect with --resume"),
 ]  # fmt: skip
 NEEDY = {pair.idle for pair in PAIRS if pair.example}
 """Options that have no effect without another."""

@@ -53,6 +53,8 @@ def watch_of(values: dict[str, Any]) -> Watch:
     """How a run shows its progress."""
     from chatsquash.conversion.progress import Watch
 
+    if is_typed("quiet") and is_typed("verbose"):
+        raise click.UsageError("--quiet and --verbose exclude each other.")
     return Watch(quiet=values["quiet"], verbose=values["verbose"], as_json=values["progress"] == "json")
 
 
@@ -135,6 +137,8 @@ def options_of(values: dict[str, Any], *, makes_key: bool = True) -> Options:
         options, group_by=group_by, anonymize_key=key, workers=options.workers or cores(), **file_contents(options)
     )
     refuse_typed(complete)
+    if complete.folder:
+        refuse_idle(["group_by", "single_file"], "on the files of a dataset folder")
     return complete
 
 

@@ -11,7 +11,15 @@ from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any, Literal
 
-from chatsquash.core.option_declarations import Conflict, Declared, Need, declarations, one_of, option
+from chatsquash.core.option_declarations import (
+    Conflict,
+    Declared,
+    Need,
+    declarations,
+    one_of,
+    option,
+    refuse_unknown_choices,
+)
 from chatsquash.core.record_options import RecordOptions
 
 GroupBy = Literal["date", "scenario", "none"]
@@ -59,7 +67,11 @@ class Options(RecordOptions):
         ),
     )
     workers: int = _run(1, "Number of processes that convert at the same time.", least=1, usually="one per core")
-    full: bool = _run(False, "Convert all logs again, not only new and changed ones.")
+    full: bool = _run(
+        False,
+        "Convert all logs again, not only new and changed ones.",
+        conflicts=(Conflict("resume", one_of(True), "`--full` with `--resume`, which keeps what is finished"),),
+    )
     resume: bool = _run(False, "Continue an interrupted run.")
     strict: bool = _run(
         False, "Stop at the first session or line that would be skipped.", decides="output", on_card=False
@@ -171,6 +183,10 @@ class Options(RecordOptions):
         metavar="TEXT",
         conflicts=(Conflict("integrity_analysis", one_of(False), "`--flag-phrase` with `--no-integrity-analysis`"),),
     )
+
+    def __post_init__(self) -> None:
+        """Refuse unknown choices at once; all else is checked when the options are used."""
+        refuse_unknown_choices(self)
 
     # Written by hand, since what a dataclass writes of so many fields takes a hundredth of a start to compile.
 

@@ -7,9 +7,8 @@ from typing import Any, NamedTuple
 
 from chatsquash.checks import refuse_unknown, rules, schemas
 from chatsquash.core.errors import UsageError
-from chatsquash.core.option_declarations import Declared
+from chatsquash.core.option_declarations import Declared, refuse_unknown_choice
 from chatsquash.core.options import ERRORS, Options, declared
-from chatsquash.core.text import hint
 from chatsquash.redact.pseudonyms import SHORTEST_KEY
 
 _DIVIDED, _PAIRED = ("chat", "hf", "text"), ("chat", "hf")
@@ -176,11 +175,8 @@ def _refuse_value(option: Declared, value: Any) -> None:
             raise UsageError(f"{option.name}={value!r}: {message}")
         what, example = ("names", option.choices[0]) if option.choices else _EXAMPLES[option.metavar == "TEXT"]
         raise UsageError(f"{name} {value!r}: not a tuple of {what}; write one as ({example!r},)")
-    for each in option.choices and (value if option.kind == tuple[str, ...] else [value]):
-        if each not in option.choices:
-            _refuse_trainer(option.name, each)
-            typed = each if isinstance(each, str) else ""
-            raise UsageError(f"{name} {each!r}: not known; {hint(typed, option.choices)}")
+    if option.choices:
+        refuse_unknown_choice(option, value)
     if option.kind is int:
         _refuse_number(option, value)
     if option.secret and not isinstance(value, bytes):
@@ -189,13 +185,6 @@ def _refuse_value(option: Declared, value: Any) -> None:
         raise UsageError(f"{name}: is a {type(value).__name__}; give what the file holds, as bytes")
     if option.secret and len(value) < SHORTEST_KEY:
         raise UsageError(f"{name}: has {len(value)} bytes; a key has at least {SHORTEST_KEY}")
-
-
-def _refuse_trainer(name: str, value: object) -> None:
-    from chatsquash.dataset import trainers  # which only an error needs
-
-    if isinstance(value, str) and (trainer := trainers.resolve(value)):
-        raise UsageError(f"{name} {value!r}: is a trainer; trainer={trainer!r} writes what it reads")
 
 
 def _refuse_number(option: Declared, value: Any) -> None:
