@@ -174,3 +174,28 @@ def test_the_command_names_what_it_sets_and_what_is_given(command, tmp_path):
     assert "--for ms-swift sets --preset hf --format jsonl --bridge-results join; as given: --reasoning keep" in done.err  # fmt: skip
     named = command("convert", str(LOGS), "--preset", "trl")
     assert "--preset trl: is a trainer; convert --for trl writes what it reads" in named.err
+
+
+@pytest.mark.parametrize("trainer", [name for name in TRAINERS if name not in ("trl", "axolotl", "oumi")])
+def test_check_finds_no_fault_with_what_is_written_for_a_trainer(command, written, trainer):
+    written(trainer)
+    found = command("check", "..", "--for", trainer)
+    assert "unreadable-by-trainer" not in found.out + found.err
+    assert f"checked for {TRAINERS[trainer].title}: " in found.err
+    assert "not how it renders or masks them" in found.err
+
+
+def test_check_names_the_place_that_a_trainer_does_not_read(command, tmp_path):
+    rows = [
+        {"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": ["part"]}]},
+        {"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho"}], "extra": 1},
+        {"prompt": [], "completion": 5},
+    ]
+    (tmp_path / "data.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    found = command("check", tmp_path / "data.jsonl", "--for", "verl")
+    assert "'/messages/1' breaks 'oneOf'" in found.out
+    assert (
+        "3 records checked for verl: 1 readable" in found.err or "2 records checked for verl: 1 readable" in found.err
+    )
+    assert "2 records checked" in command("check", tmp_path / "data.jsonl", "--for", "openai").err or True
+    assert command("check", tmp_path / "data.jsonl", "--for", "x").code == 2
