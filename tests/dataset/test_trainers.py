@@ -199,6 +199,17 @@ def test_check_names_the_place_that_a_trainer_does_not_read(command, tmp_path):
     assert command("check", tmp_path / "data.jsonl", "--for", "x").code == 2
 
 
+@cases(
+    "trainer, reported",
+    ("one that reads flags", "axolotl", False),
+    ("one that is given samples", "oumi", False),
+    ("one that has neither", "torchtune", True),
+)
+def test_a_reply_that_a_trainer_trains_on_twice_is_reported(tmp_path, trainer, reported):
+    convert(LOGS, tmp_path / "out", Options(trainer=trainer, conversations="all", anonymize=False))
+    assert ("loss-not-read" in (tmp_path / "out" / "reports" / "findings.jsonl").read_text("utf-8")) == reported
+
+
 def test_shards_give_the_same_files_as_one_run(command, written, tmp_path):
     one = written("oumi=org/model")
     out = str(tmp_path / "sharded")

@@ -141,6 +141,8 @@ def settings(text: str, values: Mapping[str, Any], given: Collection[str]) -> di
         wanted["sample_shape"] = trainer.sample_shape
     if trainer.flag != "none" and (is_divided or has_samples):
         wanted["loss"] = trainer.flag
+    elif is_divided and not trainer.sample_shape:
+        wanted["loss"] = "weight"  # which says what is trained on twice, and is reported as not read
     elif values["loss"] != "none":
         wanted["loss"] = "none"
     return {name: value for name, value in wanted.items() if name not in given}
@@ -161,6 +163,13 @@ def complete(options: Options) -> Options:
     completed = replace(options, **{**settings(text, values, given), "trainer": text})
     refuse_unreadable(completed)
     return completed
+
+
+def unaware(options: Options) -> list[str]:
+    """The title of the trainer, if records flag what to train on and it neither reads that nor masks by itself."""
+    trainer = TRAINERS[parse(options.trainer or "")[0]]
+    is_masked = options.samples != "session" or options.flag in ("none", trainer.flag)
+    return [] if is_masked else [trainer.title]
 
 
 def refuse_unreadable(options: Options) -> None:
