@@ -269,7 +269,7 @@ def test_the_defaults_of_the_command_are_those_of_the_options(options):
     assert options("--workers", "1", "--no-anonymize") == Options(anonymize=False)
 
 
-ANOTHER = {"KINDS": "secrets", "NAME=REGEX": "ticket=T-[0-9]+", "REGION": "DE"}
+ANOTHER = {"KINDS": "secrets", "NAME=REGEX": "ticket=T-[0-9]+", "REGION": "DE", "TRAINER[=MODEL]": "trl"}
 
 
 def another(option: Declared) -> tuple[object, list[str]]:

@@ -19,13 +19,17 @@ if TYPE_CHECKING:
     from chatsquash.core.model import Finding, Severity
     from chatsquash.results.contamination import Evaluation
     from chatsquash.results.template import Trials
+    from chatsquash.results.trainer import Requirements
 
 
 @click.command(cls=Command, epilog="Example: chatsquash check out --template chat.jinja")
 @argument("datasets", nargs=-1, required=True)
 @option("--template", metavar="FILE", help="Also render each record with this chat template.")
 @option(
-    "--for", "trainer", metavar="TRAINER", help="Render it as axolotl, oumi or trl does, which has to be installed."
+    "--for",
+    "trainer",
+    metavar="TRAINER",
+    help="Render it as axolotl, oumi or trl does, which has to be installed; for other trainers, check the shape.",
 )
 @option("--show", type=click.IntRange(min=1), metavar="N", help="Only print the rendering of the N-th record.")
 @rendering
@@ -53,7 +57,7 @@ def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, 
     exits.refuse_unknown(given["fail_on"])
     render = {name: given[name] for name in ("render_time", "render_memory")}
     refuse_alone(template, render)
-    trainer = given["trainer"]
+    trainer, requirements = _trainer(given["trainer"], template)
     if trainer and not template:
         trying.refuse_unnamed(trainer)
     if show:
@@ -72,10 +76,11 @@ def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, 
         private=redactor(private),
         also=trials.look if trials else None,
         overlap=evaluation.look if evaluation else None,
+        shape=requirements.look if requirements else None,
         arguments=given["check_arguments"],
     )
     findings = (finding for dataset in datasets for finding in run(dataset, looks))
-    counts = _print_findings(findings, trials, evaluation, as_json=as_json)
+    counts = _print_findings(findings, (trials, requirements, evaluation), as_json=as_json)
     return exits.code_of_check(counts, given["fail_on"], gates)
 
 
@@ -90,10 +95,27 @@ def _shown_template(template: str | None, *, as_json: bool) -> str:
     return template
 
 
+def _trainer(name: str | None, template: str | None) -> tuple[str | None, Requirements | None]:
+    """The trainer that records are rendered as by, or else what it requires of them."""
+    if name is None:
+        return None, None
+    from chatsquash.dataset import trainers
+    from chatsquash.results.trainer import Requirements
+    from chatsquash.templates.trainers import TRAINERS
+
+    known = trainers.resolve(name) or name
+    renders = known in TRAINERS and (TRAINERS[known].folder or template)
+    return (known, None) if renders else (None, Requirements(known))
+
+
 def _print_findings(
-    findings: Iterator[Finding], trials: Trials | None, evaluation: Evaluation | None, *, as_json: bool
+    findings: Iterator[Finding],
+    looks: tuple[Trials | None, Requirements | None, Evaluation | None],
+    *,
+    as_json: bool,
 ) -> Counter[tuple[Severity, str]]:
     """Print findings as they are made, and a summary on standard error; return their counts."""
+    trials, requirements, evaluation = looks
     from chatsquash.core.text import printable
     from chatsquash.dataset import findings_text as report
     from chatsquash.dataset.summary import by_code
@@ -104,7 +126,8 @@ def _print_findings(
         record = f"{printable(finding.file)}:{finding.line}" if finding.line is not None else None
         click.echo(report.as_json(finding, record) if as_json else report.as_text(finding))
     with tolerate_closed_pipe():
-        first = [*(trials.summary() if trials else ()), *([evaluation.summary()] if evaluation else [])]
+        others = [each.summary() for each in (requirements, evaluation) if each]
+        first = [*(trials.summary() if trials else ()), *others]
         for line in (*first, *by_code("findings", counts), *(trials.repair() if trials else ())):
             click.echo(line, err=True)
     return counts

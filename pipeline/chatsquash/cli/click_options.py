@@ -161,12 +161,26 @@ def _type(option: Declared) -> Any:
     return int if option.kind is int else str
 
 
+class _Choice(click.Choice):  # type: ignore[type-arg]  # in click 8.1 it takes none
+    """One of the values of an option; the error for the name of a trainer says what writes for it."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The value as it is declared."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter:
+            from chatsquash.dataset import trainers  # which only an error needs
+
+            trainers.refuse_as_value(f"--{param.name}" if param else "", value)
+            raise
+
+
 def _type_of_name(option: Declared) -> click.ParamType:  # type: ignore[type-arg]
     from chatsquash.core.options import ERRORS
 
     if option.metavar == "CODE":
         return Codes(ERRORS)
-    return KnownName(lambda: option.choices) if option.metavar else click.Choice(option.choices)
+    return KnownName(lambda: option.choices) if option.metavar else _Choice(option.choices)
 
 
 def _as_size(size: int) -> str:
@@ -266,6 +280,7 @@ _USED = {
     "reasoning": ("--reasoning HOW", "Keep, inline or drop reasoning."),
     "loss": ("--loss MEMBER", "Mark what to train on with weight, training or loss."),
     "max_tokens": ("--max-tokens N", "Only write records with at most N tokens."),
+    "trainer": ("--for TRAINER[=MODEL]", "Write what a trainer reads, and its configuration."),
     "format": ("--format TYPE", "Write a dataset folder: jsonl[.gz|.zst] or parquet."),
     "split": ("--split SHARES", "Write splits, such as train=0.98,validation=0.02."),
     "drop": ("--drop CODE", "Skip sessions with this finding (errors: any error)."),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from chatsquash.cli import exits
 from chatsquash.cli.click_options import option
-from chatsquash.cli.command_line import is_typed, refuse_idle, without_idle
+from chatsquash.cli.command_line import is_given, is_typed, refuse_idle, without_idle
 from chatsquash.cli.exits import fail_on, tolerate_closed_pipe
 
 if TYPE_CHECKING:
@@ -125,6 +126,10 @@ def options_of(values: dict[str, Any], *, makes_key: bool = True) -> Options:
         if each.secret or each.content:
             values[each.name] = values[each.name] or None  # no name is none
     _pass_over_alias(values)
+    if values.get("trainer"):
+        if "complete" in _shorthands(values) and not is_typed("conversations"):
+            values["conversations"] = "all"  # by which the trainer's mask is chosen
+        _set_for_trainer(values)
     options = without_idle(Options(**{each.name: values[each.name] for each in declared() if each.name in values}))
     options = _with_shorthands(options, values)
     group_by = _group_by(options.group_by) if values["single_file"] else options.group_by
@@ -140,12 +145,19 @@ def options_of(values: dict[str, Any], *, makes_key: bool = True) -> Options:
     return complete
 
 
+def _shorthands(values: dict[str, Any]) -> list[str]:
+    """The shorthands that the user gave."""
+    from chatsquash.core.shorthands import SHORTHANDS
+
+    return [name for name in SHORTHANDS if values.get(name)]
+
+
 def _with_shorthands(options: Options, values: dict[str, Any]) -> Options:
     """The options with what shorthands set, which is said unless ``--quiet`` is given."""
     from chatsquash.core.options import declared
-    from chatsquash.core.shorthands import SHORTHANDS, expand
+    from chatsquash.core.shorthands import expand
 
-    names = [name for name in SHORTHANDS if values.get(name)]
+    names = _shorthands(values)
     if not names:
         return options
     expanded = expand(options, names, {each.name for each in declared() if is_typed(each.name)})
@@ -153,6 +165,27 @@ def _with_shorthands(options: Options, values: dict[str, Any]) -> Options:
         with tolerate_closed_pipe():
             click.echo("\n".join(expanded.lines), err=True)
     return expanded.options
+
+
+def _set_for_trainer(values: dict[str, Any]) -> None:
+    """Set the options of ``--for`` that the user did not give, and name both."""
+    from chatsquash.core.options import declared
+    from chatsquash.dataset import trainers
+
+    given = {name for name in values if is_given(name)}
+    chosen = trainers.settings(values["trainer"], values, given)
+    own = trainers.settings(values["trainer"], values, ()).keys() & given
+    values.update(chosen)
+    if values.get("quiet"):
+        return
+    flags = {each.name: each.flag for each in declared()}
+
+    def spelled(names: Iterable[str]) -> str:
+        return " ".join(flags[each] if values[each] is True else f"{flags[each]} {values[each]}" for each in names)
+
+    with tolerate_closed_pipe():
+        kept = f"; as given: {spelled(sorted(own))}" if own else ""
+        click.echo(f"--for {trainers.parse(values['trainer'])[0]} sets {spelled(chosen) or 'nothing'}{kept}", err=True)
 
 
 def _with_kinds(options: Options) -> Options:

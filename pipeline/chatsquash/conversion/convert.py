@@ -137,6 +137,15 @@ def _convert(
     return summary
 
 
+def _unaware(options: Options) -> list[str]:
+    """The trainers that do not read the flags of the records."""
+    if options.trainer is None:
+        return presets.unaware(options)
+    from chatsquash.dataset import trainers  # which few runs need
+
+    return trainers.unaware(options)
+
+
 def refuse_misplaced(options: Options, out: Output, discovery: Discovery) -> None:
     """Refuse files outside of the output folder that no run may write; raises as ``elsewhere.refuse_misplaced``."""
     if options.names_files:
@@ -241,7 +250,7 @@ class Conversion:
             self._add(self._hide(each))
         for what, count in sorted(others.items()):
             self._note(reading.file_not_read(what, count))
-        if unaware := presets.unaware(self._options):
+        if unaware := _unaware(self._options):
             self._note(dataset.loss_not_read(self._options.flag, unaware))
         for source, count in sorted(summary.without_tools.items()):
             self._note(dataset.source_without_tools(source, count))

@@ -88,6 +88,15 @@ class Options(RecordOptions):
         None, "Write a dataset folder, with files of this type.", usually="jsonl if another option needs a folder"
     )
     """``None``: grouped files."""
+    trainer: str | None = _dataset(
+        None,
+        "Write what this trainer reads, and its configuration in OUT/trainer: trl, axolotl, unsloth, ms-swift, oumi, "
+        "llama-factory, torchtune, verl, nemo, openai, together or fireworks. Options that are given win.",
+        metavar="TRAINER[=MODEL]",
+        named="--for",
+        decides="output",
+        on_card=False,
+    )
     shard_size: int | None = _dataset(
         None,
         "Amount of text per file of a dataset folder.",

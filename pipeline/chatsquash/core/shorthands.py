@@ -56,6 +56,8 @@ def expand(options: Options, names: Iterable[str], given: Collection[str] = ()) 
         if name not in SHORTHANDS:
             raise UsageError(f"{name!r}: not known; {hint(name, SHORTHANDS)}")
         wanted = dict(SHORTHANDS[name].options)
+        if options.trainer:  # whose mask is chosen by --for
+            wanted.pop("loss", None)
         overridden = [each for each in wanted if each in given and getattr(options, each) != wanted[each]]
         values = {each: value for each, value in wanted.items() if each not in given}
         without = {each: why for each, why in _unsupported(replace(options, **values)) if each in values}

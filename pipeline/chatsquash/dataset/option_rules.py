@@ -212,6 +212,10 @@ def _refuse_together(options: Options) -> None:
         from chatsquash.dataset.splits import parse  # not where none is asked for, which would take time
 
         parse(options.split)
+    if options.trainer is not None:
+        from chatsquash.dataset import trainers  # not where none is named, which would take time
+
+        trainers.parse(options.trainer)
     if options.preset in _CLOSED:
         _refuse_unknown(options)
     _refuse_duplicates(options)
