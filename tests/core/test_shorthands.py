@@ -7,6 +7,7 @@ from chatsquash.core.errors import UsageError
 from chatsquash.core.record_options import RecordOptions
 from chatsquash.core.shape_options import Preset
 from chatsquash.core.shorthands import expand
+from chatsquash.dataset import trainers
 from tests.conftest import cases, log_line, user, write_log
 
 ALL = {"sessions_by": "chain", "conversations": "all", "restore": "reasoning", "loss": "weight"}
@@ -57,6 +58,16 @@ def test_complete_is_accepted_with_every_preset(here, preset, samples):
     expanded = complete(preset=preset, samples=samples, anonymize=False)
     assert convert("logs", "out", expanded.options).written == 1
     assert expanded.options.side is (preset == "chat")
+
+
+@pytest.mark.parametrize("trainer", trainers.names())
+def test_complete_leaves_the_mask_to_the_trainer(here, command, trainer):
+    write_log(here / "logs/a.jsonl", log_line("What is it?"))
+    ended = command("convert", "logs", "--complete", "--for", trainer, "--no-anonymize")
+    assert ended.code == 0
+    assert "--complete sets --sessions-by chain" in ended.err
+    assert "--loss" not in ended.err.partition("--complete sets")[2].partition("\n")[0]
+    assert any((here / "out/trainer").iterdir())
 
 
 def test_an_unknown_shorthand_is_refused():

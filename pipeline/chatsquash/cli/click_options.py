@@ -256,7 +256,7 @@ _CHAPTERS = {
 }
 """The groups of declared options in each chapter, by task."""
 _BY_NAME = {
-    **dict.fromkeys(("complete",), "Shortcuts"),
+    **dict.fromkeys(("complete", "trainer"), "Shortcuts"),
     **dict.fromkeys(("logs", "agents", "count"), "Input"),
     **dict.fromkeys(("sessions_by", "limit"), "Sessions and conversations"),
     **dict.fromkeys(("reasoning", "json_tool_calls"), "Records"),
