@@ -197,8 +197,8 @@ def test_every_option_is_declared_with_what_is_derived_from_it(option):
 
 @cases("option, room", ("preset", presets), ("engine", engines))
 def test_the_choices_that_type_checkers_see_are_the_modules_of_the_room(option, room):
-    (choices,) = (each.choices for each in (*declared(), *declared(engines.Where)) if each.name == option)
-    assert choices == room.names()
+    (kind,) = (each.kind for each in (*declared(), *declared(engines.Where)) if each.name == option)
+    assert get_args(kind) == room.names()
 
 
 CHOICES = {frozenset(each.choices): each.name for each in declared() if each.choices}

@@ -278,7 +278,6 @@ _USED = {
     "cleanup": ("--cleanup AGENT", "Remove text that this agent adds (claude-code)."),
     "preset": ("--preset NAME", "Record shape: chat, hf, mistral, openai, sharegpt, text."),
     "reasoning": ("--reasoning HOW", "Keep, inline or drop reasoning."),
-    "loss": ("--loss MEMBER", "Mark what to train on with weight, training or loss."),
     "max_tokens": ("--max-tokens N", "Only write records with at most N tokens."),
     "trainer": ("--for TRAINER[=MODEL]", "Write what a trainer reads, and its configuration."),
     "format": ("--format TYPE", "Write a dataset folder: jsonl[.gz|.zst] or parquet."),

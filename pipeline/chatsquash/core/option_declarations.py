@@ -99,16 +99,20 @@ class Declared(NamedTuple):
     @property
     def choices(self) -> tuple[str, ...]:
         """The values that it may have; empty for one whose values are not counted."""
-        if get_origin(self.kind) is Literal:
+        if get_origin(self.kind) is Literal and not self.choices_of:
             return get_args(self.kind)
         return tuple(name for module in self.choices_of for name in import_module(module).names())
+
+    def allows(self, value: Any) -> bool:
+        """Whether a value is a choice; modules are imported only for one that type checkers do not know."""
+        return value in get_args(self.kind) or value in self.choices
 
 
 def refuse_unknown_choice(option: Declared, value: Any) -> None:
     """Raise ``UsageError`` for a value, or one of several, that is not among the choices of an option."""
     name = option.flag if option.metavar else option.name  # click checks the others
     for each in value if isinstance(value, tuple | list) else [value]:
-        if each not in option.choices:
+        if not option.allows(each):
             typed = each if isinstance(each, str) else ""
             raise UsageError(f"{name} {each!r}: not known; {hint(typed, option.choices)}")
 

@@ -77,6 +77,7 @@ class ShapeOptions:
     preset: Preset = _shape(
         "chat",
         "Shape of the records. chat is the specified default, each other preset suits a family of trainers.",
+        choices_of=("chatsquash.records.presets",),
     )
     system: System = _shape("keep", "Keep or drop system messages.")
     tools: Tools = _shape(
