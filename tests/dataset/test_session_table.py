@@ -321,7 +321,7 @@ def test_the_columns_are_listed_with_their_types_and_an_example():
     lines = CliRunner().invoke(cli, ["explain", "columns"]).output.splitlines()
     rows = [line.split(maxsplit=2) for line in lines[1 : len(COLUMNS) + 1]]
     assert rows == [[each.name, each.kind, each.example] for each in COLUMNS]
-    assert max(map(len, lines)) <= 120
+    assert max(map(len, lines)) <= 112
 
 
 def test_statistics_add_the_table_up(here):

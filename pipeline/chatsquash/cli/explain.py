@@ -50,8 +50,8 @@ def list_columns() -> str:
     late = ", ".join(each.name for each in COLUMNS if each.known_late)
     notes = [
         "",
-        f"Not for --where of convert, since they are only known after records are written: {late}.",
-        'Combine conditions, as in --where "turns >= 2 AND exit = 0". A value that is not known fulfils none.',
+        f"Only known after records are written, so not for convert --where: {late}.",
+        'Combine conditions, as in --where "turns >= 2 AND exit = 0". A null fulfils none.',
         "docs/output.md says what each column contains.",
     ]
     return "\n".join([*(line.rstrip() for line in aligned(rows)), *notes])

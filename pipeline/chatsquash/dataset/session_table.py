@@ -27,7 +27,8 @@ class TableColumn(NamedTuple):
     @property
     def example(self) -> str:
         """A condition over it."""
-        return f"{self.name} {_EXAMPLES.get(self.name, _USUAL[self.kind])}"
+        name = '"end"' if self.name == "end" else self.name  # a word of SQL
+        return f"{name} {_EXAMPLES.get(self.name, _USUAL[self.kind])}"
 
 
 _USUAL: dict[Kind, str] = {"text": "IS NOT NULL", "int": ">= 1", "float": ">= 0.5", "bool": "= false"}
