@@ -26,9 +26,11 @@ __all__ = [
 
 TYPE_CHECKING = False  # as typing has it, which takes time to import
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
     from chatsquash.api import check, convert, convert_session, push, read, stats, verify
+    from chatsquash.api import list_sessions as list  # noqa: A004, F401 - import * leaves it out
     from chatsquash.core.model import Conversation
     from chatsquash.core.options import Options
     from chatsquash.core.outcome import Outcome
@@ -48,6 +50,7 @@ _HOMES = {
     "convert_session": "chatsquash.api",
     "dump": "chatsquash.translate.conversations",
     "frame": "chatsquash.results.frame",
+    "list": "chatsquash.api:list_sessions",
     "load": "chatsquash.translate.conversations",
     "losses": "chatsquash.translate.conversations",
     "push": "chatsquash.api",
@@ -63,9 +66,10 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(_HOMES[name]), name)
+    home, _, own_name = _HOMES[name].partition(":")
+    return getattr(import_module(home), own_name or name)
 
 
-def __dir__() -> list[str]:
+def __dir__() -> Iterable[str]:
     """The public names."""
     return sorted(__all__)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from chatsquash.conversion import convert as conversion
 from chatsquash.conversion import in_memory
@@ -69,6 +69,30 @@ def _public_iterator(function: Callable[_P, Iterator[_R]]) -> Callable[_P, Itera
 convert = _public(conversion.convert)
 convert_session = _public(in_memory.convert_session)
 read = _public_iterator(in_memory.read)
+
+
+@_public
+def list_sessions(
+    source: Paths, options: Options | None = None, *, where: str | None = None, sort: str | None = None
+) -> list[dict[str, Any]]:
+    """List the sessions of an output folder or of logs, as ``chatsquash list`` does.
+
+    Args:
+        source: An output folder, or logs as in ``convert``.
+        options: How logs are read; nothing of it applies to an output folder.
+        where: A condition of SQL over the columns of the session table.
+        sort: A column of the session table or a member of the result; ``-COLUMN`` sorts descending.
+
+    Returns:
+        For each session ``id`` (the shortest unique beginning of its id, at least 7 characters), ``day``, ``agent``,
+        ``model``, ``replies``, ``tokens``, ``outcome``, ``prompt``, ``session`` and ``log``; ``None`` if not known.
+
+    Raises:
+        UsageError: A source, a condition or a column that cannot be used.
+    """
+    from chatsquash.conversion import session_list
+
+    return session_list.list_sessions(_paths(source), options or Options(), where=where, sort=sort)
 
 
 @_public

@@ -29,6 +29,7 @@ CHAPTERS = {
     },
     "Look at logs and datasets": {
         "sources": "List the sessions that agents keep on this machine.",
+        "list": "List the sessions of a dataset or of logs.",
         "inspect": "Show session logs entry by entry.",
         "show": "Print one record as a conversation.",
         "stats": "Count messages, tokens, tools and duplicates.",

@@ -78,10 +78,10 @@ def _columns() -> Iterator[TableColumn]:
 COLUMNS = tuple(_columns())
 
 
-def columns_by_kind() -> str:
-    """The columns that a condition may name, by kind, in a line."""
-    names = {kind: [each.name for each in COLUMNS if each.kind == kind and not each.known_late] for kind in _USUAL}
-    return "; ".join(f"{kind}: {', '.join(columns)}" for kind, columns in names.items())
+def columns_by_kind(*, written: bool) -> str:
+    """The columns that a condition may name, by kind, in a line; all of them where records are ``written``."""
+    known = [column for column in COLUMNS if written or not column.known_late]
+    return "; ".join(f"{kind}: {', '.join(each.name for each in known if each.kind == kind)}" for kind in _USUAL)
 
 
 def counts(findings: list[Finding]) -> dict[Severity, int]:

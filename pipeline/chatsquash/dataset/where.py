@@ -36,7 +36,7 @@ class Where:
 
     def __init__(self, condition: str) -> None:
         """Raises ``UsageError`` for what is no condition over the columns."""
-        self._expression = _expression(condition)
+        self._expression = condition_of(condition)
         self._schema = {name: SCHEMA[name] for name in dict.fromkeys(self._expression.meta.root_names())}
 
     def holds(self, log: Log, outcome: Outcome, record: Record) -> bool:
@@ -50,36 +50,41 @@ class Where:
         return result.height == 1 and result.item() is True
 
 
-def _expression(condition: str) -> pl.Expr:
+def condition_of(condition: str, *, written: bool = False) -> pl.Expr:
+    """A condition over the columns, for rows of records that are ``written`` over all of them.
+
+    Raises ``UsageError`` for what is no such condition.
+    """
+
+    def wrong(why: str) -> UsageError:
+        columns = columns_by_kind(written=written)
+        return UsageError(f"--where {condition!r}: {why} (columns: {columns}; see chatsquash explain columns)")
+
     if why := _refusal(condition):
-        raise _wrong(condition, why)
+        raise wrong(why)
     try:
         expression = pl.sql_expr(condition)
         names = expression.meta.root_names()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as problem:
-        raise _wrong(condition, f"it is no condition of SQL: {error_text(problem)}") from None
+        raise wrong(f"it is no condition of SQL: {error_text(problem)}") from None
     for name in names:
-        if why := _refusal_of_name(name):
-            raise _wrong(condition, why)
+        if why := _refusal_of_name(name, written=written):
+            raise wrong(why)
     used = _examples(names)
     try:
         sample = pl.DataFrame({name: [None, None] for name in SCHEMA}, schema=SCHEMA).select(expression)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
-        raise _wrong(condition, f"a value does not fit its column: {used}") from None
+        raise wrong(f"a value does not fit its column: {used}") from None
     if sample.dtypes[0] != pl.Boolean:
-        raise _wrong(condition, f"it is neither true nor false: {used}")
+        raise wrong(f"it is neither true nor false: {used}")
     if sample.height == 1 or not names:
-        raise _wrong(condition, "it says the same of all records: name columns, and leave sums and counts out")
+        raise wrong("it says the same of all records: name columns, and leave sums and counts out")
     return expression
 
 
-def _wrong(condition: str, why: str) -> UsageError:
-    return UsageError(f"--where {condition!r}: {why} (columns: {columns_by_kind()}; see chatsquash explain columns)")
-
-
-def _refusal_of_name(name: str) -> str | None:
+def _refusal_of_name(name: str, *, written: bool) -> str | None:
     """Why a condition cannot name a column of this name."""
-    if name in _LATE:
+    if name in _LATE and not written:
         return f"the column {name} is known once a record is written only: choose another one"
     if name in SCHEMA:
         return None

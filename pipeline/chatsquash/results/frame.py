@@ -55,9 +55,9 @@ def frame_of(folder: Folder) -> pl.DataFrame:
             while line := file.readline(LONGEST):
                 rows.append(row_of(jsonio.loads(line)))
                 if len(rows) == _BATCH:
-                    frames.append(_frame(rows, SCHEMA))
+                    frames.append(frame_of_rows(rows))
                     rows = []
-        return pl.concat([*frames, _frame(rows, SCHEMA)])
+        return pl.concat([*frames, frame_of_rows(rows)])
     except FileNotFoundError:
         raise UsageError(f"{path}: there is no session table: name a folder that chatsquash convert wrote") from None
     except OSError as problem:
@@ -66,7 +66,10 @@ def frame_of(folder: Folder) -> pl.DataFrame:
         raise UsageError(f"{path}: no session table of this version of chatsquash: {error_text(problem)}") from None
 
 
-def _frame(rows: list[dict[str, object]], schema: dict[str, type[pl.DataType]]) -> pl.DataFrame:
+def frame_of_rows(rows: list[dict[str, object]]) -> pl.DataFrame:
+    """Rows of the session table as a frame."""
     import polars as pl
 
-    return pl.DataFrame({name: [row.get(name) for row in rows] for name in schema}, schema=schema)
+    from chatsquash.dataset.where import SCHEMA
+
+    return pl.DataFrame({name: [row.get(name) for row in rows] for name in SCHEMA}, schema=SCHEMA)

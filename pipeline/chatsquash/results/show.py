@@ -20,6 +20,8 @@ from chatsquash.records.reading import native, parse, record
 from chatsquash.results.output import damage, lines
 from chatsquash.storage.folder import Folder
 
+SHORTEST = 7
+"""Characters of the beginning of an id that lists show, at least."""
 _NAMED = 5
 """Sessions that an error names."""
 _TYPES = {"session": str, "log": str, "file": str | None, "row": int | None, "offset": int | None}

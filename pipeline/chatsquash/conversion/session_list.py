@@ -1,0 +1,188 @@
+"""The sessions of an output folder or of logs, each with what people recognise it by."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from itertools import pairwise
+from os.path import commonprefix
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from chatsquash.conversion.in_memory import read
+from chatsquash.core.errors import UsageError
+from chatsquash.core.options import Options
+from chatsquash.core.text import hint
+from chatsquash.dataset.session_table import COLUMNS, row_of
+from chatsquash.records import places
+from chatsquash.records.line import NotARecordError
+from chatsquash.records.reading import native, parse, record
+from chatsquash.results.frame import frame_of, frame_of_rows
+from chatsquash.results.output import is_output
+from chatsquash.results.show import SHORTEST
+from chatsquash.storage.folder import Folder
+from chatsquash.trees.canonical import prompt_text
+
+if TYPE_CHECKING:
+    import polars as pl
+
+FIELDS = ("id", "day", "agent", "model", "replies", "tokens", "outcome", "prompt", "session", "log")
+"""What is listed of a session."""
+_LONGEST = 200
+"""Characters of a prompt."""
+_SCANNED = 10_000
+"""Characters of a prompt in which its words are looked for."""
+Row = dict[str, Any]
+
+
+def list_sessions(
+    paths: Sequence[str], options: Options, *, where: str | None = None, sort: str | None = None
+) -> list[dict[str, Any]]:
+    """The sessions of an output folder, or of logs, that meet a condition; each has the members of ``FIELDS``.
+
+    Raises ``UsageError`` for a source, a condition or a column that cannot be used.
+    """
+    _refuse_unknown(sort)
+    chosen = _condition(where)
+    if len(paths) == 1 and is_output(Path(paths[0])):
+        with closing(Folder(Path(paths[0]))) as folder:
+            frame = _numbered(frame_of(folder))
+            prefixes = _prefixes(frame["session"])
+            rows = _rows(frame, chosen)
+            prompts = _prompts(folder, rows)
+    else:
+        frame, known = _of_logs(paths, options)
+        prefixes = _prefixes(frame["session"])
+        rows = _rows(frame, chosen)
+        prompts = {row["nth"]: known[row["nth"]] for row in rows}
+    entries = [(row, _entry(row, prefixes[row["session"]], prompts.get(row["nth"]))) for row in rows]
+    return [entry for _, entry in _sorted(entries, sort)]
+
+
+def _refuse_unknown(sort: str | None) -> None:
+    known = [*FIELDS, *(each.name for each in COLUMNS if each.name not in FIELDS)]
+    if sort is not None and sort.removeprefix("-") not in known:
+        raise UsageError(f"--sort {sort}: no such column; {hint(sort.removeprefix('-'), known)}")
+
+
+def _condition(where: str | None) -> pl.Expr | None:
+    if where is None:
+        return None
+    from chatsquash.dataset.where import condition_of  # which takes time to import
+
+    return condition_of(where, written=True)
+
+
+def _of_logs(paths: Sequence[str], options: Options) -> tuple[pl.DataFrame, list[str | None]]:
+    """The session table of logs, and the first prompt of each session."""
+    rows: list[Row] = []
+    prompts: list[str | None] = []
+    for session in read(paths, options):
+        rows.append(row_of(session.facts))
+        prompts.append(_first_prompt(session.records[0]) if session.records else None)
+    return frame_of_rows(rows).with_row_index("nth"), prompts
+
+
+def _numbered(frame: pl.DataFrame) -> pl.DataFrame:
+    """The session table with the number of the session in each row, since one may have several records."""
+    import polars as pl
+
+    first = pl.all_horizontal(pl.col(name).fill_null(1) == 1 for name in ("record", "sample"))
+    return frame.with_columns(first.cum_sum().alias("nth"))
+
+
+def _rows(frame: pl.DataFrame, condition: pl.Expr | None) -> list[Row]:
+    """For each session its first row that meets a condition."""
+    import polars as pl
+
+    try:
+        chosen = frame if condition is None else frame.filter(condition)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+        raise UsageError("--where: a value of the session table does not fit the condition") from None
+    return chosen.unique("nth", keep="first", maintain_order=True).to_dicts()
+
+
+def _prompts(folder: Folder, rows: list[Row]) -> dict[int, str | None]:
+    """The first prompts of records, each file of which is read once."""
+    wanted: dict[str, dict[int, int]] = defaultdict(dict)
+    for row in rows:
+        if row["file"] is not None:
+            wanted[row["file"]][row["row"]] = row["nth"]
+    prompts: dict[int, str | None] = {}
+    for name, numbers in wanted.items():
+        for each in places.rows(folder, name):
+            if (nth := numbers.get(each.number)) is not None:
+                try:
+                    prompts[nth] = _first_prompt(parse(each.data))
+                except NotARecordError:
+                    prompts[nth] = None
+    return prompts
+
+
+def _first_prompt(value: Any) -> str | None:
+    """The beginning of the first thing that the user said in a record of any preset."""
+    try:
+        messages = native(record(value)).messages
+    except NotARecordError:
+        return None
+    said = (prompt_text(message) for message in messages if message["role"] == "user")
+    text = next(filter(None, said), None)
+    return None if text is None else _cut(" ".join(text[:_SCANNED].split()), _LONGEST)
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def _entry(row: Row, prefix: str, prompt: str | None) -> dict[str, Any]:
+    usage = [row[f"usage_{name}_tokens"] for name in ("prompt", "completion")]
+    return {
+        "id": prefix,
+        "day": row["start"][:10] if row["start"] else None,
+        "agent": row["format"],
+        "model": row["model"],
+        "replies": row["replies_logged"],
+        "tokens": None if usage == [None, None] else sum(filter(None, usage)),
+        "outcome": row["left_out"] or row["filtered"] or _ending(row),
+        "prompt": prompt,
+        "session": row["session"],
+        "log": row["log"],
+    }
+
+
+def _ending(row: Row) -> str | None:
+    """How the conversation of a record ended, by the strongest evidence."""
+    if row["reward"] is not None:
+        return f"reward {row['reward']:g}"
+    if row["exit"] is not None:
+        return f"exit {row['exit']}"
+    if row["truncated"]:
+        return "truncated"
+    if row["last_user"] in ("thanks", "complaint", "correction"):
+        return str(row["last_user"])
+    finish: str | None = row["finish"]
+    return finish
+
+
+def _prefixes(sessions: Iterable[str]) -> dict[str, str]:
+    """The shortest beginning of each id that no other one has."""
+    ids = sorted(set(sessions))
+    shared = [len(commonprefix(pair)) for pair in pairwise(ids)]  # noqa: RUF071 - characters are meant
+    beside = zip([0, *shared], [*shared, 0], strict=True)
+    return {id_: id_[: max(SHORTEST - 1, *lengths) + 1] for id_, lengths in zip(ids, beside, strict=False)}
+
+
+def _sorted(entries: list[tuple[Row, dict[str, Any]]], sort: str | None) -> Iterator[tuple[Row, dict[str, Any]]]:
+    """Entries by a column, those without a value last."""
+    if sort is None:
+        yield from entries
+        return
+
+    def value(each: tuple[Row, dict[str, Any]]) -> Any:
+        row, entry = each
+        return entry[name] if name in entry else row[name]
+
+    name = sort.removeprefix("-")
+    yield from sorted((each for each in entries if value(each) is not None), key=value, reverse=sort.startswith("-"))
+    yield from (each for each in entries if value(each) is None)
