@@ -123,12 +123,25 @@ class Secrets:
         last = start
         for layer in forms.joined_lines(text, start, end):
             last = layer.spans[-1][1]
-            hits = [*_broken_hits(layer, self._search_rendering(layer, deep), whole)] if self._may_hold(layer) else []
-            # What only a name tells of ends with its line where the next one is another setting's.
-            hits = [hit for hit in hits if hit.kind != "SECRET" or not _goes_on_with_setting(text, layer, hit)]
+            hits = self._search_rendering(layer, deep) if self._may_hold(layer) else []
+            if hits:
+                pieces = (self._shapes.around(text, *span) for span in layer.spans[1:])
+                whole = {hit.start: hit.kind for hit in chain.from_iterable(pieces)} | whole
+            hits = [hit for hit in _broken_hits(layer, hits, whole) if not self._swallows_next(text, layer, hit)]
             if hits:
                 return hits, last
         return [], last
+
+    def _swallows_next(self, text: str, layer: forms.JoinedLines, hit: Hit) -> bool:
+        """Whether a value that was joined of several lines contains another setting, or a line that is a value."""
+        if hit.value not in layer.text:
+            return False  # it is encoded
+        crossed = [(start, end) for start, end in layer.spans[1:] if hit.start < start < hit.end and start < end]
+        return any(_SETTING.match(text, start) or self._is_value(text, start, end) for start, end in crossed)
+
+    def _is_value(self, text: str, start: int, end: int) -> bool:
+        """Whether a value that its shape tells begins at a place."""
+        return any(hit.start == start for hit in self._shapes.around(text, start, end))
 
     def _may_hold(self, layer: forms.JoinedLines) -> bool:
         """Whether a joined token begins as a shape does, is encoded, or has a word that tells before it."""
@@ -196,13 +209,6 @@ def _broken_hits(layer: forms.JoinedLines, hits: list[Hit], whole: dict[int, str
         is_shape = hit.kind != "SECRET" == whole.get(hit.start)
         if hit.start not in whole or is_more or is_shape:
             yield hit
-
-
-def _goes_on_with_setting(text: str, layer: forms.JoinedLines, hit: Hit) -> bool:
-    """Whether a value that was joined of several lines has the name of another one in it."""
-    if hit.value not in layer.text:
-        return False  # it is encoded
-    return any(_SETTING.match(text, start) for start, _ in layer.spans[1:] if hit.start < start < hit.end)
 
 
 def _with_padding(text: str, end: int) -> int:
