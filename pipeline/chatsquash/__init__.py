@@ -20,6 +20,7 @@ __all__ = [
     "losses",
     "push",
     "read",
+    "redact",
     "stats",
     "verify",
 ]
@@ -28,7 +29,7 @@ TYPE_CHECKING = False  # as typing has it, which takes time to import
 if TYPE_CHECKING:
     from typing import Any
 
-    from chatsquash.api import check, convert, convert_session, push, read, stats, verify
+    from chatsquash.api import check, convert, convert_session, push, read, redact, stats, verify
     from chatsquash.core.model import Conversation
     from chatsquash.core.options import Options
     from chatsquash.core.outcome import Outcome
@@ -52,6 +53,7 @@ _HOMES = {
     "losses": "chatsquash.translate.conversations",
     "push": "chatsquash.api",
     "read": "chatsquash.api",
+    "redact": "chatsquash.api",
     "stats": "chatsquash.api",
     "verify": "chatsquash.api",
 }

@@ -98,7 +98,7 @@ def check(
         UsageError: A dataset, a template or an option that cannot be used.
     """
     from chatsquash.checks.phrases import Phrases
-    from chatsquash.redact.requests import redactor
+    from chatsquash.redaction.requests import redactor
     from chatsquash.results import check as checking
     from chatsquash.results.contamination import Evaluation
     from chatsquash.results.template import Trials, refuse_unnamed
@@ -189,7 +189,7 @@ def verify(
         UsageError: A folder that is not an output.
     """
     from chatsquash.dataset.store import place_of
-    from chatsquash.redact.pseudonyms import load_key
+    from chatsquash.redaction.pseudonyms import load_key
     from chatsquash.results import verify as comparison
 
     known = comparison.KnownLogs(tuple(_paths(logs)), key or load_key(None)) if logs is not None else None

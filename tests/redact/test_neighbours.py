@@ -6,8 +6,8 @@ from random import Random
 import pytest
 
 from chatsquash.core.options import Options
-from chatsquash.redact import requests
-from chatsquash.redact.rules import builtin
+from chatsquash.redaction import requests
+from chatsquash.redaction.rules import builtin
 
 from .values import drawn
 

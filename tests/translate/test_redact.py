@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from chatsquash.core.options import Options
-from chatsquash.redact import requests
-from chatsquash.redact.redactor import Redactor
+from chatsquash.redaction import requests
+from chatsquash.redaction.redactor import Redactor
 from chatsquash.translate import work
 from chatsquash.translate.files import Translation
 from chatsquash.translate.sources import Sources
