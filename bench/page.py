@@ -21,6 +21,9 @@ reading costs. All logs are in the page cache. 1 MB is a million bytes."""
 _HEAD = (
     """# Performance
 
+How fast chatsquash converts logs of different kinds, how much memory it takes, and how it compares with other
+converters and with the shortest program that does the same.
+
 `make bench` writes this page. It generates logs from fixed seeds, checks that the records are byte for byte those of a
 naive converter, and then times complete processes in turns, with the default options.
 

@@ -71,7 +71,7 @@ def _lists(context: click.Context) -> Iterator[str]:
     for title, rows in parts.lists:
         yield f"{level} {_text(title if level == '.SS' else title.upper())}"
         for name, told in rows:
-            yield f".TP\n.B {_text(name)}\n{_text(told)}"
+            yield f".TP\n.B {_text(name.rstrip())}\n{_text(told)}"
 
 
 class _Parts(click.HelpFormatter):

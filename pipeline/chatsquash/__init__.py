@@ -11,21 +11,25 @@ __all__ = [
     "Session",
     "Summary",
     "__version__",
+    "check",
     "convert",
     "convert_session",
     "dump",
     "frame",
     "load",
     "losses",
+    "push",
     "read",
+    "redact",
+    "stats",
+    "verify",
 ]
 
 TYPE_CHECKING = False  # as typing has it, which takes time to import
 if TYPE_CHECKING:
     from typing import Any
 
-    from chatsquash.conversion.convert import convert
-    from chatsquash.conversion.in_memory import convert_session, read
+    from chatsquash.api import check, convert, convert_session, push, read, redact, stats, verify
     from chatsquash.core.model import Conversation
     from chatsquash.core.options import Options
     from chatsquash.core.outcome import Outcome
@@ -40,13 +44,18 @@ _HOMES = {
     "Outcome": "chatsquash.core.outcome",
     "Session": "chatsquash.dataset.choice",
     "Summary": "chatsquash.dataset.summary",
-    "convert": "chatsquash.conversion.convert",
-    "convert_session": "chatsquash.conversion.in_memory",
+    "check": "chatsquash.api",
+    "convert": "chatsquash.api",
+    "convert_session": "chatsquash.api",
     "dump": "chatsquash.translate.conversations",
     "frame": "chatsquash.results.frame",
     "load": "chatsquash.translate.conversations",
     "losses": "chatsquash.translate.conversations",
-    "read": "chatsquash.conversion.in_memory",
+    "push": "chatsquash.api",
+    "read": "chatsquash.api",
+    "redact": "chatsquash.api",
+    "stats": "chatsquash.api",
+    "verify": "chatsquash.api",
 }
 
 

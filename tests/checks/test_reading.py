@@ -54,6 +54,12 @@ ROWS = [
     (stored_records.address_left(2, None), "address-left", "warning", "2 e-mail addresses left"),
     (phrases.flagged_phrase("a\nb", 2, 3), "flagged-phrase", "warning", "'a\\nb' stands in 2 messages: see whether"),
     (stored_records.bad_record("the line is a list"), "bad-record", "error", "not a record, the line is a list"),
+    (
+        stored_records.unreadable_by_trainer("verl", "text", "'/tools' breaks 'type'"),
+        "unreadable-by-trainer",
+        "error",
+        "verl does not read the record, '/tools' breaks 'type': convert with the preset text",
+    ),
     (reading.unanswered_session(), "unanswered-session", "info", "nobody answered in this session, so there is no record"),
     (reading.unanswered_session("a\nb"), "unanswered-session", "info", "no record: a\\nb"),
     (reading.empty_session(0, 0), "empty-session", "error", "no usable entry, so there is no record: it is empty"),

@@ -170,12 +170,19 @@ def test_errors_say_where_what_and_what_to_do(command, arguments, err):
     assert command("convert", *arguments) == (2, "", err)
 
 
-def test_usage_errors_show_the_usage(command):
-    code, out, err = command("convert", "logs", "--single-file", "--group-by", "scenario")
-    assert (code, out) == (2, "")
-    first, *_, last = err.splitlines()
-    assert first == "Usage: chatsquash convert [OPTIONS] LOGS..."
-    assert last == "Error: --single-file and --group-by scenario exclude each other."
+@cases(
+    "arguments, error",
+    ("convert logs --single-file --group-by scenario", "--single-file and --group-by scenario exclude each other"),
+    ("convert logs --reset hf", "--reset: no such option; did you mean --preset?"),
+    ("convert logs --zzz", "--zzz: no such option; see chatsquash convert --help"),
+    ("convert logs --workers x", "--workers: 'x' is not a whole number; see chatsquash convert --help"),
+    ("convert logs --min-turns -1", "--min-turns: -1 is not in the range x>=0; see chatsquash convert --help"),
+    ("convert", "LOGS is missing: name folders, files, globs or URLs, as in chatsquash convert logs"),
+    ("check", "DATASETS is missing; see chatsquash check --help"),
+    ("nope", "no such command 'nope'; see chatsquash --help"),
+)
+def test_errors_of_usage_look_like_all_others(command, arguments, error):
+    assert command(*arguments.split()) == (2, "", f"error: {error}\n")
 
 
 def test_a_full_disk_is_an_error_without_a_traceback(command, monkeypatch):
@@ -202,10 +209,10 @@ def test_verbose_shows_the_role_traces_of_sessions_with_errors(command, here):
     evil = {"role": "\x1b[2J", "content": "x"}
     write_log(here / "logs" / "b.jsonl", log_line("x", evil, assistant("", call(name="nope")), assistant()))
     write_log(here / "logs" / "c.jsonl", *BACKWARD)
-    for options in (["-v", "-q"], ["--verbose", "--quiet", "--full"]):
+    for options in (["-v"], ["--verbose", "--full"]):
         code, out, err = command("convert", "logs", *options)
         assert (code, out) == (3, "")
-        first, second = err.splitlines()
+        first, second, *_ = err.splitlines()
         assert first.startswith("logs/b.jsonl: user \\x1b[2J At Ac")
         assert second.startswith("logs/c.jsonl: user")
 
@@ -215,7 +222,8 @@ def test_a_role_trace_names_the_mcp_servers_of_the_tools(command, here):
         {"type": "function", "function": {"name": name}} for name in ("mcp__git__log", "notes__add", "mcp__\x1b__x")
     ]
     write_log(here / "logs" / "b.jsonl", log_line("x", assistant("", call(name="nope")), tools=tools))
-    assert command("convert", "logs", "-v", "-q").err == "logs/b.jsonl: user At Ac (MCP servers: \\x1b, git, notes)\n"
+    first, *_ = command("convert", "logs", "-v").err.splitlines()
+    assert first == "logs/b.jsonl: user At Ac (MCP servers: \\x1b, git, notes)"
 
 
 # Options and variables
@@ -261,7 +269,7 @@ def test_the_defaults_of_the_command_are_those_of_the_options(options):
     assert options("--workers", "1", "--no-anonymize") == Options(anonymize=False)
 
 
-ANOTHER = {"KINDS": "secrets", "NAME=REGEX": "ticket=T-[0-9]+", "REGION": "DE"}
+ANOTHER = {"KINDS": "secrets", "NAME=REGEX": "ticket=T-[0-9]+", "REGION": "DE", "TRAINER[=MODEL]": "trl"}
 
 
 def another(option: Declared) -> tuple[object, list[str]]:
@@ -354,13 +362,13 @@ def test_the_shell_completes_names(typed, expected):
 def test_missing_arguments_and_unknown_commands_are_usage_errors(command, arguments):
     code, out, err = command(*arguments)
     assert (code, out) == (2, "")
-    assert err.startswith("Usage: chatsquash")
+    assert err.startswith("error: ")
 
 
 def test_without_a_command_there_is_help(command):
     code, out, err = command()
     assert (code, out) == (2, "")
-    assert "Commands:" in err
+    assert "Make a dataset:" in err
 
 
 def test_version(command):
@@ -435,7 +443,7 @@ def test_check_shows_a_rendering_and_counts_nothing(command, here):
     write_log(here / "data.jsonl", WITH_SECRET)
     (here / "t.jinja").write_text("{{ messages }}")
     code, _, err = command("check", "data.jsonl", "--template", "t.jinja", "--show", "1", "--fail-on", "error")
-    assert (code, err.splitlines()[-1]) == (2, "Error: --fail-on has no effect with --show: leave one of them out.")
+    assert (code, err.splitlines()[-1]) == (2, "error: --fail-on has no effect with --show: leave one of them out")
 
 
 def test_check_prints_json_lines_on_request(command, here):
@@ -542,3 +550,19 @@ def test_a_long_error_is_cut_in_its_middle(command):
     assert err.endswith("x: cannot be read (File name too long)\n")
     assert " … " in err
     assert len(err) < 3_020
+
+
+@cases(
+    "arguments, error",
+    (
+        "--format parquet --group-by date",
+        "--group-by date has no effect on the files of a dataset folder: leave it out",
+    ),
+    ("--preset hf --single-file", "--single-file has no effect on the files of a dataset folder: leave it out"),
+    ("--full --resume", "--full has no effect with --resume: leave one of them out"),
+    ("--quiet --verbose", "--quiet and --verbose exclude each other"),
+)
+def test_options_without_effect_are_refused(command, here, arguments, error):
+    write_log(here / "logs/a.jsonl", log_line())
+    assert command("convert", "logs", *arguments.split()) == (2, "", f"error: {error}\n")
+    assert not (here / "out").exists()

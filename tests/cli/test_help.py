@@ -32,7 +32,7 @@ def test_logs_in_the_place_of_a_command_are_answered_with_the_command_that_conve
     (tmp_path / "my logs").mkdir()
     ended = command("my logs")
     assert (ended.code, "To convert it: chatsquash convert 'my logs'" in ended.err) == (2, True)
-    assert "No such command 'other'" in command("other").err
+    assert "no such command 'other'" in command("other").err
 
 
 @pytest.mark.parametrize("name", LONG)
@@ -50,6 +50,9 @@ def test_all_options_are_shown_where_they_are_asked_for(command, name):
     text = command(name, "--help-all").out
     options = [each for each in cli.commands[name].params if isinstance(each, click.Option)]
     assert all(max(each.opts, key=len) in text for each in options)
-    assert [line for line in text.splitlines() if line[:1].isalpha() and line.endswith(":")] == [
-        "Input:", "Sessions:", "Record:", "Dataset:", "Privacy:", "Run:",
+    titles = [line for line in text.splitlines() if line[:1].isalpha() and line.endswith(":")]
+    assert titles == [
+        "Shortcuts:", "Input:", "Sessions and conversations:", "Records:", "Training:", "Filters and duplicates:",
+        "Privacy:",
+        "Output:", "Checks:", "Limits:", "Run:",
     ]  # fmt: skip

@@ -97,7 +97,7 @@ def test_alone_it_says_what_it_can_do_with_what_lies_here(here):
     write_log(here / "home/.pi/agent/sessions/p/s.jsonl", b"{}")
     code, shown = on_a_terminal(answers=True, HOME=str(here / "home"))
     assert code == 0
-    assert "Commands:" in shown
+    assert "Make a dataset:" in shown
     assert "chatsquash convert --agent pi" in shown
 
 

@@ -37,17 +37,17 @@ def test_what_is_not_there_is_an_error(out, command):
 
 def test_colours_stand_on_a_terminal_unless_nobody_wants_them(monkeypatch, capsys):
     pytest.importorskip("rich")
-    from chatsquash.results import show as records
+    from chatsquash.records import printing
 
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("FORCE_COLOR", "1")
-    assert records.has_colours()
-    records.print_in_colours(iter([records.TextLine("role", "[0] user"), records.TextLine("text", "[b]x")]))
+    assert printing.has_colours()
+    printing.print_in_colours(iter([printing.TextLine("role", "[0] user"), printing.TextLine("text", "[b]x")]))
     printed = capsys.readouterr().out
     assert "\x1b[1;36m[0] user" in printed
     assert "[b]x" in printed
     monkeypatch.setenv("NO_COLOR", "1")
-    assert not records.has_colours()
+    assert not printing.has_colours()
 
 
 def test_what_is_thought_called_and_answered_is_told_apart_without_colours(here, command):
@@ -76,9 +76,9 @@ def test_a_session_of_the_same_id_in_another_log_is_named_with_its_log(here, com
 
 def test_a_long_line_keeps_its_indent_on_a_narrow_terminal(monkeypatch, capsys):
     pytest.importorskip("rich")
-    from chatsquash.results import show as records
+    from chatsquash.records import printing
 
     monkeypatch.setenv("COLUMNS", "24")
     monkeypatch.setenv("NO_COLOR", "1")
-    records.print_in_colours(iter([records.TextLine("text", "    one two three four five")]))
+    printing.print_in_colours(iter([printing.TextLine("text", "    one two three four five")]))
     assert capsys.readouterr().out.splitlines() == ["    one two three four", "    five"]

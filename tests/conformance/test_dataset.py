@@ -271,3 +271,12 @@ def test_only_what_is_for_upload_would_be_uploaded(folder):
     subprocess.run(["git", "init", "-q", str(made)], check=True)
     listed = ["git", "-C", str(made), "ls-files", "--others", "--exclude-standard"]
     assert subprocess.run(listed, capture_output=True, text=True, check=True).stdout.splitlines() == left
+
+
+@pytest.mark.parametrize("trainer", ["trl", "unsloth", "ms-swift", "oumi"])
+def test_the_configuration_of_a_trainer_is_not_taken_for_records(logs, tmp_path, trainer):
+    convert(logs, tmp_path / "out", Options(trainer=trainer, anonymize=False))
+    assert [*(tmp_path / "out" / "trainer").iterdir()]
+    loaded = load_dataset(str(tmp_path / "out"), cache_dir=str(tmp_path / "cache"))
+    assert [*loaded] == ["train"]
+    assert {*loaded["train"].column_names} == {"messages", "tools"}

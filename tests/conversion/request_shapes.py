@@ -164,11 +164,24 @@ def late_references(count: int) -> Iterator[Row]:
     yield from reversed(list(chain_by_id(count)))
 
 
+_AT_ONCE = 10
+"""Conversations that alternate."""
+
+
+def alternating_references(count: int) -> Iterator[Row]:
+    """Requests of several conversations in turns, each of which continues a response by its id."""
+    for number in range(count * _AT_ONCE):
+        before = number - _AT_ONCE
+        yield response_row(
+            number, said("question", number), {"previous_response_id": f"resp_{before}"} if before >= 0 else {}
+        )
+
+
 REQUEST_SHAPES: dict[str, Callable[[int], Iterator[Row]]] = {
     make.__name__: make
     for make in (
         *(nested_agents, equal_agents, alternating_sessions, equal_sessions, repeated_retries, backward_windows),
         *(other_tools, changing_tools, reasoning_forks, reasoning_windows, edited_message, emptied_results),
-        *(quotes, unknown_references, late_references),
+        *(quotes, unknown_references, late_references, alternating_references),
     )
 }

@@ -14,6 +14,7 @@ from xxhash import xxh3_128
 
 import chatsquash
 from chatsquash import Options, convert
+from chatsquash.api import in_python
 from chatsquash.conversion import convert as convert_module
 from chatsquash.conversion import in_memory, workers
 from chatsquash.core.errors import StoppedError, UsageError
@@ -194,7 +195,7 @@ def test_run_json_holds_the_options_that_decide_the_bytes(here):
         "conversations": None, "subagents": True, "side": True, "restore": "none", "loss": "none", "restored_loss": 0,
         "samples": "session", "sample_shape": None, "pairs": "none", "template": None, "tokenizer": None, "max_tokens": None,
         "too_long": "drop",
-        "loss_skip_failed": False, "trace_replies": False,
+        "loss_skip_failed": False, "loss_skip_side": False, "trace_replies": False,
         "include": ["*a*", "\\udcff"], "exclude": [], "only_model": [], "drop": [], "duplicates": None, "drop_duplicates": None,
         "flag_phrase": ["context limit was reached"],
         "format": None, "shard_size": None, "split": None, "split_by": "prompt", "seed": 0, "metadata": False,
@@ -380,7 +381,7 @@ def test_nothing_to_read_is_an_error_that_says_what_was_seen(here, files, seen):
     with pytest.raises(UsageError) as caught:
         convert("logs", "out", Options(exclude=("z*",)))
     hint = "Widen --include, --exclude, --since or --until" if "by options" in seen else what_is_read()
-    assert str(caught.value) == f"logs: no session logs to read; seen: {seen}. {hint}"
+    assert str(caught.value) == in_python(f"logs: no session logs to read; seen: {seen}. {hint}")
     assert not (here / "out").exists()
 
 
@@ -532,7 +533,7 @@ def test_a_run_that_stops_leaves_everything_as_it_was(here, lines, options, obse
     before = tree(here)
     with pytest.raises(error) as caught:
         convert("logs", "out", Options(**options), observer)
-    assert str(caught.value).startswith(text)
+    assert str(caught.value).startswith(in_python(text))
     kept = {"out", "out/.chatsquash", "out/.chatsquash/lock"} if error is KeyboardInterrupt else set()
     assert {name: data for name, data in tree(here).items() if name in before or name not in kept} == before
 

@@ -76,7 +76,7 @@ def test_a_named_file_never_replaces_anything_but_the_result_of_an_earlier_run(l
     Path("hard-link").hardlink_to(logs / "a.jsonl")
     os.mkfifo("pipe")
     before = _content(here)
-    with pytest.raises(UsageError, match=f"^--{option.replace('_', '-')} {name}: {why}; name another file$"):
+    with pytest.raises(UsageError, match=f"^{option}='{name}': {why}; name another file$"):
         convert(logs, "out", Options(anonymize=False, full=True, **{option: name}))
     assert _content(here) == before
 
@@ -94,7 +94,7 @@ def test_a_member_of_an_archive_is_a_log_whose_archive_is_not_replaced(logs, com
 
 
 def test_two_options_never_name_one_file(logs):
-    with pytest.raises(UsageError, match="--tool-report-path both: is the file of --write-known"):
+    with pytest.raises(UsageError, match="tool_report_path='both': is the file of write_known"):
         convert(logs, "out", Options(anonymize=False, write_known="both", tool_report_path="./both"))
     assert not Path("out").exists()
 

@@ -210,12 +210,14 @@ def test_a_run_that_takes_from_both_the_last_and_an_interrupted_one(here, read):
     assert as_in_full()
 
 
-def test_a_full_run_that_was_interrupted_goes_on_without_the_last_one(here, read):
+def test_a_full_run_that_was_interrupted_is_resumed_without_full_which_excludes_resume(here, read):
     convert("logs", "out", KEEP)
     interrupted(2, Options(keep_rejected=True, full=True))
+    with pytest.raises(UsageError, match="full=True has no effect with resume=True"):
+        convert("logs", "out", resumed(full=True))
     del read[:]
-    assert convert("logs", "out", resumed(full=True)).reused == 2
-    assert len(read) == 4
+    assert convert("logs", "out", resumed()).unchanged
+    assert read == []
 
 
 def test_resume_where_nothing_was_interrupted_is_a_run_like_any_other(here):

@@ -10,14 +10,16 @@ import pytest
 
 import chatsquash
 from chatsquash import Options, convert, convert_session
+from chatsquash.api import in_python
 from chatsquash.cli.click_options import from_declarations
 from chatsquash.cli.main import cli
+from chatsquash.conversion import engines
 from chatsquash.conversion.journal import identity
 from chatsquash.core.errors import UsageError
 from chatsquash.core.option_declarations import Decides, option
 from chatsquash.core.options import declared
 from chatsquash.dataset.manifest import describe, requests
-from chatsquash.dataset.option_rules import in_python
+from chatsquash.records import presets
 from chatsquash.results.remedies import spelled
 from tests.conftest import cases, log_line, write_log
 
@@ -193,6 +195,12 @@ def test_every_option_is_declared_with_what_is_derived_from_it(option):
     assert option.group not in {each.name for each in declared()}
 
 
+@cases("option, room", ("preset", presets), ("engine", engines))
+def test_the_choices_that_type_checkers_see_are_the_modules_of_the_room(option, room):
+    (kind,) = (each.kind for each in (*declared(), *declared(engines.Where)) if each.name == option)
+    assert get_args(kind) == room.names()
+
+
 CHOICES = {frozenset(each.choices): each.name for each in declared() if each.choices}
 PACKAGE = Path(chatsquash.__file__).parent
 
@@ -235,7 +243,15 @@ def test_options_are_compared_by_their_values_and_shown_without_the_key():
     ("--max-tokens 5: no", "max_tokens=5: no"),
     ("add --template MODEL", "add template"),
     ("it needs --tokenizer (a file)", "it needs tokenizer (a file)"),
-    ("choose another folder with --output", "choose another folder with --output"),
+    ("choose another folder with --output", "choose another folder with output"),
+    ("--dry-run: no", "dry_run: no"),
 )
 def test_python_is_told_of_parameters_where_the_command_names_options(typed, expected):
     assert in_python(typed) == expected
+
+
+def test_an_unknown_choice_is_refused_when_options_are_made():
+    for name, value in (("preset", "no-such-preset"), ("samples", "replies"), ("format", "json")):
+        with pytest.raises(UsageError, match=value):
+            Options(**{name: value})
+    assert Options(preset="hf", duplicates=None).preset == "hf"

@@ -56,7 +56,7 @@ def test_nothing_takes_no_result_away(options, why):
     result()
     assert refused("logs", options) == (
         "out: holds 2 records of logs/deep, written at 2026-05-28 20:26 UTC, and 2 sessions found now gave no record; "
-        "nothing was replaced: choose another folder with --output, or replace it with --replace"
+        "nothing was replaced: choose another folder with output, or replace it with replace=True"
     )
 
 
@@ -72,7 +72,7 @@ def test_other_logs_take_no_result_away():
     logs("others", "c")
     said = refused("others")
     assert said.startswith("out: holds 2 records of logs/deep, written at 2026-05-28 20:26 UTC, and none of those logs")
-    assert said.endswith("choose another folder with --output, or replace it with --replace")
+    assert said.endswith("choose another folder with output, or replace it with replace=True")
 
 
 def test_other_logs_are_refused_before_any_is_read(monkeypatch):

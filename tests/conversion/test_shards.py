@@ -153,7 +153,7 @@ def test_what_the_listing_has_is_refused_beside_a_shard(command, logs, given, er
     command("shards", "logs", "-n", "2", "--no-anonymize")
     code, _, err = command("convert", "--shard", "1/2", *given)
     why = "since the listing has them: leave it out, or make another listing with chatsquash shards."
-    assert (code, err.splitlines()[-1]) == (2, f"Error: {error}, {why}")
+    assert (code, err.splitlines()[-1]) == (2, f"error: {error}, {why.rstrip(chr(46))}")
 
 
 def test_another_number_of_shards_is_refused(logs):

@@ -206,10 +206,13 @@ WRONG = [
     ("turn > 1", "has no column turn; the nearest one is turns"),
     ("format = claude", "the nearest one is last_user; if it is a text, write 'claude'"),
     ("row > 1", "the column row is known once a record is written only"),
-    ("turns", "it gives Int64, and not true or false"),
+    ("turns", "it is neither true nor false: turns is int, as in turns >= 2"),
     ("turns >", "it is no condition of SQL"),
     ("turns > 1; DROP TABLE x", "it is no condition of SQL"),
-    ("turns > 'a'", "cannot compare"),
+    ("turns > 'a'", "a value does not fit its column: turns is int, as in turns >= 2 (columns: text: log, session"),
+    ("model + turns > 1 AND model > 2", "model is text, as in model LIKE 'claude-%', turns is int, as in turns >= 2"),
+    ("exit = 'success'", "exit is int, as in exit = 0"),
+    ("turn > 1", "float: reward; bool: truncated; see chatsquash explain columns)"),
     ("1 = 1", "it says the same of all records"),
     ("ROW_NUMBER() OVER () > 0", "it says the same of all records"),
     ("COUNT(turns) > 1", "it says the same of all records"),
@@ -307,6 +310,18 @@ def test_every_column_can_be_asked_for_unless_it_is_known_late(here):
         if not column.known_late:
             condition = f'"{column.name}" IS NULL OR "{column.name}" IS NOT NULL'
             assert convert("logs", "out", Options(where=condition, replace=True)).written == 1
+
+
+@pytest.mark.parametrize("column", [each for each in COLUMNS if not each.known_late], ids=lambda each: each.name)
+def test_the_example_of_a_column_is_a_condition(column):
+    Where(column.example)
+
+
+def test_the_columns_are_listed_with_their_types_and_an_example():
+    lines = CliRunner().invoke(cli, ["explain", "columns"]).output.splitlines()
+    rows = [line.split(maxsplit=2) for line in lines[1 : len(COLUMNS) + 1]]
+    assert rows == [[each.name, each.kind, each.example] for each in COLUMNS]
+    assert max(map(len, lines)) <= 112
 
 
 def test_statistics_add_the_table_up(here):

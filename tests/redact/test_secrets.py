@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsquash.redact.placeholders import Placeholders, blanked
-from chatsquash.redact.secrets import Secrets, kind_of
+from chatsquash.redaction.placeholders import Placeholders, blanked
+from chatsquash.redaction.secrets import Secrets, kind_of
 from tests.conftest import cases
 from tests.redact.rows import texts
 

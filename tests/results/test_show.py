@@ -7,7 +7,8 @@ import pytest
 
 from chatsquash import Options, convert
 from chatsquash.core.errors import UsageError
-from chatsquash.results import show as records
+from chatsquash.records import printing
+from chatsquash.records.line import StoredRecord
 from chatsquash.results.show import show
 from tests.checks.rows import tool
 from tests.conftest import cases, log_line, write_log
@@ -93,8 +94,8 @@ def test_a_session_without_a_record_says_why(here):
 
 
 def lines(messages, tools=(), **options):
-    held = records.StoredRecord(list(messages), list(tools))
-    return [(line.kind, line.text) for line in records.as_lines(held, **options)]
+    held = StoredRecord(list(messages), list(tools))
+    return [(line.kind, line.text) for line in printing.as_lines(held, **options)]
 
 
 def test_a_conversation_shows_reasoning_texts_media_calls_and_results():
@@ -152,5 +153,5 @@ def test_records_with_calls_in_texts_are_shown_with_their_calls(here):
         "tools": "[]",
     }
     Path("data.jsonl").write_text(json.dumps(row) + "\n")
-    shown = list(records.as_lines(show("data.jsonl", "1").record))
+    shown = list(printing.as_lines(show("data.jsonl", "1").record))
     assert shown[-2:] == [("call", "    calls look:"), ("call", '      {"at":1}')]

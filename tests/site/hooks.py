@@ -37,6 +37,9 @@ PAGE_OF = {file: page for page, file in ELSEWHERE.items()}
 _FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _FENCE = re.compile(r"```(\S*)[ \t]*(.*)")
 _LINK = re.compile(r"(`+).+?\1|\[((?:`[^`]*`|[^\]`])*)\]\(([^)\s]+)\)", re.DOTALL)
+_RANKS = {"findings/": 0.2, "start/": 2, "how-to/": 2, "training.md": 3, "presets.md": 3, "dataset.md": 2}
+"""The ranks of pages in the search, by how their paths begin: a task finds first how to do it."""
+_ROW = re.compile(r"\| \[[^\]]*\]\(([\w-]+\.md)\) \|")
 _CODE = re.compile(r"^\| `([a-z-]+)` \|", re.MULTILINE)
 
 
@@ -57,8 +60,31 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         files.append(File.generated(config, page, content=(ROOT / file).read_text(encoding="utf-8")))
     files.append(File.generated(config, "findings/index.md", content=findings_page()))
     pages = sorted((file.src_uri for file in files.documentation_pages()), key=_index_first)
-    config.nav = expanded(config.nav, pages, set(named(config.nav)))
+    nav = [_grouped(each) for each in config.nav]
+    config.nav = expanded(nav, pages, set(named(nav)))
     return files
+
+
+def _grouped(entry: Any) -> Any:
+    """An entry of the nav; one that is ``[index]`` alone becomes the groups of pages of that index."""
+    if isinstance(entry, dict):
+        ((title, pages),) = entry.items()
+        if isinstance(pages, list) and len(pages) == 1 and str(pages[0]).endswith("index.md"):
+            text = (ROOT / "docs" / pages[0]).read_text(encoding="utf-8")
+            return {title: [pages[0], *groups(text, posixpath.dirname(pages[0]))]}
+    return entry
+
+
+def groups(index: str, folder: str) -> list[dict[str, list[str]]]:
+    """The pages that tables of an index link in their first column, by the heading above each table."""
+    made: dict[str, list[str]] = {}
+    title = ""
+    for line in index.splitlines():
+        if line.startswith("## "):
+            title = line[3:]
+        elif linked := _ROW.match(line):
+            made.setdefault(title, []).append(f"{folder}/{linked[1]}")
+    return [{title: pages} for title, pages in made.items()]
 
 
 def _index_first(page: str) -> tuple[str, bool, str]:
@@ -94,6 +120,9 @@ def expanded(nav: list[Any], pages: list[str], taken: set[str]) -> list[Any]:
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Markdown as Python's library for it reads it."""
     at = page.file.src_uri
+    page.meta["search"] = {"boost": next((rank for start, rank in _RANKS.items() if at.startswith(start)), 1)}
+    if at == "index.md":
+        page.meta["hide"] = ["navigation", "toc"]
     if at in ELSEWHERE and at.startswith("findings/"):
         markdown = with_severity(markdown, posixpath.basename(at).removesuffix(".md"))
     if at == "checks.md":

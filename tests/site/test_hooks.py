@@ -70,6 +70,11 @@ def test_a_pattern_of_the_nav_stands_for_the_pages_that_are_not_named():
     ]
 
 
+def test_the_pages_of_an_index_are_grouped_by_its_headings():
+    index = "# Start\n\n## First\n\n| [A](a.md) | `a` |\n| [B](b.md) | `b` |\n\n## Second\n\n| [C, D](c.md) | `c` |\n| x |\n"
+    assert hooks.groups(index, "start") == [{"First": ["start/a.md", "start/b.md"]}, {"Second": ["start/c.md"]}]
+
+
 @cases(
     "title, anchor",
     ("reports/sessions.jsonl", "reportssessionsjsonl"),

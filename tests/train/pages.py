@@ -1,39 +1,46 @@
-"""The blocks of docs/training.md that ``make train`` runs: those that have a name behind their language."""
+"""The blocks of docs/training.md that ``make train`` runs, and the files that their conversions write for a trainer."""
 
 import re
 import shlex
 from pathlib import Path
 
+from chatsquash.core.options import Options, declared
+from chatsquash.dataset import trainers
+
 PAGE = Path(__file__).parents[2] / "docs" / "training.md"
-_BLOCK = re.compile(r"^```(console|sh|text|yaml|python) ([a-z0-9-]+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(r"^```console ([a-z0-9-]+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-def blocks(language: str) -> dict[str, str]:
-    """The named blocks of a language, by name."""
-    page = PAGE.read_text(encoding="utf-8")
-    return {name: text for found, name, text in _BLOCK.findall(page) if found == language}
+def blocks() -> dict[str, str]:
+    """The named blocks, by name."""
+    return dict(_BLOCK.findall(PAGE.read_text(encoding="utf-8")))
 
 
-def conversions(name: str) -> list[str]:
-    """The commands of a console block."""
-    lines = blocks("console")[name].splitlines()
-    return [line.removeprefix("$ ") for line in lines if line.startswith("$ ")]
+def conversion(name: str) -> str:
+    """The command of a block that converts."""
+    lines = [line.removeprefix("$ ") for line in blocks()[name].splitlines()]
+    return next(line for line in lines if line.startswith("chatsquash convert"))
 
 
 def truth(command: str) -> str:
     """The same conversion to records that say plainly what a reply is: preset ``hf``, as JSONL, into ``truth``."""
-    plain = command.replace(" --reasoning inline", "")
-    plain = re.sub(r"--preset \w+", "--preset hf", plain)
+    plain = re.sub(r"--for (\S+)", lambda found: _spelled(found[1], command), command)
+    plain = re.sub(r"--preset \w+", "--preset hf", plain).replace(" --reasoning inline", "")
     plain = re.sub(r"--format \w+", "--format jsonl", plain)
     return re.sub(r"-o \w+", "-o truth", plain)
 
 
-def trainer_command(name: str, model: str) -> list[str]:
-    """The words of a shell block, with the model's folder."""
-    return shlex.split(blocks("sh")[name].replace("\\\n", " ").replace("MODEL", model))
+def _spelled(trainer: str, command: str) -> str:
+    """The options that ``--for`` sets in a command, as they are typed."""
+    flags = {each.name: each.flag for each in declared()}
+    given = {name for name, flag in flags.items() if flag in command.split()}
+    values = {name: getattr(Options(), name) for name in flags}
+    values["samples"] = "reply" if "--samples reply" in command else "session"
+    chosen = trainers.settings(trainer, values, given)
+    return " ".join(flags[name] if value is True else f"{flags[name]} {value}" for name, value in chosen.items())
 
 
-def configuration(name: str, model: str) -> tuple[str, str]:
-    """The name of a file, which its first line says, and what stands in it."""
-    text = {**blocks("text"), **blocks("yaml")}[name].replace("MODEL", model)
-    return text.partition("\n")[0].removeprefix("# "), text
+def trainer_command(script: Path) -> list[str]:
+    """The words of a script that starts a trainer, without those that it is given."""
+    command = script.read_text(encoding="utf-8").replace("\\\n", " ").partition("exec ")[2]
+    return shlex.split(command.replace('"$@"', ""))

@@ -26,7 +26,6 @@ FACTORY_SHORT = (
     "use_cpu: true",
     "save_strategy: 'no'",
 )
-BRIDGED = "--bridge-results join --merge-consecutive"
 LLAMA = ("<|eot_id|>", "<|begin_of_text|>", "<|start_header_id|>", "<|end_header_id|>")
 MISTRAL = ("</s>", "<s>")
 QWEN = ("<|im_end|>", "", "<|im_start|>", "<tool_call>", "</tool_call>")
@@ -72,7 +71,7 @@ AXOLOTL = (
     ),
 )
 FACTORY = (
-    Run("llamafactory", "llama-factory", "template `qwen`", options=BRIDGED, lines=FACTORY_SHORT),
+    Run("llamafactory", "llama-factory", "template `qwen`", lines=FACTORY_SHORT),
     Run(
         "llamafactory",
         "llama-factory",
@@ -80,7 +79,6 @@ FACTORY = (
         dialect="bare JSON",
         model="llama3",
         special=LLAMA,
-        options=BRIDGED,
         lines=(*FACTORY_SHORT, "template: llama3"),
     ),
     Run(
@@ -90,15 +88,15 @@ FACTORY = (
         dialect="listed JSON",
         model="mistral",
         special=MISTRAL,
-        options=f"{BRIDGED} --drop-text-beside-calls --reasoning drop",
+        options="--drop-text-beside-calls --reasoning drop",
         lines=(*FACTORY_SHORT, "template: mistral"),
     ),
-    Run("llamafactory", "llama-factory-reply", "one sample a reply, template `qwen`", options=BRIDGED, lines=FACTORY_SHORT),
+    Run("llamafactory", "llama-factory-reply", "one sample a reply, template `qwen`", lines=FACTORY_SHORT),
 )  # fmt: skip
 QWEN_FOLDER = "Qwen2.5-0.5B-Instruct"
 """By its folder's name ms-swift knows which of its templates a model has."""
 SWIFT = tuple(
-    Run("ms-swift", block, what, model=QWEN_FOLDER, options="--bridge-results join", words=SWIFT_SHORT)
+    Run("ms-swift", block, what, model=QWEN_FOLDER, words=SWIFT_SHORT)
     for block, what in (("ms-swift", "messages, Qwen 2.5"), ("ms-swift-reply", "one sample a reply, Qwen 2.5"))
 )
 OTHERS = (
@@ -112,12 +110,10 @@ OTHERS = (
         "torchtune",
         "messages, Qwen 2.5",
         script="torchtune_rows.py",
-        options="--merge-consecutive",
         special=QWEN,
-        conversion="text",
         remark=HEADED,
-        lines=("tokenizer>special_tokens_path: model/tokenizer.json", f"tokenizer>max_seq_len: {LENGTH}"),
+        lines=("tokenizer>special_tokens_path: ../../model/tokenizer.json", f"tokenizer>max_seq_len: {LENGTH}"),
     ),
-    Run("nemo-automodel", "nemo-automodel", "messages, Qwen 3 as TRL has it", "qwen3", script="nemo_rows.py", conversion="text"),
+    Run("nemo-automodel", "nemo-automodel", "messages, Qwen 3 as TRL has it", "qwen3", script="nemo_rows.py", lines=("dataset>chat_template: ../../qwen3_training.jinja",)),
 )  # fmt: skip
 RUNS = (*TRL, *AXOLOTL, *FACTORY, *SWIFT, *OTHERS)

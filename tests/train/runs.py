@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -9,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .environments import Environments
-from .pages import blocks, configuration, conversions, trainer_command, truth
+from .pages import conversion, trainer_command, truth
 from .replies import Difference, Reply, compared, of_message, read_back, trained_messages
 
 ROOT = Path(__file__).parents[2]
@@ -29,7 +30,7 @@ OFFLINE = {
 class Run:
     """One training.
 
-    ``block`` names the blocks of the page, ``conversion`` that of the conversion where it has another name. ``template`` is a chat template that TRL brings, or empty where the trainer
+    ``block`` names the block of the page that converts. ``template`` is a chat template that TRL brings, or empty where the trainer
     has its own. ``special`` are tokens of the model, the first ends a turn. ``words`` are added to the command and
     ``lines`` to the configuration, so that the training is short and on a CPU. ``options`` are added to the conversion.
     ``pairs`` says that it trains on the preference pairs beside the records, ``remark`` what differs all the same. ``script`` reads the trainer's dataset where its training does not run on a CPU.
@@ -43,7 +44,6 @@ class Run:
     model: str = "model"
     special: tuple[str, ...] = ("<|im_end|>", "", "<|im_start|>")
     options: str = ""
-    conversion: str = ""
     pairs: bool = False
     remark: str = ""
     words: tuple[str, ...] = ()
@@ -84,11 +84,9 @@ class Place:
 
     def convert(self) -> list[Reply]:
         """Convert as the page says, and tell the replies that are to be trained on."""
-        for command in conversions(self.run.conversion or self.run.block):
-            if command.startswith("chatsquash convert"):
-                command = command.replace(" --quiet", f" {self.run.options} --quiet")
-                self.shell(truth(command))
-            self.shell(command)
+        command = conversion(self.run.block).replace(" --quiet", f" {self.run.options} --quiet")
+        self.shell(truth(command))
+        self.shell(re.sub(r"--for (\S+)", rf"--for \1={self.folder / self.run.model}", command))
         paths = (self.folder / "truth" / ("pairs" if self.run.pairs else "data")).glob("train-*.jsonl")
         records = [json.loads(line) for path in paths for line in path.read_text(encoding="utf-8").splitlines()]
         return [of_message(message, self.run.dialect) for record in records for message in trained_messages(record)]
@@ -98,12 +96,18 @@ class Place:
         path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
         self.call(["bash", "-c", command], {"PATH": path, "PYTHONPATH": os.environ.get("PYTHONPATH", "")})
 
-    def call(self, command: list[str], variables: dict[str, str]) -> str:
-        """Run a command in the folder; what it prints."""
+    def call(self, command: list[str], variables: dict[str, str], folder: Path | None = None) -> str:
+        """Run a command in a folder, by default that of the run; what it prints."""
         environment = {**os.environ, **OFFLINE, "HOME": str(self.folder), **variables}
         with (self.folder / "output.txt").open("ab") as log:
             done = subprocess.run(
-                command, cwd=self.folder, env=environment, stdout=subprocess.PIPE, stderr=log, timeout=TIME, check=False
+                command,
+                cwd=folder or self.folder,
+                env=environment,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                timeout=TIME,
+                check=False,
             )
         if done.returncode:
             told = done.stdout.decode()[-2000:] + (self.folder / "output.txt").read_text(encoding="utf-8")[-4000:]
@@ -123,15 +127,16 @@ class Place:
         path = os.pathsep.join([str(self.python.parent), os.environ["PATH"]])
         inside = os.pathsep.join([str(INSIDE), str(INSIDE / "stand-ins" / run.trainer)])
         noted = {"PATH": path, "PYTHONPATH": inside, "TRAINED_TOKENS": str(self.tokens), **dict(run.variables)}
-        command = trainer_command(run.block, run.model) if run.block in blocks("sh") else []
-        command += run.words
-        if run.block in {**blocks("text"), **blocks("yaml")}:
-            name, text = configuration(run.block, run.model)
-            (self.folder / name).write_text(merged(text, run.lines), encoding="utf-8")
-            command = command or [name]
+        folder = self.folder / "dataset" / "trainer"
+        script = folder / ("train-dpo.sh" if run.pairs else "train.sh")
+        command = ["sh", str(script), *run.words]
+        for path in folder.glob("*.yaml"):
+            path.write_text(merged(path.read_text(encoding="utf-8"), run.lines), encoding="utf-8")
+            read = [str(path)]
         if run.script:
-            command = [str(self.python), str(INSIDE / run.script), *command]
-        self.call(command, noted)
+            read = [*trainer_command(script), *run.words] if script.exists() else read
+            command = [str(self.python), str(INSIDE / run.script), *read]
+        self.call(command, noted, folder)
 
     def trained(self) -> list[Reply]:
         """What was trained on, read back."""

@@ -4,7 +4,7 @@ import pytest
 
 from tests.train import results
 from tests.train.environments import Made
-from tests.train.pages import blocks, conversions, truth
+from tests.train.pages import blocks, conversion, truth
 from tests.train.plan import RUNS
 from tests.train.replies import DIALECTS
 from tests.train.results import Result, Results
@@ -13,19 +13,14 @@ from tests.train.trainers import TRAINERS
 
 
 @pytest.mark.parametrize("run", RUNS, ids=lambda run: run.told)
-def test_a_run_has_its_blocks_on_the_page(run):
-    configured = {**blocks("text"), **blocks("yaml")}
-    assert run.block in blocks("sh") or run.block in configured
-    assert any(each.startswith("chatsquash convert") for each in conversions(run.conversion or run.block))
-    assert not run.lines or run.block in configured
+def test_a_run_has_its_block_on_the_page(run):
+    assert "--for " in conversion(run.block)
     assert not run.script or (INSIDE / run.script).is_file()
     assert run.dialect in DIALECTS
 
 
 def test_every_block_of_the_page_that_has_a_name_is_run():
-    run = {run.block for run in RUNS} | {run.conversion for run in RUNS if run.conversion}
-    named = {name for language in ("console", "sh", "text", "yaml") for name in blocks(language)}
-    assert named - run == set()
+    assert blocks().keys() == {run.block for run in RUNS}
 
 
 def test_runs_have_folders_of_their_own_and_every_trainer_has_runs():
@@ -38,6 +33,12 @@ def test_the_truth_is_the_same_conversion_to_the_preset_hf():
     assert truth(command) == "chatsquash convert logs -o truth --preset hf --samples reply --format jsonl --quiet"
     assert truth("x --preset hf --reasoning inline --quiet") == "x --preset hf --quiet"
     assert truth("x --preset hf --reasoning drop --quiet") == "x --preset hf --reasoning drop --quiet"
+
+
+def test_the_truth_has_the_options_that_for_sets():
+    command = "chatsquash convert logs -o dataset --for ms-swift --samples reply --quiet"
+    rest = "--bridge-results join --sample-shape messages --loss loss --samples reply --quiet"
+    assert truth(command) == f"chatsquash convert logs -o truth --preset hf --format jsonl {rest}"
 
 
 def test_lines_replace_those_of_their_key_in_their_block():

@@ -7,6 +7,7 @@ any in use is not gone by.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -72,13 +73,13 @@ class _Schema(NamedTuple):
     small: bool = True
 
 
-def refuse_missing() -> None:
+def refuse_missing(option: str = "--check-arguments") -> None:
     """Raise ``UsageError`` where what looks at schemas is not installed."""
     try:
         import jsonschema_rs  # noqa: F401 - looks whether it is there
     except ImportError:
         hint = "pip install 'chatsquash[schema]'"
-        raise UsageError(f"--check-arguments needs the package jsonschema-rs: {hint}") from None
+        raise UsageError(f"{option} needs the package jsonschema-rs: {hint}") from None
 
 
 def _argument_checks(view: View) -> _ArgumentChecks:
@@ -133,6 +134,18 @@ def _check_value(validator: Any, value: Json, *, is_small: bool) -> tuple[str, s
         kind = getattr(problem, "kind", None)
         return (_describe_error(problem), "") if kind else ("", f"they cannot be looked at ({type(problem).__name__})")
     return "in a place that is not looked for, since there is too much", ""
+
+
+def first_problem(schema: dict[str, Any], value: Json) -> str:
+    """The first place in which a value does not fit a schema of ours, and the rule; empty if it fits."""
+    if _levels(value) > _DEEP:
+        return f"it has more than {_DEEP} levels"
+    return " ".join(filter(None, _check_value(_compiled(jsonio.dumps(schema)), value, is_small=True)))
+
+
+@cache
+def _compiled(schema: bytes) -> Any:
+    return _compile(jsonio.loads(schema)).validator
 
 
 def _levels(value: Json) -> int:

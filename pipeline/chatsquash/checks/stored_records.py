@@ -13,6 +13,12 @@ def bad_record(reason: str) -> Fact:
 
 
 @rule("error")
+def unreadable_by_trainer(trainer: str, preset: str, why: str) -> Fact:
+    """Reported by `chatsquash check --for` when a record does not have the shape that the trainer reads."""
+    return Fact(f"{trainer} does not read the record, {why}: convert with the preset {preset}")
+
+
+@rule("error")
 def empty_dataset() -> Fact:
     """Reported by `chatsquash check` when a file has no records: training on it would be training on nothing."""
     return Fact("the file has no records: see what wrote it")

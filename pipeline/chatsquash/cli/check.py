@@ -19,33 +19,37 @@ if TYPE_CHECKING:
     from chatsquash.core.model import Finding, Severity
     from chatsquash.results.contamination import Evaluation
     from chatsquash.results.template import Trials
+    from chatsquash.results.trainer import Requirements
 
 
 @click.command(cls=Command, epilog="Example: chatsquash check out --template chat.jinja")
 @argument("datasets", nargs=-1, required=True)
-@option("--template", metavar="FILE", help="Also render every record with this chat template.")
+@option("--template", metavar="FILE", help="Also render each record with this chat template.")
 @option(
-    "--for", "trainer", metavar="TRAINER", help="Render it as axolotl, oumi or trl does, which has to be installed."
+    "--for",
+    "trainer",
+    metavar="TRAINER",
+    help="Render it as axolotl, oumi or trl does, which has to be installed; for other trainers, check the shape.",
 )
-@option("--show", type=click.IntRange(min=1), metavar="N", help="Only print how the N-th record renders.")
+@option("--show", type=click.IntRange(min=1), metavar="N", help="Only print the rendering of the N-th record.")
 @rendering
 @option(
-    "--against", multiple=True, metavar="EVALSET", help="Report records that share 13 words in a row with this set."
+    "--against", multiple=True, metavar="EVALSET", help="Report records that share 13 consecutive words with this set."
 )
 @options("flag_phrase", "check_arguments")
-@option("--anonymize/--no-anonymize", default=False, help="Report e-mail addresses that convert would replace.")
+@option("--anonymize/--no-anonymize", default=False, help="Also report e-mail addresses that convert would replace.")
 @privacy.finding
-@fail_on("and for no other finding")
+@fail_on("and for no other")
 @option("--json", "as_json", is_flag=True, help="Print the findings as JSON lines.")
 def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, as_json: bool, **given: Any) -> int:
     """Check the records of datasets: JSONL or Parquet files, or folders of them, with native or inlined calls.
 
-    Prints the findings, and their counts by code on standard error. Exits with 3 when one of them is an error, or is
-    what --redact names; --fail-on names findings that count in their place. The FILE of --template is a .jinja file, a
+    Prints the findings, and their counts by code on standard error. Exits with 3 if one of them is an error or of a
+    kind that --redact names; --fail-on names other findings instead. The FILE of --template is a .jinja file, a
     tokenizer_config.json, a chat_template.json or a model's folder.
     """
     from chatsquash.checks.phrases import Phrases
-    from chatsquash.redact.requests import redactor
+    from chatsquash.redaction.requests import redactor
     from chatsquash.results import template as trying
     from chatsquash.results.check import Looks
     from chatsquash.results.check import check as run
@@ -53,7 +57,7 @@ def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, 
     exits.refuse_unknown(given["fail_on"])
     render = {name: given[name] for name in ("render_time", "render_memory")}
     refuse_alone(template, render)
-    trainer = given["trainer"]
+    trainer, requirements = _trainer(given["trainer"], template)
     if trainer and not template:
         trying.refuse_unnamed(trainer)
     if show:
@@ -72,10 +76,11 @@ def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, 
         private=redactor(private),
         also=trials.look if trials else None,
         overlap=evaluation.look if evaluation else None,
+        shape=requirements.look if requirements else None,
         arguments=given["check_arguments"],
     )
     findings = (finding for dataset in datasets for finding in run(dataset, looks))
-    counts = _print_findings(findings, trials, evaluation, as_json=as_json)
+    counts = _print_findings(findings, (trials, requirements, evaluation), as_json=as_json)
     return exits.code_of_check(counts, given["fail_on"], gates)
 
 
@@ -90,10 +95,27 @@ def _shown_template(template: str | None, *, as_json: bool) -> str:
     return template
 
 
+def _trainer(name: str | None, template: str | None) -> tuple[str | None, Requirements | None]:
+    """The trainer that records are rendered as by, or else what it requires of them."""
+    if name is None:
+        return None, None
+    from chatsquash.dataset import trainers
+    from chatsquash.results.trainer import Requirements
+    from chatsquash.templates.trainers import TRAINERS
+
+    known = trainers.resolve(name) or name
+    renders = known in TRAINERS and (TRAINERS[known].folder or template)
+    return (known, None) if renders else (None, Requirements(known))
+
+
 def _print_findings(
-    findings: Iterator[Finding], trials: Trials | None, evaluation: Evaluation | None, *, as_json: bool
+    findings: Iterator[Finding],
+    looks: tuple[Trials | None, Requirements | None, Evaluation | None],
+    *,
+    as_json: bool,
 ) -> Counter[tuple[Severity, str]]:
     """Print findings as they are made, and a summary on standard error; return their counts."""
+    trials, requirements, evaluation = looks
     from chatsquash.core.text import printable
     from chatsquash.dataset import findings_text as report
     from chatsquash.dataset.summary import by_code
@@ -104,7 +126,8 @@ def _print_findings(
         record = f"{printable(finding.file)}:{finding.line}" if finding.line is not None else None
         click.echo(report.as_json(finding, record) if as_json else report.as_text(finding))
     with tolerate_closed_pipe():
-        first = [*(trials.summary() if trials else ()), *([evaluation.summary()] if evaluation else [])]
+        others = [each.summary() for each in (requirements, evaluation) if each]
+        first = [*(trials.summary() if trials else ()), *others]
         for line in (*first, *by_code("findings", counts), *(trials.repair() if trials else ())):
             click.echo(line, err=True)
     return counts

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _Run = TypeVar("_Run", bound="Callable[..., Any]")
 PARAMETERS = "makers_of_parameters"
-_TAKES = "Give up a record whose rendering takes more {}."
+_TAKES = "Give up on records whose rendering takes more {}."
 _UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30}
 
 
@@ -35,6 +35,18 @@ def option(*names: str, **settings: Any) -> Callable[[_Run], _Run]:
 def options(*chosen: str) -> Callable[[_Run], _Run]:
     """The declared options of groups, or of names, one after the other."""
     return _with(lambda: from_declarations(*chosen))
+
+
+def shorthands(run: _Run) -> _Run:
+    """The options that set others."""
+
+    def declarations() -> list[click.Option]:
+        from chatsquash.core.shorthands import SHORTHANDS
+
+        flags = ((f"--{name.replace('_', '-')}", each.help) for name, each in SHORTHANDS.items())
+        return [Option([flag], is_flag=True, help=text) for flag, text in flags]
+
+    return _with(declarations)(run)
 
 
 def engine_options(run: _Run) -> _Run:
@@ -149,12 +161,26 @@ def _type(option: Declared) -> Any:
     return int if option.kind is int else str
 
 
+class _Choice(click.Choice):  # type: ignore[type-arg]  # in click 8.1 it takes none
+    """One of the values of an option; the error for the name of a trainer says what writes for it."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The value as it is declared."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter:
+            from chatsquash.dataset import trainers  # which only an error needs
+
+            trainers.refuse_as_value(f"--{param.name}" if param else "", value)
+            raise
+
+
 def _type_of_name(option: Declared) -> click.ParamType:  # type: ignore[type-arg]
     from chatsquash.core.options import ERRORS
 
     if option.metavar == "CODE":
         return Codes(ERRORS)
-    return KnownName(lambda: option.choices) if option.metavar else click.Choice(option.choices)
+    return KnownName(lambda: option.choices) if option.metavar else _Choice(option.choices)
 
 
 def _as_size(size: int) -> str:
@@ -216,40 +242,55 @@ def _items(values: Iterable[str]) -> list[CompletionItem]:
 MANY_OPTIONS = 25
 """Options above which a command shows the most used ones first."""
 _CHAPTERS = {
+    "Shortcuts": (),
     "Input": ("reading", "paths", "days", "links"),
-    "Sessions": ("sessions", "cleaning"),
-    "Record": ("shape", "supplied", "sampling"),
-    "Dataset": ("dataset", "alike", "filters", "grouping"),
+    "Sessions and conversations": ("sessions", "cleaning"),
+    "Records": ("shape", "supplied"),
+    "Training": ("sampling",),
+    "Filters and duplicates": ("filters", "alike"),
     "Privacy": ("addresses", "privacy"),
-    "Run": ("run", "checks", "reports", "bounds", "engine"),
+    "Output": ("grouping", "dataset", "reports"),
+    "Checks": ("checks",),
+    "Limits": ("bounds",),
+    "Run": ("run", "engine"),
 }
-"""The groups of declared options in each chapter."""
-_BY_NAME = {"agents": "Input", "single_file": "Dataset", "count": "Run"}
-"""The chapters of options that belong to one command."""
+"""The groups of declared options in each chapter, by task."""
+_BY_NAME = {
+    **dict.fromkeys(("complete", "trainer"), "Shortcuts"),
+    **dict.fromkeys(("logs", "agents", "count"), "Input"),
+    **dict.fromkeys(("sessions_by", "limit"), "Sessions and conversations"),
+    **dict.fromkeys(("reasoning", "json_tool_calls"), "Records"),
+    **dict.fromkeys(("loss", "restored_loss", "loss_skip_failed", "loss_skip_side"), "Training"),
+    **dict.fromkeys(("max_tokens", "too_long", "min_turns", "max_turns", "max_chars"), "Filters and duplicates"),
+    **dict.fromkeys(("output", "single_file", "report", "force", "replace"), "Output"),
+    **dict.fromkeys(("fail_on", "strict"), "Checks"),
+}
+"""The chapters of options that are not in that of their group, or have no group."""
 _USED = {
-    "agents": ("--agent NAME", "Convert what this agent keeps on this machine."),
-    "from_format": ("--from FORMAT", "Read all logs as this format."),
+    "complete": ("--complete", "Keep every reply, in the context in which it was sampled."),
+    "agents": ("--agent NAME", "Convert the sessions of this agent on this machine."),
+    "from_format": ("--from FORMAT", "Read all logs in this format."),
     "since": ("--since DATE", "Only convert sessions from this day on."),
-    "sessions_by": ("--sessions-by RULE", "Take a file, an id or a chain as a session."),
-    "conversations": ("--conversations WHICH", "Which of a session to write: last, main or all."),
-    "join": ("--join", "Make one session of a gateway's log and the agent's file."),
-    "count": ("-n, --shards N", "How many shards to make."),
-    "cleanup": ("--cleanup AGENT", "Remove the texts that this agent adds, as in claude-code."),
-    "preset": ("--preset NAME", "Shape of records: chat, hf, mistral, openai, sharegpt, text."),
+    "sessions_by": ("--sessions-by RULE", "Group lines into sessions by file, id or chain."),
+    "conversations": ("--conversations WHICH", "Write the last, the main or all conversations."),
+    "join": ("--join", "Combine a gateway's log with the agent's file."),
+    "count": ("-n, --shards N", "Number of shards."),
+    "cleanup": ("--cleanup AGENT", "Remove text that this agent adds (claude-code)."),
+    "preset": ("--preset NAME", "Record shape: chat, hf, mistral, openai, sharegpt, text."),
     "reasoning": ("--reasoning HOW", "Keep, inline or drop reasoning."),
-    "loss": ("--loss MEMBER", "Flag what to train on, with weight, training or loss."),
-    "max_tokens": ("--max-tokens N", "Only write records with at most so many tokens."),
-    "format": ("--format KIND", "Write a dataset folder of jsonl[.gz|.zst] or parquet."),
-    "split": ("--split SHARES", "Divide it into splits, as in train=0.98,validation=0.02."),
-    "drop": ("--drop CODE", "Leave out sessions with this finding (errors: any error)."),
+    "max_tokens": ("--max-tokens N", "Only write records with at most N tokens."),
+    "trainer": ("--for TRAINER[=MODEL]", "Write what a trainer reads, and its configuration."),
+    "format": ("--format TYPE", "Write a dataset folder: jsonl[.gz|.zst] or parquet."),
+    "split": ("--split SHARES", "Write splits, such as train=0.98,validation=0.02."),
+    "drop": ("--drop CODE", "Skip sessions with this finding (errors: any error)."),
     "redact": ("--redact KINDS", "Replace secrets, phones, ips, paths or names:FILE."),
-    "output": ("-o, --output DIR", "Write records and reports to this folder. [default: out]"),
-    "workers": ("--workers N", "Use so many processes. [default: one a core]"),
-    "replace": ("--replace", "Replace the result of other logs."),
+    "output": ("-o, --output DIR", "Write records and reports here. [default: out]"),
+    "workers": ("--workers N", "Number of processes. [default: one per core]"),
+    "replace": ("--replace", "Replace the output of other logs."),
     "fail_on": ("--fail-on CODE,...", "Exit with 3 if one of these findings is made."),
     "help_all": ("--help-all", "Show all options and exit."),
 }
-"""Those that are used most, each in a line."""
+"""The most used options, each in a line."""
 SHOWS_ALL = "chatsquash.help_all"
 """Set in a context where all options are shown."""
 
@@ -282,7 +323,7 @@ def write_chapters(context: click.Context, options: Iterable[click.Parameter], f
         name = str(each.name)
         description = each.get_help_record(context) if shows_all else _USED.get(name)
         if description:
-            rows[getattr(each, "chapter", None) or _BY_NAME.get(name, "Run")].append(description)
+            rows[_BY_NAME.get(name) or getattr(each, "chapter", None) or "Run"].append(description)
     for name, shown in rows.items():
         if shown:
             with formatter.section(name):

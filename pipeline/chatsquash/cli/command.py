@@ -75,8 +75,8 @@ def _without_settings(context: click.Context) -> click.Context:
 
 def settings_options() -> list[click.Option]:
     """The options on settings."""
-    profile = "Prefer the settings of this profile in chatsquash.toml."
-    shows = "Show the value of every option and where it comes from, and do nothing else."
+    profile = "Use the settings of this profile of chatsquash.toml first."
+    shows = "Show the value of every option and where it comes from, then exit."
     return [
         Option(["--profile", _PROFILE], metavar="NAME", help=profile),
         Option(["--show-config", _SHOW], is_flag=True, help=shows),

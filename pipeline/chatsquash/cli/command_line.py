@@ -22,6 +22,11 @@ def is_typed(name: str) -> bool:
     return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
+def is_given(name: str) -> bool:
+    """Whether an option is on the command line, in a variable or in the settings file."""
+    return click.get_current_context().get_parameter_source(name) not in (None, ParameterSource.DEFAULT)
+
+
 def typed_text(name: str) -> str:
     """An option as the user wrote it: its name, or its variable, and a value that is a word."""
     context = click.get_current_context()

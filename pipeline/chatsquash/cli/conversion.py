@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from chatsquash.cli import exits
 from chatsquash.cli.click_options import option
-from chatsquash.cli.command_line import is_typed, refuse_idle, without_idle
+from chatsquash.cli.command_line import is_given, is_typed, refuse_idle, without_idle
 from chatsquash.cli.exits import fail_on, tolerate_closed_pipe
 
 if TYPE_CHECKING:
@@ -22,9 +23,9 @@ output_option = option(
     default="out",
     show_default=True,
     metavar="DIR",
-    help="The folder, or the URL, to write records and reports to.",
+    help="Folder or URL for records and reports.",
 )
-single_file = option("--single-file", is_flag=True, help="The same as --group-by none.")
+single_file = option("--single-file", is_flag=True, help="Same as --group-by none.")
 DECIDING = (
     *("cleaning", "sessions", "sampling", "shape", "supplied", "reading"),
     *("addresses", "privacy", "checks", "grouping"),
@@ -35,15 +36,15 @@ TAKING = ("dataset", "filters", "alike", "reports", "paths", "days", "links", "b
 def run_output(run: Any) -> Any:
     """What a run says on the screen."""
     as_json = option("--json", "as_json", is_flag=True, help="Print the summary as JSON on standard output.")
-    quiet = option("--quiet", "-q", is_flag=True, help="Print neither progress nor summary.")
+    quiet = option("--quiet", "-q", is_flag=True, help="Print no progress and no summary.")
     verbose = option("--verbose", "-v", is_flag=True, help="Show the role trace of sessions with errors.")
-    codes = fail_on("and not for what is left out")
+    codes = fail_on("instead of for skipped sessions and lines")
     progress = option(
         "--progress",
         type=click.Choice(["auto", "json"]),
         default="auto",
         show_default=True,
-        help="auto shows progress as a bar on a terminal, else as a line every 30 s; json prints JSON lines.",
+        help="Progress as a bar on a terminal and a line every 30 s elsewhere (auto), or as JSON lines (json).",
     )
     return as_json(quiet(verbose(progress(codes(run)))))
 
@@ -52,6 +53,8 @@ def watch_of(values: dict[str, Any]) -> Watch:
     """How a run shows its progress."""
     from chatsquash.conversion.progress import Watch
 
+    if is_typed("quiet") and is_typed("verbose"):
+        raise click.UsageError("--quiet and --verbose exclude each other.")
     return Watch(quiet=values["quiet"], verbose=values["verbose"], as_json=values["progress"] == "json")
 
 
@@ -117,13 +120,18 @@ def options_of(values: dict[str, Any], *, makes_key: bool = True) -> Options:
     from chatsquash.core.options import Options, declared
     from chatsquash.core.platform import cores
     from chatsquash.dataset.option_rules import refuse_typed
-    from chatsquash.redact.pseudonyms import load_key
+    from chatsquash.redaction.pseudonyms import load_key
 
     for each in declared():
         if each.secret or each.content:
             values[each.name] = values[each.name] or None  # no name is none
     _pass_over_alias(values)
+    if values.get("trainer"):
+        if "complete" in _shorthands(values) and not is_typed("conversations"):
+            values["conversations"] = "all"  # by which the trainer's mask is chosen
+        _set_for_trainer(values)
     options = without_idle(Options(**{each.name: values[each.name] for each in declared() if each.name in values}))
+    options = _with_shorthands(options, values)
     group_by = _group_by(options.group_by) if values["single_file"] else options.group_by
     options = _with_kinds(options)
     needs_key = options.has_key and (makes_key or values["anonymize_key"])
@@ -132,12 +140,57 @@ def options_of(values: dict[str, Any], *, makes_key: bool = True) -> Options:
         options, group_by=group_by, anonymize_key=key, workers=options.workers or cores(), **file_contents(options)
     )
     refuse_typed(complete)
+    if complete.folder:
+        refuse_idle(["group_by", "single_file"], "on the files of a dataset folder")
     return complete
+
+
+def _shorthands(values: dict[str, Any]) -> list[str]:
+    """The shorthands that the user gave."""
+    from chatsquash.core.shorthands import SHORTHANDS
+
+    return [name for name in SHORTHANDS if values.get(name)]
+
+
+def _with_shorthands(options: Options, values: dict[str, Any]) -> Options:
+    """The options with what shorthands set, which is said unless ``--quiet`` is given."""
+    from chatsquash.core.options import declared
+    from chatsquash.core.shorthands import expand
+
+    names = _shorthands(values)
+    if not names:
+        return options
+    expanded = expand(options, names, {each.name for each in declared() if is_typed(each.name)})
+    if not values.get("quiet"):
+        with tolerate_closed_pipe():
+            click.echo("\n".join(expanded.lines), err=True)
+    return expanded.options
+
+
+def _set_for_trainer(values: dict[str, Any]) -> None:
+    """Set the options of ``--for`` that the user did not give, and name both."""
+    from chatsquash.core.options import declared
+    from chatsquash.dataset import trainers
+
+    given = {name for name in values if is_given(name)}
+    chosen = trainers.settings(values["trainer"], values, given)
+    own = trainers.settings(values["trainer"], values, ()).keys() & given
+    values.update(chosen)
+    if values.get("quiet"):
+        return
+    flags = {each.name: each.flag for each in declared()}
+
+    def spelled(names: Iterable[str]) -> str:
+        return " ".join(flags[each] if values[each] is True else f"{flags[each]} {values[each]}" for each in names)
+
+    with tolerate_closed_pipe():
+        kept = f"; as given: {spelled(sorted(own))}" if own else ""
+        click.echo(f"--for {trainers.parse(values['trainer'])[0]} sets {spelled(chosen) or 'nothing'}{kept}", err=True)
 
 
 def _with_kinds(options: Options) -> Options:
     """The options with what the kinds of ``--redact`` say of others."""
-    from chatsquash.redact.requests import parts, with_kinds
+    from chatsquash.redaction.requests import parts, with_kinds
 
     kinds, _ = parts(options.redact)
     if kinds == "none" and is_typed("anonymize") and options.anonymize:
@@ -158,7 +211,7 @@ def shard_options(values: dict[str, Any]) -> Options:
     """The options of a shard that no listing has."""
     from chatsquash.core.options import Options
     from chatsquash.core.platform import cores
-    from chatsquash.redact.pseudonyms import load_key
+    from chatsquash.redaction.pseudonyms import load_key
 
     key = load_key(values["anonymize_key"]) if values["anonymize_key"] else None
     return Options(anonymize_key=key, full=values["full"], workers=values["workers"] or cores())

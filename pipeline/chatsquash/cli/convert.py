@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from chatsquash.cli import exits
-from chatsquash.cli.click_options import KnownName, argument, engine_options, option, options
+from chatsquash.cli.click_options import KnownName, argument, engine_options, option, options, shorthands
 from chatsquash.cli.command import Command
 from chatsquash.cli.command_line import refuse_beside
 from chatsquash.cli.conversion import (
@@ -41,20 +41,21 @@ def _agents() -> tuple[str, ...]:
     multiple=True,
     type=KnownName(_agents),
     metavar="NAME",
-    help="Convert what this agent keeps on this machine.",
+    help="Convert the sessions of this agent on this machine.",
 )
-@option("--shard", metavar="K/N", help="Convert this shard of those that chatsquash shards made. Takes no LOGS.")
+@shorthands
+@option("--shard", metavar="K/N", help="Convert shard K of the N that chatsquash shards listed. Takes no LOGS.")
 @options(*DECIDING)
 @single_file
 @options(*TAKING, "run")
-@option("--report", is_flag=True, help="Also write report.html into the output folder, as chatsquash report does.")
+@option("--report", is_flag=True, help="Also write report.html, as chatsquash report does.")
 @engine_options
 @run_output
 def convert(logs: tuple[str, ...], *, agents: tuple[str, ...], shard: str | None, report: bool, **given: Any) -> int:
     """Convert session logs (folders, files, globs or URLs) into a dataset, one record per session.
 
-    Exits with 0 when it wrote everything, 3 when it left out a session or a line or wrote no record at all, 1 when
-    something stopped it, 2 when it could not start.
+    Exit codes: 0 if everything was written, 3 if sessions or lines were skipped or there is no record, 1 if the run
+    was stopped by an error, 2 if it could not start.
     """
     from chatsquash.conversion.engines import engine
     from chatsquash.core.platform import collect_less
@@ -66,7 +67,7 @@ def convert(logs: tuple[str, ...], *, agents: tuple[str, ...], shard: str | None
     if agents:
         logs = (*logs, *_agent_paths(agents))
     if not logs:
-        raise click.UsageError("Missing argument 'LOGS...'.")
+        raise click.UsageError("LOGS is missing: name folders, files, globs or URLs, as in chatsquash convert logs.")
     where = where_of(given)
     runs = engine(where.engine)
     if report and not where.merge:

@@ -1,4 +1,4 @@
-"""``chatsquash explain``: the pages of the findings."""
+"""``chatsquash explain``: the pages of the findings, and the columns of ``--where``."""
 
 from __future__ import annotations
 
@@ -11,12 +11,17 @@ from chatsquash.cli.click_options import Codes, argument
 from chatsquash.cli.command import Command
 from chatsquash.cli.exits import tolerate_closed_pipe
 
+_COLUMNS = "columns"
+
 
 @click.command(cls=Command, epilog="Example: chatsquash explain no-tools")
 @argument("codes", nargs=-1, type=Codes(), metavar="[CODE]...")
 def explain(codes: tuple[str, ...]) -> None:
-    """Explain findings: what each means, why it matters, an example, what to do. Without CODE, list all."""
-    pages = list(map(page, codes))
+    """Explain findings: what each means, why it matters, an example, what to do. Without CODE, list all.
+
+    The CODE columns lists the columns of the session table, which --where uses.
+    """
+    pages = [list_columns() if code == _COLUMNS else page(code) for code in codes]
     with tolerate_closed_pipe():
         click.echo("\n".join(pages).rstrip("\n") if pages else list_findings())
 
@@ -34,3 +39,19 @@ def list_findings() -> str:
     graves = {code: "/".join(rule.severities) for code, rule in rules().items()}
     longest = max(map(len, graves.values()))
     return "\n".join(f"{code:<{width}}  {graves[code]:<{longest}}  {said[code]}" for code in sorted(rules()))
+
+
+def list_columns() -> str:
+    """The columns of the session table, each with its type and a condition."""
+    from chatsquash.core.text import aligned
+    from chatsquash.dataset.session_table import COLUMNS
+
+    rows = [("column", "type", "example"), *((each.name, each.kind, each.example) for each in COLUMNS)]
+    late = ", ".join(each.name for each in COLUMNS if each.known_late)
+    notes = [
+        "",
+        f"Only known after records are written, so not for convert --where: {late}.",
+        'Combine conditions, as in --where "turns >= 2 AND exit = 0". A null fulfils none.',
+        "docs/output.md says what each column contains.",
+    ]
+    return "\n".join([*(line.rstrip() for line in aligned(rows)), *notes])

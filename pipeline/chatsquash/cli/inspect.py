@@ -25,17 +25,17 @@ _ENTRY = re.compile(r"(\d+ .*?)(selected|superseded|cut|cleaned|bad-line|bad-ent
 @click.command(cls=Command, epilog="Example: chatsquash inspect logs/session.jsonl")
 @argument("logs", nargs=-1, required=True, metavar="LOG...")
 @options("cleaning", "reading", "bounds")
-@option("--verbose", "-v", is_flag=True, help="Show the beginning of each message's text.")
+@option("--verbose", "-v", is_flag=True, help="Print the beginning of each message.")
 @option(
     "--definitions",
     is_flag=True,
     help="Only print tool definitions and system prompts, for --tools-file and --system-file.",
 )
-@option("--json", "as_json", is_flag=True, help="Print an object for each session, as JSON lines.")
+@option("--json", "as_json", is_flag=True, help="Print one JSON object per session.")
 def inspect(logs: tuple[str, ...], *, verbose: bool, definitions: bool, as_json: bool, **given: Any) -> int:
-    """Show session logs (folders, files, globs or URLs) entry by entry, to see why a session came out as it did.
+    """Show session logs (folders, files, globs or URLs) entry by entry, to see why a session was converted as it was.
 
-    Exits with 3 when a log, an archive or a member of an archive cannot be read, or not to its end.
+    Exits with 3 if a log, an archive or a member of an archive cannot be read to its end.
     """
     from chatsquash.core.options import Options
     from chatsquash.core.text import shown

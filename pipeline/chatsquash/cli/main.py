@@ -20,26 +20,38 @@ from chatsquash.core.version import __version__
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-COMMANDS = {
-    "convert": "Convert session logs into a dataset.",
-    "sources": "List what agents keep on this machine.",
-    "explain": "Explain findings; without a code, list them.",
-    "shards": "Divide session logs for several machines.",
-    "merge": "Write the dataset of all shards.",
-    "check": "Check datasets, and how a chat template renders them.",
-    "stats": "Count turns, lengths, tools and duplicates in datasets.",
-    "show": "Show one record of a dataset as a conversation.",
-    "report": "Write a page about a result, for people.",
-    "view": "Show a result, or session logs, in the browser.",
-    "verify": "Compare an output folder with its run.json.",
-    "push": "Send a dataset folder to the Hugging Face Hub.",
-    "inspect": "Show session logs entry by entry.",
-    "translate": "Translate conversations from one format to another.",
-    "redact": "Copy datasets with placeholders for what is private.",
-    "formats": "List the formats that chatsquash reads and writes.",
+CHAPTERS = {
+    "Make a dataset": {
+        "convert": "Convert session logs into a dataset.",
+        "shards": "Divide session logs into shards for several machines.",
+        "merge": "Join the shards of a run.",
+        "redact": "Copy datasets with placeholders for secrets and personal data.",
+    },
+    "Look at logs and datasets": {
+        "sources": "List the sessions that agents keep on this machine.",
+        "inspect": "Show session logs entry by entry.",
+        "show": "Print one record as a conversation.",
+        "stats": "Count messages, tokens, tools and duplicates.",
+        "view": "Browse a dataset or session logs in the browser.",
+        "report": "Write an HTML report about an output folder.",
+    },
+    "Check a dataset": {
+        "check": "Check records, and how a chat template renders them.",
+        "verify": "Compare an output folder with the hashes in its run.json.",
+        "explain": "Explain findings by their codes.",
+    },
+    "Use conversations elsewhere": {
+        "push": "Upload a dataset folder to the Hugging Face Hub.",
+        "translate": "Translate conversations between formats.",
+        "formats": "List the formats that chatsquash reads and writes.",
+    },
 }
-"""Each command has a module of its name in this folder, which is imported when the command is run."""
+"""The commands by task. Each has a module of its name in this folder, which is imported when the command runs."""
+COMMANDS = {name: text for commands in CHAPTERS.values() for name, text in commands.items()}
+_WIDEST = max(map(len, COMMANDS))
 INTERRUPTED = 130
+_ALIKE = 0.7
+"""How alike the name of an option has to be to be suggested, of 1."""
 _LONGEST = 3_000
 """Characters of an error on the terminal."""
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -55,9 +67,7 @@ def main() -> NoReturn:
     try:
         code = cli.main(prog_name="chatsquash", standalone_mode=False)
     except click.ClickException as problem:
-        with tolerate_closed_pipe():
-            problem.show()
-        code = problem.exit_code
+        code = _fail(_usage_error(problem), problem)
     except click.Abort as problem:
         with tolerate_closed_pipe():
             click.echo("; ".join(["interrupted", *_notes(problem.__cause__)]), err=True)
@@ -78,6 +88,34 @@ def _notes(problem: BaseException | None) -> list[str]:
     return getattr(problem, "__notes__", [])
 
 
+_OF_CLICK = {"is not a valid integer range": "is not a whole number", "is not a valid integer": "is not a whole number"}
+"""Words of click that we write otherwise."""
+
+
+def _usage_error(problem: click.ClickException) -> str:
+    """An error of click, written as ours are: where, what, and what to do next."""
+    from difflib import get_close_matches  # which only an error needs
+
+    text = problem.format_message().rstrip(".")
+    context = getattr(problem, "ctx", None)
+    see = f"; see {context.command_path} --help" if context else ""
+    if isinstance(problem, click.NoSuchOption):
+        known = [name for each in problem.ctx.command.params for name in each.opts] if problem.ctx else []
+        near = get_close_matches(problem.option_name, known, 1, _ALIKE)
+        return f"{problem.option_name}: no such option{f'; did you mean {near[0]}?' if near else see}"
+    if isinstance(problem, click.MissingParameter) and problem.param and context:
+        flag = f"{max(problem.param.opts, key=len)} " if isinstance(problem.param, click.Option) else ""
+        return f"{flag}{problem.param.make_metavar(context).removesuffix('...')} is missing{see}"
+    if isinstance(problem, click.BadParameter) and problem.param:
+        text = problem.message.rstrip(".")
+        for theirs, ours in _OF_CLICK.items():
+            text = text.replace(theirs, ours)
+        says_what_to_do = ";" in text
+        return f"{max(problem.param.opts, key=len)}: {text}{'' if says_what_to_do else see}"
+    is_sentence = text[1:2].islower()
+    return (text[:1].lower() if is_sentence else text[:1]) + text[1:] + (see if text.startswith("No such") else "")
+
+
 def _fail(why: str, problem: BaseException) -> int:
     from chatsquash.core.text import escape
 
@@ -87,7 +125,7 @@ def _fail(why: str, problem: BaseException) -> int:
         text = f"{text[: _LONGEST // 2]} … {text[-_LONGEST // 2 :]}"
     with tolerate_closed_pipe():
         click.echo(f"{error}: {text}", err=True)
-    return problem.exit_code if isinstance(problem, ChatsquashError) else ChatsquashError.exit_code
+    return getattr(problem, "exit_code", ChatsquashError.exit_code)
 
 
 def _version(context: click.Context, _: click.Parameter, is_asked: bool) -> None:
@@ -128,9 +166,11 @@ class _Commands(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands without importing their modules."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, COMMANDS[name]) for name in self.list_commands(ctx)])
+        """List the commands by task, without importing their modules."""
+        del ctx
+        for title, commands in CHAPTERS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(_WIDEST), text) for name, text in commands.items()])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Complete the name of a command without importing the modules of all."""
@@ -160,7 +200,7 @@ def _command(name: str) -> click.Command:
 def cli(context: click.Context) -> None:
     """Turn directories of LLM session logs into fine-tuning datasets.
 
-    A variable can set each option: CHATSQUASH_ and its name, as in CHATSQUASH_ON_INVALID=keep.
+    Every option can also be set by an environment variable, such as CHATSQUASH_PRESET=hf, or in chatsquash.toml.
     """
     if context.invoked_subcommand is not None:
         return

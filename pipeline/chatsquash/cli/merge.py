@@ -19,7 +19,7 @@ from chatsquash.cli.conversion import print_summary, run_output, watch_of
     "--anonymize-key-file",
     "key_file",
     metavar="FILE",
-    help="The file with the key of the shards, if they replaced paths.",
+    help="File with the key of the shards, if they replaced paths.",
 )
 @run_output
 def merge(output: str, *, key_file: str | None, **given: Any) -> int:
@@ -30,7 +30,7 @@ def merge(output: str, *, key_file: str | None, **given: Any) -> int:
     from chatsquash.conversion.shards.merge import merge as run
     from chatsquash.core.platform import collect_less
     from chatsquash.dataset.store import place_of
-    from chatsquash.redact.pseudonyms import load_key
+    from chatsquash.redaction.pseudonyms import load_key
 
     collect_less()
     exits.refuse_unknown(given["fail_on"])

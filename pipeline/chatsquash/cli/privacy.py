@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _Run = TypeVar("_Run", bound="Callable[..., Any]")
 _FINDING = ("redact_names", "redact_rules", "redact_pattern", "redact_known", "allow", "deny", "phone_region")
 _KINDS = (
-    "secrets (or secrets+kingfisher, which adds a second scanner), phones, ips, paths, names:FILE, emails; or none.  "
+    "secrets (or secrets+kingfisher, with a second scanner), phones, ips, paths, names:FILE, emails; or none.  "
     "[default: none]"
 )
 _FOUND = frozenset(("secret-found", "private-found"))
@@ -27,20 +27,20 @@ _NEEDS = {"redact_rules": "secrets", "phone_region": "phones"}
 
 def finding(run: _Run) -> _Run:
     """The options of a command that reports what is private."""
-    kinds = option("--redact", metavar="KINDS", help=f"Also report these: {_KINDS}")
+    kinds = option("--redact", metavar="KINDS", help=f"Also report: {_KINDS}")
     return kinds(options(*_FINDING)(run))
 
 
 def replacing(run: _Run) -> _Run:
     """The options of a command that replaces what is private."""
-    kinds = option("--redact", metavar="KINDS", help=f"Replace these with placeholders: {_KINDS}")
-    key = option("--anonymize-key-file", metavar="PATH", help="The file with the key of pseudonyms and placeholders.")
+    kinds = option("--redact", metavar="KINDS", help=f"Replace with placeholders: {_KINDS}")
+    key = option("--anonymize-key-file", metavar="PATH", help="File with the key of pseudonyms and placeholders.")
     return kinds(options(*_FINDING)(key(run)))
 
 
 def gates(values: dict[str, Any]) -> frozenset[str]:
     """The codes of findings that ``--redact`` asks for, so that each of them is an error there."""
-    from chatsquash.redact.requests import parts
+    from chatsquash.redaction.requests import parts
 
     kinds, _ = parts(values["redact"] or None)
     return _FOUND | ({"address-left"} if "emails" in (kinds or "").split(",") else set())
@@ -54,8 +54,8 @@ def private_of(values: dict[str, Any], *, needs_key: bool = True) -> Options:
     from dataclasses import replace
 
     from chatsquash.core.options import Options
-    from chatsquash.redact.pseudonyms import load_key
-    from chatsquash.redact.requests import content, parts, with_kinds
+    from chatsquash.redaction.pseudonyms import load_key
+    from chatsquash.redaction.requests import content, parts, with_kinds
 
     settings: dict[str, Any] = {name: values.pop(name) or None for name in ("redact", *_FINDING)}
     key_file = values.pop("anonymize_key_file", None) or None

@@ -15,13 +15,13 @@ from chatsquash.cli.exits import tolerate_closed_pipe
 @argument("output", metavar="OUT")
 @argument("dataset", metavar="hf://datasets/OWNER/NAME[@BRANCH]")
 @option("--public", is_flag=True, help="Send to a dataset that everybody can read, not to a private one.")
-@option("--dry-run", is_flag=True, help="Only show what push would send.")
-@option("--yes", "-y", is_flag=True, help="Send without asking.")
+@option("--dry-run", is_flag=True, help="Only list what would be uploaded.")
+@option("--yes", "-y", is_flag=True, help="Upload without asking.")
 def push(output: str, dataset: str, *, public: bool, dry_run: bool, yes: bool) -> int:
-    """Send a dataset folder to the Hugging Face Hub: its card, data and images, and nothing else of OUT.
+    """Upload a dataset folder to the Hugging Face Hub: its card, data and images, and nothing else of OUT.
 
-    Shows what it would send, and asks. Sends only what the Hub does not have yet, and changes the dataset by one
-    commit. A new dataset is private.
+    Lists the files and asks first. Uploads only what the Hub does not have yet, in one commit. A new dataset is
+    private.
     """
     from chatsquash.conversion.progress import Bar
     from chatsquash.core.text import escape

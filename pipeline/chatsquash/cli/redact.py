@@ -19,17 +19,17 @@ from chatsquash.cli.exits import tolerate_closed_pipe
     "-o",
     required=True,
     metavar="OUT",
-    help="Write to this folder; or to a file, if IN is one and OUT has its suffix.",
+    help="Folder for the copies; or a file, if IN is one file with the same suffix.",
 )
 @privacy.replacing
 @options("write_known")
-@option("--force", is_flag=True, help="Replace files that exist.")
-@option("--quiet", "-q", is_flag=True, help="Print neither progress nor summary.")
+@option("--force", is_flag=True, help="Replace existing files.")
+@option("--quiet", "-q", is_flag=True, help="Print no progress and no summary.")
 def redact(inputs: tuple[str, ...], *, output: str, force: bool, quiet: bool, **given: Any) -> int:
-    """Copy datasets, JSONL or Parquet, with placeholders for what is private.
+    """Copy datasets (JSONL or Parquet) with placeholders for secrets and personal data.
 
-    IN are files, folders or globs. Records keep their shape, their order and their files. Leaves out a record that it
-    cannot search, says so, and exits with 3.
+    IN are files, folders or globs. Records keep their shape, order and files. Records that cannot be searched are
+    skipped and reported, and the exit code is 3.
     """
     from chatsquash.conversion.progress import Bar
     from chatsquash.dataset import findings_text as report

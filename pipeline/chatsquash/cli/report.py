@@ -14,7 +14,7 @@ from chatsquash.cli.conversion import write_report
 def report(output: str) -> None:
     """Write OUT/report.html: figures, charts, findings and the sessions most worth a look, in one file.
 
-    The page loads nothing and needs no server. Only its owner can read it, and push does not send it. It also shows
-    what the logs hold that run.json names, where they are still there. Needs the extra report.
+    The page loads nothing from elsewhere and needs no server. Only its owner can read it, and push does not upload it.
+    It also shows the contents of the logs in run.json, if they still exist. Needs the extra report.
     """
     write_report(output)

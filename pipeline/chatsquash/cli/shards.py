@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from chatsquash.cli.click_options import argument, option, options
+from chatsquash.cli.click_options import argument, option, options, shorthands
 from chatsquash.cli.command import Command
 from chatsquash.cli.conversion import DECIDING, TAKING, options_of, output_option, single_file
 from chatsquash.cli.exits import tolerate_closed_pipe
@@ -15,17 +15,16 @@ from chatsquash.cli.exits import tolerate_closed_pipe
 @click.command(cls=Command, epilog="Example: chatsquash shards logs --shards 8 --output out")
 @argument("logs", nargs=-1, required=True)
 @output_option
-@option(
-    "--shards", "-n", "count", type=click.IntRange(min=1), required=True, metavar="N", help="How many shards to make."
-)
+@option("--shards", "-n", "count", type=click.IntRange(min=1), required=True, metavar="N", help="Number of shards.")
+@shorthands
 @options(*DECIDING)
 @single_file
 @options(*TAKING, "strict", "force", "replace")
 def shards(logs: tuple[str, ...], *, count: int, **given: Any) -> None:
     """Divide session logs into shards that several machines convert with these options.
 
-    Every machine has to see LOGS and the output folder under the same paths. Next, run chatsquash convert --shard K/N
-    for each K from 1 to N, and chatsquash merge at the end.
+    All machines need LOGS and the output folder under the same paths. Afterwards, run chatsquash convert --shard K/N
+    for each K from 1 to N, and then chatsquash merge.
     """
     from chatsquash.conversion.shards.divide import divide
 

@@ -13,23 +13,24 @@ from chatsquash.cli.command import Command
 @click.command(cls=Command, epilog="Example: chatsquash show out 1")
 @argument("dataset", metavar="OUT")
 @argument("which", metavar="N|ID|FILE:ROW")
-@option("--unfold", is_flag=True, help="Show all of every text.")
-@option("--json", "as_json", is_flag=True, help="Print the record, its place and its session as JSON.")
+@option("--unfold", is_flag=True, help="Print long texts in full.")
+@option("--json", "as_json", is_flag=True, help="Print the record, its location and its session as JSON.")
 def show(dataset: str, which: str, *, unfold: bool, as_json: bool) -> None:
-    """Show one record of a dataset as a conversation: by its number, its session's id, or its place.
+    """Print one record of a dataset as a conversation, by its number, its session's id or its location.
 
-    Long texts, results and reasoning are folded. With rich (the extra view) a terminal shows colours.
+    Long texts, results and reasoning are shortened. With rich (extra: view) terminals show colours.
     """
     from chatsquash.core.text import shown
-    from chatsquash.results import show as records
+    from chatsquash.records import printing
+    from chatsquash.results.show import show as find
 
-    match = records.show(dataset, which)
+    match = find(dataset, which)
     if as_json:
         click.echo(shown(match.as_json(), indent=True))
         return
     click.echo(match.title())
-    lines = records.as_lines(match.record, unfold=unfold)
-    if not (sys.stdout and sys.stdout.isatty() and records.has_colours()):
-        click.echo(records.as_text(lines))
+    lines = printing.as_lines(match.record, unfold=unfold)
+    if not (sys.stdout and sys.stdout.isatty() and printing.has_colours()):
+        click.echo(printing.as_text(lines))
     else:
-        records.print_in_colours(lines)
+        printing.print_in_colours(lines)

@@ -12,8 +12,8 @@ from chatsquash.cli.exits import tolerate_closed_pipe
 def sources(*, as_json: bool) -> None:
     """List the sessions that agents keep on this machine, with the command that converts them.
 
-    Looks only at names, sizes and times. The one file that it opens is the settings of Claude Code, which say when
-    Claude Code deletes sessions.
+    Only names, sizes and times are read, and the settings of Claude Code, which state when Claude Code deletes
+    sessions.
     """
     from chatsquash.inspect import agents
 

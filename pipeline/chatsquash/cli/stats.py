@@ -14,8 +14,10 @@ from chatsquash.cli.command_line import refuse_alone
 
 @click.command(cls=Command, epilog="Example: chatsquash stats out")
 @argument("datasets", nargs=-1, required=True)
-@option("--tokenizer", metavar="FILE", help="Also count tokens, with a tokenizer.json or that of a model's folder.")
-@option("--template", metavar="FILE", help="Count the tokens of records as this chat template renders them.")
+@option(
+    "--tokenizer", metavar="FILE", help="Also count tokens, with this tokenizer.json or the one in a model's folder."
+)
+@option("--template", metavar="FILE", help="Count the tokens of what this chat template renders.")
 @rendering
 @option("--json", "as_json", is_flag=True, help="Print the statistics as JSON.")
 def stats(
@@ -23,24 +25,16 @@ def stats(
 ) -> int:
     """Count messages, lengths, tools and duplicates in datasets: JSONL or Parquet files, or folders of them.
 
-    Exits with 3 when a line is no record.
+    Exits with 3 if a line is not a record.
     """
     from chatsquash.core.text import shown
     from chatsquash.results import stats as counting
     from chatsquash.results import stats_table as report
-    from chatsquash.results import template as trying
-    from chatsquash.templates.counting import Counter, Tokenizer, of_template, pack
 
     refuse_alone(template, render)
-    tokenizer = tokenizer or (of_template(template) if template else None)
-    if template and not tokenizer:
-        why = "its folder has no tokenizer.json, so it needs --tokenizer"
-        raise click.UsageError(f"--template says what tokens are counted of; {why}.")
-    rendered = trying.template(template, **render) if template else None
-    tokens = Counter(Tokenizer(pack(tokenizer)), rendered) if tokenizer else None
-    counted = counting.stats(datasets, tokens)
+    counted = counting.stats(datasets, counting.token_counter(tokenizer, template, **render))
     if as_json:
         click.echo(shown(report.as_json(counted), indent=True))
     else:
-        click.echo(report.as_text(counted))
+        click.echo(str(counted))
     return exits.LEFT_OUT if counted.unreadable else 0

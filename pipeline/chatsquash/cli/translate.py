@@ -33,19 +33,19 @@ def _written_formats() -> tuple[str, ...]:
     "from_format",
     type=KnownName(_formats),
     metavar="FORMAT",
-    help="Read all inputs as this format.  [default: told by each]",
+    help="Read all inputs in this format.  [default: detected]",
 )
 @option(
     "--output",
     "-o",
     required=True,
     metavar="OUT",
-    help="Write to this folder, or to one file if it ends in .jsonl; - prints.",
+    help="Folder for the output, or one file if it ends in .jsonl; - prints.",
 )
-@option("--all-branches", is_flag=True, help="Also write the branches of a history that others continue.")
-@option("--jsonl", is_flag=True, help="Write one file with a line for each conversation.")
-@option("--lossless", is_flag=True, help="Write nothing if something would be lost.")
-@option("--sendable", is_flag=True, help="Change conversations so that the service accepts them.")
+@option("--all-branches", is_flag=True, help="Also write branches that another branch continues.")
+@option("--jsonl", is_flag=True, help="Write one file with one conversation per line.")
+@option("--lossless", is_flag=True, help="Fail instead of losing content.")
+@option("--sendable", is_flag=True, help="Adapt conversations so that the service accepts them.")
 @option(
     "--foreign-reasoning",
     type=click.Choice(["drop", "text"]),
@@ -57,15 +57,15 @@ def _written_formats() -> tuple[str, ...]:
     "--workers",
     type=click.IntRange(min=1),
     metavar="N",
-    help="How many processes translate at the same time.  [default: the cores]",
+    help="Number of processes.  [default: one per core]",
 )
-@option("--force", is_flag=True, help="Replace files that exist.")
-@option("--quiet", "-q", is_flag=True, help="Print neither progress nor what was lost.")
+@option("--force", is_flag=True, help="Replace existing files.")
+@option("--quiet", "-q", is_flag=True, help="Print no progress and no losses.")
 def translate(inputs: tuple[str, ...], *, to: str, workers: int | None, quiet: bool, **given: Any) -> int:
     """Translate conversations (histories, records, sessions) from one format to another.
 
-    IN are files, folders or globs, or - for standard input. Leaves out what it cannot read and what the format cannot
-    hold, and says so. Exits with 3 when it could not read a line or a file.
+    IN are files, folders or globs, or - for standard input. Unreadable input, and content that the format cannot
+    express, is skipped and reported. Exits with 3 if a line or a file could not be read.
     """
     from chatsquash.conversion.progress import Bar
     from chatsquash.core.platform import collect_less, cores

@@ -14,17 +14,17 @@ from chatsquash.cli.command_line import is_typed
 @argument("output", metavar="OUT")
 @argument("given", nargs=-1, metavar="[LOGS]...")
 @option("--logs", is_flag=True, help="Also compare the logs with their hashes.")
-@option("--anonymize-key-file", "key_file", metavar="FILE", help="With LOGS: the file with the key of the run.")
-@option("--json", "as_json", is_flag=True, help="Print what was compared and what does not agree as JSON.")
+@option("--anonymize-key-file", "key_file", metavar="FILE", help="With LOGS: file with the key of the run.")
+@option("--json", "as_json", is_flag=True, help="Print counts and differences as JSON.")
 def verify(output: str, given: tuple[str, ...], *, logs: bool, key_file: str | None, as_json: bool) -> int:
     """Compare an output folder, or its URL, with its run.json: the hash of every file, counts and sums.
 
-    Where the run replaced the paths of logs, --logs needs LOGS as you gave them to convert. Prints every difference,
-    and exits with 3 when there is one.
+    If the run replaced the paths of logs, --logs needs LOGS as they were given to convert. Prints each difference and
+    exits with 3 if there is one.
     """
     from chatsquash.core.text import escape, pluralize, shown
     from chatsquash.dataset.store import place_of
-    from chatsquash.redact.pseudonyms import load_key
+    from chatsquash.redaction.pseudonyms import load_key
     from chatsquash.results.verify import KnownLogs
     from chatsquash.results.verify import verify as run
 

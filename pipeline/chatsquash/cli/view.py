@@ -14,14 +14,14 @@ from chatsquash.cli.command_line import refuse_idle
 @click.command(cls=Command, epilog="Example: chatsquash view out --open")
 @argument("arguments", nargs=-1, required=True, metavar="OUT|LOGS...")
 @options("cleaning", "reading", "bounds")
-@option("--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="The port.  [default: a free one]")
-@option("--open", "opens", is_flag=True, help="Open it in the browser.")
+@option("--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="Port.  [default: a free one]")
+@option("--open", "opens", is_flag=True, help="Open the browser.")
 @option("--template", metavar="MODEL", help="Also show records as this chat template renders them.")
 def view(arguments: tuple[str, ...], *, port: int, opens: bool, template: str | None, **reading: Any) -> None:
-    """Show a result, or session logs, in the browser: sessions, conversations, their logs, and a search.
+    """Browse an output folder, or session logs, in the browser: sessions, conversations, log lines and a search.
 
-    Serves pages on loopback to whoever has the token in the URL that it prints, until Ctrl-C. It converts LOGS to a
-    private folder, which goes at the end. It needs the extra view.
+    Serves on loopback only, to holders of the token in the printed URL, until Ctrl-C. LOGS are converted to a private
+    folder that is deleted at the end. Needs the extra view.
     """
     from chatsquash.conversion.progress import Watch
     from chatsquash.core.options import Options

@@ -7,12 +7,16 @@ from typing import Any
 
 from chatsquash.core.options import Options
 from chatsquash.dataset.option_rules import refuse_wrong
-from chatsquash.redact.pseudonyms import load_key
-from chatsquash.redact.requests import content, with_kinds
+from chatsquash.redaction.pseudonyms import load_key
+from chatsquash.redaction.requests import content, with_kinds
 
 
 def with_key(options: Options) -> Options:
     """The options with the key that they leave to the key file."""
+    if options.trainer is not None:
+        from chatsquash.dataset import trainers  # which few runs need
+
+        options = trainers.complete(options)
     refuse_wrong(options)
     if options.template is not None:
         from chatsquash.templates.source import unpack

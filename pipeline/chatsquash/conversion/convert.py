@@ -37,7 +37,7 @@ from chatsquash.dataset.run_reports import Reports
 from chatsquash.dataset.store import RUN, Output, place_of
 from chatsquash.dataset.summary import Summary, summary_of
 from chatsquash.records import presets
-from chatsquash.redact.privacy import Privacy
+from chatsquash.redaction.privacy import Privacy
 from chatsquash.session.session import finding
 from chatsquash.sources.compression import stem
 from chatsquash.sources.find import Discovery
@@ -135,6 +135,15 @@ def _convert(
     finally:
         out.discard()
     return summary
+
+
+def _unaware(options: Options) -> list[str]:
+    """The trainers that do not read the flags of the records."""
+    if options.trainer is None:
+        return presets.unaware(options)
+    from chatsquash.dataset import trainers  # which few runs need
+
+    return trainers.unaware(options)
 
 
 def refuse_misplaced(options: Options, out: Output, discovery: Discovery) -> None:
@@ -241,7 +250,7 @@ class Conversion:
             self._add(self._hide(each))
         for what, count in sorted(others.items()):
             self._note(reading.file_not_read(what, count))
-        if unaware := presets.unaware(self._options):
+        if unaware := _unaware(self._options):
             self._note(dataset.loss_not_read(self._options.flag, unaware))
         for source, count in sorted(summary.without_tools.items()):
             self._note(dataset.source_without_tools(source, count))
@@ -267,7 +276,7 @@ class Conversion:
         """Write the files outside of the output folder that options name."""
         if self._options.names_files:
             from chatsquash.conversion import elsewhere  # which few runs need
-            from chatsquash.redact.lists import hash_list
+            from chatsquash.redaction.lists import hash_list
 
             elsewhere.write_named(self._options, self._out, lambda: hash_list(self._known))
 

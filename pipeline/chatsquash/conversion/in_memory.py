@@ -9,7 +9,6 @@ from dataclasses import replace
 from itertools import islice
 from os import PathLike
 from pathlib import Path
-from tempfile import TemporaryDirectory, TemporaryFile
 from typing import BinaryIO
 
 from msgspec import structs
@@ -116,6 +115,8 @@ def read(
     >>> [session.records for session in read(folder, Options(anonymize=False))]
     [[{'messages': [{'role': 'user', 'content': 'hi'}], 'tools': []}]]
     """
+    from tempfile import TemporaryDirectory, TemporaryFile  # which a conversion into a folder does not need
+
     options = with_key(options or Options())
     with TemporaryDirectory(prefix="chatsquash-") as name, closing(Folder(Path(name))) as folder, ExitStack() as files:
         expanded = folder.folder("expanded")

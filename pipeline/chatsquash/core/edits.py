@@ -9,7 +9,7 @@ from operator import itemgetter
 from typing import Generic, TypeVar
 
 from chatsquash.core import jsonio
-from chatsquash.core.model import AddedRun, Edits, KeptRun, Message
+from chatsquash.core.model import AddedRun, Edits, Entry, KeptRun, Message
 
 
 def difference(before: list[Message], after: list[Message]) -> Edits:
@@ -37,7 +37,7 @@ def growth(before: list[Message], after: list[Message]) -> Edits:
     """The edits where two lists have the same objects at their beginning, as histories do that share one."""
     count = shared_beginning(before, after)
     kept: Edits = (KeptRun(0, count),) if count else ()
-    return (*kept, AddedRun(tuple(after[count:]))) if count < len(after) else kept
+    return (*kept, AddedRun(tuple(after[count:] if count else after))) if count < len(after) else kept
 
 
 def shared_beginning(before: list[Message], after: list[Message]) -> int:
@@ -75,17 +75,18 @@ class Histories(Generic[S]):
         while len(self._by_end) > _MOST_TRIED and self._held > _MOST_HELD:
             self._drop(next(iter(self._by_end)))
 
-    def take(self, messages: list[Message], known: int) -> tuple[int, S] | None:
-        """Return how many first messages a history has in common with a request, and what is known of that."""
+    def take(self, entry: Entry) -> tuple[int, S] | None:
+        """Return how many first messages a history has in common with an entry, and what is known of that."""
+        messages, known = entry.messages, entry.known
         end = id(messages[known - 1])
-        history: tuple[list[Message], S | None]
-        if end in self._by_end and self._by_end[end][0][:known] == messages[:known]:
-            history, count = self._by_end[end], known
+        history = self._by_end.get(end)
+        if history and (history[0] is entry.continued or history[0][:known] == messages[:known]):
+            count = known
         else:
             tried = islice(reversed(self._by_end.values()), _MOST_TRIED)
             counts = ((shared_beginning(each[0], messages), each) for each in tried)
-            count, history = max(counts, key=itemgetter(0), default=(0, ([], None)))
-        if count == 0 or history[1] is None:
+            count, history = max(counts, key=itemgetter(0), default=(0, None))
+        if count == 0 or history is None:
             return None
         if count == len(history[0]):  # from now on it is the request's
             self._drop(id(messages[count - 1]))

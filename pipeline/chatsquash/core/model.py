@@ -172,6 +172,8 @@ class Entry(Struct, frozen=True, gc=False):  # a frozen dataclass takes ten time
     """Whether its response is logged in another format than its request."""
     known: int = 0
     """How many of its first messages an earlier entry has; 0 unless it continues another entry than the last one."""
+    continued: list[Message] | None = None
+    """The messages of that entry."""
 
     @property
     def shared_prefix(self) -> int:

@@ -7,6 +7,9 @@ from importlib import import_module
 from types import NoneType
 from typing import Any, Literal, NamedTuple, get_args, get_origin
 
+from chatsquash.core.errors import UsageError
+from chatsquash.core.text import hint
+
 Decides = Literal["records", "output", "nothing"]
 """What an option decides: what becomes of a session; which sessions are taken and what is written of them; no byte."""
 
@@ -96,9 +99,30 @@ class Declared(NamedTuple):
     @property
     def choices(self) -> tuple[str, ...]:
         """The values that it may have; empty for one whose values are not counted."""
-        if get_origin(self.kind) is Literal:
+        if get_origin(self.kind) is Literal and not self.choices_of:
             return get_args(self.kind)
         return tuple(name for module in self.choices_of for name in import_module(module).names())
+
+    def allows(self, value: Any) -> bool:
+        """Whether a value is a choice; modules are imported only for one that type checkers do not know."""
+        return value in get_args(self.kind) or value in self.choices
+
+
+def refuse_unknown_choice(option: Declared, value: Any) -> None:
+    """Raise ``UsageError`` for a value, or one of several, that is not among the choices of an option."""
+    name = option.flag if option.metavar else option.name  # click checks the others
+    for each in value if get_origin(option.kind) is tuple else [value]:
+        if not option.allows(each):
+            typed = each if isinstance(each, str) else ""
+            raise UsageError(f"{name} {each!r}: not known; {hint(typed, option.choices)}")
+
+
+def refuse_unknown_choices(options: Any) -> None:
+    """Raise ``UsageError`` for the first option with an unknown choice, as far as no module has to be imported."""
+    for each in declarations(options.__class__):
+        value = getattr(options, each.name)
+        if get_origin(each.kind) is Literal and (value is not None or each.default is not None):
+            refuse_unknown_choice(each, value)
 
 
 def option(default: Any, text: str, *, group: str, decides: Decides = "records", **more: Any) -> Any:

@@ -11,7 +11,15 @@ from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any, Literal
 
-from chatsquash.core.option_declarations import Conflict, Declared, Need, declarations, one_of, option
+from chatsquash.core.option_declarations import (
+    Conflict,
+    Declared,
+    Need,
+    declarations,
+    one_of,
+    option,
+    refuse_unknown_choices,
+)
 from chatsquash.core.record_options import RecordOptions
 
 GroupBy = Literal["date", "scenario", "none"]
@@ -36,49 +44,62 @@ class Options(RecordOptions):
     """What the user asked of a conversion; the defaults are the command's. ``run.json`` has them in this order."""
 
     group_by: GroupBy = option(
-        "date", "Write one file a day, one a scenario, or one for all (none).", group="grouping", decides="output"
+        "date", "Write one file per day, one per scenario, or a single file (none).", group="grouping", decides="output"
     )
     tool_report: bool = _report(True, "Write reports on tool usage.")
     tool_report_path: str | None = _report(
         None,
-        "Also write the report on tool usage (tool-usage.csv) to this file.",
+        "Also write tool-usage.csv to this file.",
         metavar="FILE",
         conflicts=(Conflict("tool_report", one_of(False), "`--tool-report-path` with `--no-tool-report`"),),
     )
     trace_replies: bool = option(
         False,
-        "Write reports/replies.jsonl, which says what became of each logged reply.",
+        "Write reports/replies.jsonl with the outcome of each logged reply.",
         group="reports",
         on_card=False,
     )
     keep_rejected: bool = _report(
         False,
-        "Copy lines that cannot be read to reports/rejected-lines.jsonl.",
+        "Copy malformed lines to reports/rejected-lines.jsonl.",
         conflicts=(
             Conflict("strict", one_of(True), "`--keep-rejected` with `--strict`, which stops at the first such line"),
         ),
     )
-    workers: int = _run(1, "How many processes convert at the same time.", least=1, usually="the cores")
-    full: bool = _run(False, "Convert all logs, not only those that are new or changed since the last run.")
-    resume: bool = _run(False, "Continue an interrupted run, and keep what it finished.")
+    workers: int = _run(1, "Number of processes that convert at the same time.", least=1, usually="one per core")
+    full: bool = _run(
+        False,
+        "Convert all logs again, not only new and changed ones.",
+        conflicts=(Conflict("resume", one_of(True), "`--full` with `--resume`, which keeps what is finished"),),
+    )
+    resume: bool = _run(False, "Continue an interrupted run.")
     strict: bool = _run(
-        False, "Stop at the first session or line that would be left out.", decides="output", on_card=False
+        False, "Stop at the first session or line that would be skipped.", decides="output", on_card=False
     )
-    force: bool = _run(False, "Write to a folder that holds other files. They stay as they are.")
+    force: bool = _run(False, "Write to a folder that contains other files. They are not changed.")
     replace: bool = _run(
-        False, "Replace the result in the folder, even if it is of other logs or this run makes no records."
+        False, "Replace the output in the folder, even if it is of other logs or this run writes no records."
     )
-    follow_links: bool = option(False, "Also read linked folders.", group="links", decides="output")
-    since: str | None = _day(None, "Only convert sessions from this day on, YYYY-MM-DD.", metavar="DATE")
-    until: str | None = _day(None, "Only convert sessions up to this day, YYYY-MM-DD.", metavar="DATE")
-    limit: int | None = _day(None, "Convert at most so many sessions.", least=1)
+    follow_links: bool = option(False, "Also read folders behind symbolic links.", group="links", decides="output")
+    since: str | None = _day(None, "Only convert sessions from this day on (YYYY-MM-DD).", metavar="DATE")
+    until: str | None = _day(None, "Only convert sessions up to this day (YYYY-MM-DD).", metavar="DATE")
+    limit: int | None = _day(None, "Convert at most N sessions.", least=1)
     format: Packing | None = _dataset(
-        None, "Write a dataset folder, with files of this kind.", usually="jsonl where other options ask for a folder"
+        None, "Write a dataset folder, with files of this type.", usually="jsonl if another option needs a folder"
     )
     """``None``: grouped files."""
+    trainer: str | None = _dataset(
+        None,
+        "Write what this trainer reads, and its configuration in OUT/trainer: trl, axolotl, unsloth, ms-swift, oumi, "
+        "llama-factory, torchtune, verl, nemo, openai, together or fireworks. Options that are given win.",
+        metavar="TRAINER[=MODEL]",
+        named="--for",
+        decides="output",
+        on_card=False,
+    )
     shard_size: int | None = _dataset(
         None,
-        "How much text a file of a dataset folder holds.",
+        "Amount of text per file of a dataset folder.",
         least=1,
         metavar="SIZE",
         usually="256MB",
@@ -87,18 +108,18 @@ class Options(RecordOptions):
         ),
     )
     split: str | None = _dataset(
-        None, "Divide the dataset into splits, as in train=0.98,validation=0.02.", metavar="SHARES"
+        None, "Divide the dataset into splits, for example train=0.98,validation=0.02.", metavar="SHARES"
     )
     """``None``: all is ``train``."""
     split_by: SplitBy = _dataset(
         "prompt",
-        "Keep in one split: what begins with the same prompt; what is of one session, scenario or day; or "
-        "what is alike (cluster).",
+        "What stays together in one split: equal first prompts, or all of one session, scenario, day, or "
+        "cluster of similar conversations.",
         needs=(Need("split", one_of(None, ""), "train=0.98,validation=0.02", "`--split-by` without `--split`"),),
     )
     seed: int = _dataset(
         0,
-        "The seed of --split. Another seed puts other sessions into each split.",
+        "Seed of --split. Another seed assigns other sessions to each split.",
         needs=(Need("split", one_of(None, ""), "train=0.98,validation=0.02", "`--seed` without `--split`"),),
     )
     metadata: bool = _dataset(
@@ -106,12 +127,12 @@ class Options(RecordOptions):
         "Add columns to a dataset folder: session, source, model, time, tokens and more.",
         needs=(Need("format", one_of(False), "parquet", "`--metadata` without `--format`, `--split` or a `--preset`"),),
     )
-    min_turns: int | None = _filter(None, "Only write sessions with at least so many assistant turns.", least=0)
-    max_turns: int | None = _filter(None, "Only write sessions with at most so many assistant turns.", least=0)
-    max_chars: int | None = _filter(None, "Only write records with at most so many characters.", least=1)
+    min_turns: int | None = _filter(None, "Only write sessions with at least N assistant turns.", least=0)
+    max_turns: int | None = _filter(None, "Only write sessions with at most N assistant turns.", least=0)
+    max_chars: int | None = _filter(None, "Only write records with at most N characters.", least=1)
     drop: tuple[str, ...] = _filter(
         (),
-        "Leave out sessions with this finding. errors leaves out those with any error.",
+        "Skip sessions with this finding; errors skips those with any error.",
         metavar="CODE",
         conflicts=(
             Conflict(
@@ -123,48 +144,49 @@ class Options(RecordOptions):
     )
     duplicates: Duplicates | None = option(
         None,
-        "Leave out records that repeat another: exact, byte for byte; ids, but for the ids of calls and the "
-        "order of keys; prefix, also beginnings of another; near, with nearly the same words. keep leaves out"
-        " none.",
+        "Skip duplicate records: equal bytes (exact), equal but for call ids and the order of keys (ids), "
+        "also prefixes of other records (prefix), or nearly the same words (near). keep skips none.",
         group="alike",
-        usually="exact in a dataset folder, else keep",
+        usually="exact in a dataset folder, otherwise keep",
     )
     drop_duplicates: bool | None = option(
-        None, "The same as --duplicates exact; --no-drop-duplicates is --duplicates keep.", group="alike"
+        None, "Same as --duplicates exact; --no-drop-duplicates is --duplicates keep.", group="alike"
     )
-    max_line: int = _bound(256 << 20, "Leave out lines with more bytes.", metavar="SIZE")
+    max_line: int = _bound(256 << 20, "Skip lines with more bytes.", metavar="SIZE")
     max_nesting: int = _bound(
         500,
-        "Leave out lines whose messages nest deeper.",
+        "Skip lines whose messages are nested deeper.",
         most=800,  # whatever the depth of the calls that lead to the parser, of which Python allows 1000
         why_most="since Python's own parser reads no more",
     )
-    max_messages: int = _bound(100_000, "Leave out lines with more messages in the request.")
-    max_rejected: int = _bound(10_000, "Stop reading a log once more lines than this cannot be read.")
-    max_expansion: int = _bound(200, "Refuse a compressed log that grows to more than so many times its size.")
-    max_expanded: int = _bound(16 << 30, "Refuse a compressed log that grows to more bytes.", metavar="SIZE")
+    max_messages: int = _bound(100_000, "Skip lines whose request has more messages.")
+    max_rejected: int = _bound(10_000, "Stop reading a log after this many malformed lines.")
+    max_expansion: int = _bound(200, "Refuse compressed logs that expand to more than N times their size.")
+    max_expanded: int = _bound(16 << 30, "Refuse compressed logs that expand to more bytes.", metavar="SIZE")
     max_output_growth: int = _bound(
-        1000, "Refuse a session whose records would take more than so many times the bytes of its log."
+        1000, "Refuse sessions whose records would take more than N times the bytes of their log."
     )
-    max_memory: int = _bound(
-        2_000_000_000, "Leave out a line, a file or a database that takes more memory once it is read.", metavar="SIZE"
-    )
-    max_database_time: int = _bound(60, "Give up a database that takes longer to read.", metavar="SECONDS")
+    max_memory: int = _bound(2_000_000_000, "Skip lines, files and databases that need more memory.", metavar="SIZE")
+    max_database_time: int = _bound(60, "Give up on databases that take longer to read.", metavar="SECONDS")
     include: tuple[str, ...] = _path((), "Only read logs whose path, or a part of it, matches.")
-    exclude: tuple[str, ...] = _path((), "Read no logs whose path, or a part of it, matches.")
+    exclude: tuple[str, ...] = _path((), "Skip logs whose path, or a part of it, matches.")
     where: str | None = _filter(
         None, "Only write records that meet this condition on the columns of the session table.", metavar="SQL"
     )
     only_model: tuple[str, ...] = _filter(
-        (), "Only write sessions whose last reply is of a model that matches.", metavar="GLOB"
+        (), "Only write sessions whose last reply is from a matching model.", metavar="GLOB"
     )
     flag_phrase: tuple[str, ...] = option(
         FLAGGED,
-        "Report messages that contain this text, in upper or lower case. '' reports none.",
+        "Report messages that contain this text, ignoring case. '' reports none.",
         group="checks",
         metavar="TEXT",
         conflicts=(Conflict("integrity_analysis", one_of(False), "`--flag-phrase` with `--no-integrity-analysis`"),),
     )
+
+    def __post_init__(self) -> None:
+        """Refuse unknown choices at once; all else is checked when the options are used."""
+        refuse_unknown_choices(self)
 
     # Written by hand, since what a dataclass writes of so many fields takes a hundredth of a start to compile.
 

@@ -38,32 +38,32 @@ class RecordOptions(ShapeOptions):
 
     join: bool = option(
         False,
-        "Make one session of a gateway's log and the agent's own file about it, and write its main conversation.",
+        "Combine a gateway's log with the agent's own session file, and write the main conversation.",
         group="sessions",
     )
     conversations: Conversations | None = option(
         None,
-        "Write one conversation of each session: last is that of its last longest request, main the user's "
-        "own. Or write all.",
+        "Which conversations of a session to write: the last one (of the last longest request), the "
+        "user's main one, or all.",
         group="sessions",
-        usually="last; of agents' files, each conversation",
+        usually="last; all of agents' files",
     )
     """``None``: the last one of a log, each one of an agent's file."""
     subagents: bool = option(
         True,
-        "With --conversations all, also write the conversations of sub-agents.",
+        "With --conversations all: also write the conversations of sub-agents.",
         group="sessions",
         needs=(Need("conversations", none_of("all"), "all", "`--no-subagents` without `--conversations all`"),),
     )
     side: bool = option(
         True,
-        "With --conversations all, also write what the client asked for itself, such as titles.",
+        "With --conversations all: also write the client's own requests, such as titles.",
         group="sessions",
         needs=(Need("conversations", none_of("all"), "all", "`--no-side` without `--conversations all`"),),
     )
     restore: Restore = option(
         "none",
-        "Put back what the client took out of the history and the log still has: reasoning, results, or all.",
+        "Restore what the client removed from the history if the log still has it: reasoning, results, or all.",
         group="sessions",
         conflicts=(
             Conflict(
@@ -95,11 +95,11 @@ class RecordOptions(ShapeOptions):
         ),
     )
     loss: Loss = _session(
-        "none", "Add a member of this name to each assistant message. It says whether to train on the message."
+        "none", "Add a member of this name to each assistant message that states whether to train on it."
     )
     restored_loss: int = _session(
         0,
-        "1 also trains on replies whose requests lacked what --restore put back.",
+        "1 also trains on replies whose requests lacked the restored parts.",
         least=0,
         most=1,
         why_most="for yes",
@@ -114,29 +114,34 @@ class RecordOptions(ShapeOptions):
     )
     loss_skip_failed: bool = _session(
         False,
-        "Do not train on calls that failed and that the model then corrected.",
+        "Do not train on failed calls that the model then corrected.",
         needs=(Need("loss", one_of("none"), "weight", "`--loss-skip-failed` without `--loss`"),),
+    )
+    loss_skip_side: bool = _session(
+        False,
+        "Do not train on the client's own requests, such as titles.",
+        needs=(Need("loss", one_of("none"), "weight", "`--loss-skip-side` without `--loss`"),),
     )
     samples: Samples = _sample(
         "session",
-        "session writes one sample a conversation; reply one for each reply, with what the model was sent "
-        "before it; auto as few as --template allows without changing that.",
+        "What a sample is: a conversation (session), a reply with the context that the model was sent "
+        "(reply), or as few as --template allows without changing that context (auto).",
     )
     sample_shape: SampleShape | None = _sample(
         None,
-        "How a sample of a reply says what to train on: as prompt and completion, or by a member of its messages.",
+        "How samples of a reply mark what to train on: as prompt and completion, or with a member of each message.",
         usually="by preset",
         needs=(Need("samples", one_of("session"), "reply", "`--sample-shape` without `--samples reply` or `auto`"),),
     )
     pairs: Pairs = _sample(
         "none",
-        "Also write pairs of a preferred and a rejected reply to one request: those in the logs; or, with "
-        "counterfactual, also a failed call and its correction.",
+        "Also write preference pairs of replies to one request: those in the logs, or also failed calls "
+        "with their corrections (counterfactual).",
     )
     template: bytes | None = _sample(
         None,
-        "The model's chat template, a file or the folder of the model. --samples auto needs it; --tokenizer "
-        "counts tokens of what it renders.",
+        "The model's chat template: a file or the model's folder. --samples auto needs it, and "
+        "--tokenizer counts what it renders.",
         metavar="MODEL",
         content=True,
         needs=(
@@ -151,66 +156,66 @@ class RecordOptions(ShapeOptions):
     """What ``templates.source.packed`` reads of it."""
     tokenizer: bytes | None = _sample(
         None,
-        "Count the tokens of records with a tokenizer.json, or with that of a model's folder.",
+        "Count tokens with this tokenizer.json, or with the one in a model's folder.",
         metavar="FILE",
         content=True,
     )
     """What ``templates.counting.pack`` reads of it."""
-    max_tokens: int | None = _sample(None, "Only write records with at most so many tokens.", least=1)
+    max_tokens: int | None = _sample(None, "Only write records with at most N tokens.", least=1)
     too_long: TooLong = _sample(
         "drop",
-        "A record with more tokens: drop leaves it out, cut leaves out the exchanges at its end.",
+        "Records above --max-tokens: drop them, or cut whole exchanges off their end.",
         needs=(Need("max_tokens", one_of(None), "8192", "`--too-long` without `--max-tokens`"),),
     )
     anonymize: bool = option(True, "Replace e-mail addresses with pseudonyms.", group="addresses")
     anonymize_key: bytes | None = option(
         None,
-        "The file with the key of the pseudonyms.",
+        "File with the key of the pseudonyms.",
         group="addresses",
         metavar="FILE",
         named="--anonymize-key-file",
-        usually="one made for you once",
+        usually="created on first use",
         secret=True,
         conflicts=(Conflict("anonymize", one_of(False), "`--anonymize-key-file` with `--no-anonymize`"),),
     )
-    """The key itself; ``None``: that of the key file, see ``redact.pseudonyms``."""
+    """The key itself; ``None``: that of the key file, see ``redaction.pseudonyms``."""
     redact: str | None = _privacy(
         None,
-        "Replace these with placeholders: secrets (or secrets+kingfisher, which adds a second scanner), "
-        "phones, ips, paths, names:FILE, emails; or none.",
+        "Replace with placeholders: secrets (or secrets+kingfisher, with a second scanner), phones, ips, "
+        "paths, names:FILE, emails; or none.",
         metavar="KINDS",
         usually="emails",
     )
     redact_names: bytes | None = _privacy(
-        None, "The file with the names, as in --redact names:FILE.", metavar="FILE", content=True
+        None, "File with names, as in --redact names:FILE.", metavar="FILE", content=True
     )
     redact_rules: bytes | None = _privacy(
-        None, "Your own rules that find secrets, as TOML.", metavar="FILE", content=True
+        None, "Your own rules that detect secrets, as TOML.", metavar="FILE", content=True
     )
     redact_pattern: tuple[str, ...] = _privacy(
-        (), "Also find what this pattern matches, in linear time.", metavar="NAME=REGEX"
+        (), "Also replace what this regular expression matches.", metavar="NAME=REGEX"
     )
     redact_known: bytes | None = _privacy(
         None,
-        "Also find the values in this file, or those with its hashes, wherever they stand.",
+        "Also replace the values in this file, or those with its hashes, wherever they occur.",
         metavar="FILE",
         content=True,
     )
     allow: bytes | None = _privacy(
         None,
-        "Pass over the values in this file. A line is a value, re:PATTERN or sha256:HASH.",
+        "Never replace the values in this file. A line is a value, re:PATTERN or sha256:HASH.",
         metavar="FILE",
         content=True,
     )
     deny: bytes | None = _privacy(
         None,
-        "Take the values in this file for secrets. Its lines are as for --allow.",
+        "Always replace the values in this file. Its lines are as for --allow.",
         metavar="FILE",
         content=True,
     )
     phone_region: str | None = _privacy(
         None,
-        "The country of phone numbers that have no country code, as in DE.",
+        "Country of phone numbers without a country code, for example DE.",
         metavar="REGION",
         needs=(
             Need(
@@ -222,12 +227,12 @@ class RecordOptions(ShapeOptions):
         ),
     )
     write_known: str | None = _privacy(
-        None, "Write the hashes of the secrets that are found here, for --redact-known.", metavar="FILE"
+        None, "Write the hashes of detected secrets to this file, for --redact-known.", metavar="FILE"
     )
     integrity_analysis: bool = option(True, "Check the records.", group="checks")
     check_arguments: bool = option(
         False,
-        "Check whether the arguments of tool calls fit the tool definitions.",
+        "Check the arguments of tool calls against the tool definitions.",
         group="checks",
         conflicts=(
             Conflict("integrity_analysis", one_of(False), "`--check-arguments` with `--no-integrity-analysis`"),

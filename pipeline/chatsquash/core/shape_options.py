@@ -10,6 +10,7 @@ from chatsquash.core.option_declarations import Conflict, Need, none_of, one_of,
 OnInvalid = Literal["skip", "keep", "abort"]
 Reasoning = Literal["keep", "inline", "drop"]
 Keep = Literal["none", "logprobs"]
+Preset = Literal["chat", "hf", "mistral", "openai", "sharegpt", "text"]
 SessionsBy = Literal["file", "id", "chain"]
 ToolIds = Literal["keep", "short9"]
 System = Literal["keep", "drop"]
@@ -28,22 +29,21 @@ class ShapeOptions:
 
     cleanup_goose: bool = option(
         True,
-        "Remove the texts that Goose itself adds to a conversation: its info messages, its system prompt, "
-        "empty replies and title requests.",
+        "Remove the text that Goose adds to conversations: info messages, its system prompt, empty "
+        "replies and title requests.",
         group="cleaning",
     )
     cleanup: tuple[str, ...] = option(
         (),
-        "Also remove the texts that this agent writes in the user's name, as in claude-code. For several "
-        "agents, give it once each.",
+        "Also remove the text that this agent adds in the user's name, such as reminders. Can be repeated.",
         group="cleaning",
         choices_of=("chatsquash.session.cleaning",),
         metavar="AGENT",
     )
     on_invalid: OnInvalid = option(
         "skip",
-        "A session whose clock goes back or whose id changes: skip leaves it out, keep converts it (with two "
-        "ids only under --sessions-by file), abort ends the run.",
+        "What to do with a session whose timestamps go backwards or whose session id changes: skip it, "
+        "keep it (with two ids only under --sessions-by file), or abort the run.",
         group="sessions",
         conflicts=(
             Conflict(
@@ -53,12 +53,12 @@ class ShapeOptions:
     )
     keep_cut: bool = option(
         False,
-        "Let presets write sessions whose texts the logger cut off. chat always writes them.",
+        "Write sessions even if the logger truncated their texts. The chat preset always does.",
         group="sessions",
     )
     json_tool_calls: bool = option(
         False,
-        "Write tool calls into the text, as <tool_call> elements.",
+        "Inline tool calls into the text as <tool_call> elements.",
         group="sessions",
         short="-j/-J",
         conflicts=(
@@ -71,26 +71,25 @@ class ShapeOptions:
     )
     reasoning: Reasoning = option(
         "keep",
-        "keep leaves reasoning in a member of its own, inline writes it into the text as <think>, drop removes it.",
+        "Keep reasoning in a member of its own, inline it into the text as <think>, or drop it.",
         group="sessions",
     )
-    preset: str = _shape(
+    preset: Preset = _shape(
         "chat",
-        "The shape of the records. chat is the one that this project specifies; each other one suits a family"
-        " of trainers.",
+        "Shape of the records. chat is the specified default, each other preset suits a family of trainers.",
         choices_of=("chatsquash.records.presets",),
     )
-    system: System = _shape("keep", "keep writes system messages, drop leaves them out.")
+    system: System = _shape("keep", "Keep or drop system messages.")
     tools: Tools = _shape(
         "first",
-        "Of several definitions of one tool keep the first or the last; used keeps the first, and only of "
-        "tools that the record calls.",
+        "If a tool is defined more than once, keep the first or the last definition; used keeps the first "
+        "and drops tools that the record never calls.",
     )
-    merge_consecutive: bool = _shape(False, "Join messages of one role that follow each other.")
-    split_parallel: bool = _shape(False, "Give each of several calls in a message a message of its own.")
+    merge_consecutive: bool = _shape(False, "Merge consecutive messages of the same role.")
+    split_parallel: bool = _shape(False, "Write parallel tool calls as separate messages.")
     split_text_and_calls: bool = _shape(
         False,
-        "Give the text that stands beside calls a message of its own.",
+        "Write text next to tool calls as a separate message.",
         conflicts=(
             Conflict(
                 "preset",
@@ -111,7 +110,7 @@ class ShapeOptions:
     )
     drop_text_beside_calls: bool = _shape(
         False,
-        "Leave out the text that stands beside calls.",
+        "Drop text next to tool calls.",
         conflicts=(
             Conflict(
                 "preset",
@@ -122,18 +121,13 @@ class ShapeOptions:
     )
     bridge_results: BridgeResults = _shape(
         "keep",
-        "Where the user speaks right after a tool result: keep writes a user message, join adds the text to "
-        "the result.",
+        "A user message right after a tool result: keep it, or join it to the result.",
     )
-    mark_failed_results: bool = _shape(
-        False, "Begin the text of each tool result that the log marks as an error with 'ERROR: '."
-    )
-    enums: Enums = _shape(
-        "keep", "keep leaves the values of enum in tool definitions as logged, text writes each as a string."
-    )
+    mark_failed_results: bool = _shape(False, "Begin failed tool results with 'ERROR: '.")
+    enums: Enums = _shape("keep", "Keep the enum values of tool definitions as logged, or write each as text.")
     tool_ids: ToolIds = _shape(
         "keep",
-        "keep leaves the ids of tool calls as logged, short9 replaces them with nine letters and digits.",
+        "Keep the ids of tool calls as logged, or replace them with nine letters and digits (short9).",
         conflicts=(
             Conflict(
                 "preset",
@@ -145,8 +139,8 @@ class ShapeOptions:
     )
     media: Media = _shape(
         "text",
-        "Images, sounds and files: text puts a placeholder such as [image] in the text, drop writes the record without "
-        "them, refuse leaves it out, keep writes images beside it (with --preset hf).",
+        "Images, audio and files: write a placeholder such as [image] (text), drop them, refuse the "
+        "record, or keep images next to it (with --preset hf).",
         needs=(Need("preset", one_of("chat"), "hf", "`--media` without a `--preset`; `chat` keeps media as they are"),),
         conflicts=(
             Conflict(
@@ -157,19 +151,17 @@ class ShapeOptions:
             ),
         ),
     )
-    keep: Keep = _shape(
-        "none", "logprobs writes what responses say of their tokens as a member of the messages (with --preset hf)."
-    )
+    keep: Keep = _shape("none", "Write the logged log probabilities of tokens into messages (with --preset hf).")
     unpaired: Unpaired = _shape(
         "refuse",
-        "A call without a result: refuse leaves the record out, cut ends it before that call, close adds a result.",
+        "Tool calls without a result: refuse the record, cut it before the call, or close the call with a result.",
         needs=(
             Need("preset", one_of("chat"), "hf", "`--unpaired` without a `--preset`; `chat` keeps calls as they are"),
         ),
     )
     unpaired_text: str | None = _shape(
         None,
-        "The text of the result that --unpaired close adds.",
+        "Text of the result that --unpaired close adds.",
         metavar="TEXT",
         usually="[no result]",
         needs=(Need("unpaired", none_of("close"), "close", "`--unpaired-text` without `--unpaired close`"),),
@@ -177,31 +169,31 @@ class ShapeOptions:
     """``None``: ``NO_RESULT`` of ``records.presets``."""
     tools_file: bytes | None = _supplied(
         None,
-        "Tool definitions for logs that have none, as inspect --definitions prints them; agent: those that open-source "
-        "agents send by default.",
+        "Tool definitions for logs without any, in the form that inspect --definitions prints; agent: "
+        "those that open-source agents send by default.",
     )
     """What the file holds, as in ``stages.supplied``."""
     system_file: bytes | None = _supplied(
         None,
-        "A system prompt for logs that have none, as inspect --definitions prints it.",
+        "A system prompt for logs without one, in the form that inspect --definitions prints.",
         conflicts=(Conflict("system", one_of("drop"), "`--system-file` with `--system drop`"),),
     )
     """What the file holds."""
     from_format: str | None = option(
         None,
-        "Read all logs as this format.",
+        "Read all logs in this format instead of detecting it.",
         group="reading",
         choices_of=("chatsquash.formats", "chatsquash.formats.documents"),
         metavar="FORMAT",
         named="--from",
-        usually="told by each log",
+        usually="detected",
     )
     sessions_by: SessionsBy | None = option(
         None,
-        "A session is all of a file; or the lines with one id; or a chain of requests that continue each "
-        "other, in whatever files.",
+        "How lines are grouped into sessions: by file, by session id, or by chains of requests that "
+        "continue each other, across files.",
         group="reading",
-        usually="file; id for logs known to mix sessions",
+        usually="file; id for formats that mix sessions",
     )
 
     @property

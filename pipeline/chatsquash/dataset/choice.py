@@ -14,9 +14,10 @@ from chatsquash.core.log import Log
 from chatsquash.core.model import Finding, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
+from chatsquash.core.text import escape
 from chatsquash.dataset.filters import Filters
 from chatsquash.dataset.session_table import RecordOutcome, line_of
-from chatsquash.redact.privacy import Privacy
+from chatsquash.redaction.privacy import Privacy
 from chatsquash.session import private_texts
 from chatsquash.session.session import INVALID, finding
 
@@ -174,6 +175,15 @@ class Session(NamedTuple):
     findings: list[Finding]
     facts: dict[str, Any]
     refused: str | None
+
+    def __str__(self) -> str:
+        """The session as ``chatsquash show`` prints it: a title, then the messages of each record."""
+        from chatsquash.records import printing  # which few programs need
+
+        title = escape(f"session {self.facts['session']}")
+        if not self.records:
+            return f"{title}: no record ({self.refused or self.facts.get('filtered')})"
+        return "\n".join([title, *map(printing.record_as_text, self.records)])
 
 
 def session_of(log: Log, chosen: SessionChoice) -> Session:

@@ -55,7 +55,8 @@ class Dataset:
         self._images: set[str] = set()
         self.findings: list[Violation] = []
         """What is wrong with the dataset as a whole; complete when it is finished."""
-        out.refuse_foreign(CARD, IGNORE, INFO, f"{FOLDER}/any")  # at once, not after the work is done
+        trained = ["trainer/any"] if options.trainer else []
+        out.refuse_foreign(CARD, IGNORE, INFO, f"{FOLDER}/any", *trained)  # at once, not after the work is done
 
     def add(self, log: Log, outcome: Outcome, record: Record, usage: Usage) -> tuple[Outcome, Place]:
         """Write a record: the outcome, with one finding more if it should stand elsewhere, and where it stands.
@@ -93,16 +94,21 @@ class Dataset:
     def finish(self) -> list[str]:
         """Write what is left, and the files beside; the names of the files that hold records."""
         files = {name: shards.close() for name, shards in self._shards.items()}
-        for pairs in self._pairs.values():
-            pairs.close()
+        paired = [name for pairs in self._pairs.values() for name in pairs.close()]
         records = sum(shards.records for shards in self._shards.values())
         self.findings += [checks.empty_split(name, records) for name, names in files.items() if records and not names]
         self.findings += self._splits.missed_shares()
         said = f"# Only {CARD}, {FOLDER}/, {PAIRS}/, {IMAGES}/ and {INFO} are meant for upload."
-        self._out.write(IGNORE, "\n".join([said, "/*", *(f"!{name}" for name in _PUBLIC), *_PRIVATE, ""]).encode())
+        private = [*_PRIVATE, *(["trainer/"] if self._options.trainer else [])]
+        self._out.write(IGNORE, "\n".join([said, "/*", *(f"!{name}" for name in _PUBLIC), *private, ""]).encode())
         written = [name for names in files.values() for name in names]
         if make := named(self._options.preset).extra_files:  # which its trainers want
             for name, data in make(written, {name: names for name, names in files.items() if names}).items():
+                self._out.write(name, data)
+        if self._options.trainer:
+            from chatsquash.dataset import trainers  # which few runs need
+
+            for name, data in trainers.write(self._options, files, has_pairs=bool(paired)).items():
                 self._out.write(name, data)
         return written
 

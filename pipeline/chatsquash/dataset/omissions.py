@@ -14,6 +14,7 @@ from chatsquash.core.text import pluralize
 
 UNANSWERED = "unanswered-session"
 """Sessions without a record of which nothing is missing."""
+COMPLETE = "--complete"
 _MIXED = "session-id-mismatch"
 """The finding for which a file of several sessions is left out."""
 _UNREADABLE = ("bad-line", "bad-entry")
@@ -77,14 +78,14 @@ def more_replies(counts: Mapping[str, Any], option: str) -> str:
     """How many replies no record contains that ``option`` writes; empty if there are none, or no such option.
 
     Answers to requests of the client's own, such as titles, do not count.  A file that was refused since it mixes
-    sessions needs ``--sessions-by chain`` as well.
+    sessions needs ``--sessions-by chain`` as well, which ``--complete`` sets.
     """
     lost, mixed = counts["replies"]["lost"], _MIXED in counts["sessions"]["left_out"]
     never = {*NEVER, "side-request"}.difference(["refused"] if mixed else [])
     missing = sum(count for why, count in lost.items() if why not in never)
     if not option or not missing:
         return ""
-    options = f"--sessions-by chain {option}" if mixed else option
+    options = f"--sessions-by chain {option}" if mixed and option != COMPLETE else option
     are, them = ("is", "it") if missing == 1 else ("are", "them")
     replies = pluralize(counts["replies"]["logged"], "reply", "replies")
     return f"{missing:,} of {replies} {are} in no record; add {options} to keep {them}"

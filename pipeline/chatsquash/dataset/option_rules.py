@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from chatsquash.checks import refuse_unknown, rules, schemas
 from chatsquash.core.errors import UsageError
-from chatsquash.core.option_declarations import Declared
+from chatsquash.core.option_declarations import Declared, refuse_unknown_choice
 from chatsquash.core.options import ERRORS, Options, declared
-from chatsquash.core.text import hint
-from chatsquash.redact.pseudonyms import SHORTEST_KEY
+from chatsquash.redaction.pseudonyms import SHORTEST_KEY
 
 _DIVIDED, _PAIRED = ("chat", "hf", "text"), ("chat", "hf")
 """The presets whose records may be divided into prompt and completion, and those that pairs are written in."""
@@ -66,8 +64,6 @@ def _looked_for(options: Options) -> tuple[str, ...]:
 
 
 _USUAL = Options()
-_TYPED = re.compile(r"--(?P<no>no-)?(?P<name>[a-z][a-z-]*[a-z])(?: (?P<value>[\w.+-]+))?(?P<colon>:?)")
-"""An option in a message, with the word that follows it."""
 _OF_CHECKS = ("record", "tools", "native", "inlined")
 _CHECKED_WHILE_READ = {"role-sequence", "vendor-form"}
 _EXAMPLES = (("globs", "draft*"), ("texts", "rate limit"))
@@ -83,6 +79,7 @@ _FIRST = [
     "too_long",
     "restored_loss",
     "loss_skip_failed",
+    "loss_skip_side",
     "unpaired_text",
     "media",
     "flag_phrase",
@@ -137,14 +134,11 @@ def problem(pair: Pair, spelled: Callable[[str], str], missing: str, example: st
 
 
 def refuse_wrong(options: Options) -> None:
-    """Raise ``UsageError`` for the first thing that options say wrongly; days are looked at with the logs.
+    """Raise ``UsageError`` for the first option with a wrong value or without effect; days are checked with the logs.
 
-    It names parameters, for those who write Python; the command asks ``refuse_typed`` first.
+    Pairs are named by their parameters: a command has refused or ignored them before.
     """
-    try:
-        refuse_typed(options)
-    except UsageError as problem:
-        raise UsageError(in_python(str(problem))) from None
+    refuse_typed(options)
     for pair in matching_pairs(options):
         raise UsageError(_as_in_python(pair, options))
 
@@ -172,31 +166,6 @@ def can_have(option: Declared, value: Any) -> bool:
     return True
 
 
-def in_python(message: str) -> str:
-    """A message that names options as they are typed, with parameters of ``Options`` instead."""
-    return _TYPED.sub(_parameter, message)
-
-
-def _parameter(typed: re.Match[str]) -> str:
-    """An option with the value that stands behind it, as Python has them."""
-    negated, name, value = typed["no"], typed["name"], typed["value"] or ""
-    known = {each.flag: each for each in declared()}
-    option = known.get(f"--{name}")
-    if option is None:
-        return typed[0]
-    if option.kind is bool:
-        return f"{option.name}={not negated} {value}".rstrip() + typed["colon"]
-    if option.content and value == option.metavar:
-        value = ""
-    is_its = value in option.choices or (option.kind is int and value.isdigit()) or (value and typed["colon"])
-    if not is_its or option.content or option.secret:
-        return f"{option.name} {value}".rstrip() + typed["colon"]
-    if option.kind is int:
-        return f"{option.name}={value}{typed['colon']}"
-    shown = (value,) if option.kind == tuple[str, ...] else value
-    return f"{option.name}={shown!r}{typed['colon']}"
-
-
 def _refuse_value(option: Declared, value: Any) -> None:
     """Refuse what is wrong with the value of an option by itself."""
     name = option.flag if option.metavar and option.choices else option.name  # click looks at the others
@@ -207,10 +176,8 @@ def _refuse_value(option: Declared, value: Any) -> None:
             raise UsageError(f"{option.name}={value!r}: {message}")
         what, example = ("names", option.choices[0]) if option.choices else _EXAMPLES[option.metavar == "TEXT"]
         raise UsageError(f"{name} {value!r}: not a tuple of {what}; write one as ({example!r},)")
-    for each in option.choices and (value if option.kind == tuple[str, ...] else [value]):
-        if each not in option.choices:
-            typed = each if isinstance(each, str) else ""
-            raise UsageError(f"{name} {each!r}: not known; {hint(typed, option.choices)}")
+    if option.choices:
+        refuse_unknown_choice(option, value)
     if option.kind is int:
         _refuse_number(option, value)
     if option.secret and not isinstance(value, bytes):
@@ -245,12 +212,16 @@ def _refuse_together(options: Options) -> None:
         from chatsquash.dataset.splits import parse  # not where none is asked for, which would take time
 
         parse(options.split)
+    if options.trainer is not None:
+        from chatsquash.dataset import trainers  # not where none is named, which would take time
+
+        trainers.parse(options.trainer)
     if options.preset in _CLOSED:
         _refuse_unknown(options)
     _refuse_duplicates(options)
     _refuse_filters(options)
     if options.replaces or options.redact is not None or options.redact_rules is not None or options.allow is not None:
-        from chatsquash.redact import requests  # not where none is given, which would take time
+        from chatsquash.redaction import requests  # not where none is given, which would take time
 
         requests.refuse_wrong(options)
     if options.unpaired_text is not None and not _is_text(options.unpaired_text):

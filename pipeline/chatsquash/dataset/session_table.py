@@ -24,6 +24,36 @@ class TableColumn(NamedTuple):
     known_late: bool = False
     """Whether it is known only once a record is written, or left out."""
 
+    @property
+    def example(self) -> str:
+        """A condition over it."""
+        name = '"end"' if self.name == "end" else self.name  # a word of SQL
+        return f"{name} {_EXAMPLES.get(self.name, _USUAL[self.kind])}"
+
+
+_USUAL: dict[Kind, str] = {"text": "IS NOT NULL", "int": ">= 1", "float": ">= 0.5", "bool": "= false"}
+_EXAMPLES = {
+    "file": "= '2026-01-13.jsonl'",
+    "log": "LIKE '%/2026-01-13/%'",
+    "session": "LIKE '9f3c%'",
+    "format": "= 'claude_code'",
+    "start": ">= '2026-01-13'",
+    "end": "< '2026-02-01'",
+    "model": "LIKE 'claude-%'",
+    "turns": ">= 2",
+    "findings_error": "= 0",
+    "left_out": "= 'duplicate-record'",
+    "filtered": "= '--where'",
+    "kind": "= 'subagent'",
+    "tokens": "<= 8192",
+    "replies_lost": "= 0",
+    "exit": "= 0",
+    "finish": "= 'stop'",
+    "failed_results": "= 0",
+    "last_user": "<> 'complaint'",
+}
+"""What conditions say of columns, if not what is usual of their kind."""
+
 
 def _columns() -> Iterator[TableColumn]:
     for name in ("file", "row", "offset", "record"):
@@ -46,6 +76,12 @@ def _columns() -> Iterator[TableColumn]:
 
 
 COLUMNS = tuple(_columns())
+
+
+def columns_by_kind() -> str:
+    """The columns that a condition may name, by kind, in a line."""
+    names = {kind: [each.name for each in COLUMNS if each.kind == kind and not each.known_late] for kind in _USUAL}
+    return "; ".join(f"{kind}: {', '.join(columns)}" for kind, columns in names.items())
 
 
 def counts(findings: list[Finding]) -> dict[Severity, int]:

@@ -12,8 +12,8 @@ from chatsquash.core.model import Severity
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
 from chatsquash.core.text import certified, escape, frequent_kinds, pluralize
-from chatsquash.dataset.omissions import ReplyTotals, explained, lacks, last_line, more_replies
-from chatsquash.redact.placeholders import is_secret, words
+from chatsquash.dataset.omissions import COMPLETE, ReplyTotals, explained, lacks, last_line, more_replies
+from chatsquash.redaction.placeholders import is_secret, words
 from chatsquash.session import cleaning
 
 
@@ -312,9 +312,15 @@ def summary_of(options: Options) -> Summary:
         has_flags=options.flag != "none",
         certifies=options.samples == "auto",
         makes_pairs=options.pairs != "none",
-        more="--conversations all" if options.conversations != "all" else "",
+        more=_more(options),
         moves=options.clusters,
     )
+
+
+def _more(options: Options) -> str:
+    """The option that writes the replies of other conversations; empty if all are written."""
+    is_open = options.conversations is None and options.sessions_by is None and not options.join
+    return COMPLETE if is_open else "--conversations all" if options.conversations != "all" else ""
 
 
 def by_code(what: str, findings: Counter[tuple[Severity, str]]) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from difflib import get_close_matches
 
 import polars as pl
@@ -11,7 +12,7 @@ from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
 from chatsquash.core.outcome import Outcome, Record
 from chatsquash.core.text import SHOWN, error_text, quoted
-from chatsquash.dataset.session_table import COLUMNS, Kind, RecordOutcome, line_of, row_of
+from chatsquash.dataset.session_table import COLUMNS, Kind, RecordOutcome, columns_by_kind, line_of, row_of
 
 _TYPES: dict[Kind, type[pl.DataType]] = {"text": pl.String, "int": pl.Int64, "float": pl.Float64, "bool": pl.Boolean}
 SCHEMA = {column.name: _TYPES[column.kind] for column in COLUMNS}
@@ -50,31 +51,48 @@ class Where:
 
 
 def _expression(condition: str) -> pl.Expr:
-    said = f"--where {condition!r}"
     if why := _refusal(condition):
-        raise UsageError(f"{said}: {why}")
+        raise _wrong(condition, why)
     try:
         expression = pl.sql_expr(condition)
         names = expression.meta.root_names()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as problem:
-        raise UsageError(f"{said}: it is no condition of SQL: {error_text(problem)}") from None
+        raise _wrong(condition, f"it is no condition of SQL: {error_text(problem)}") from None
     for name in names:
-        if name in _LATE:
-            raise UsageError(f"{said}: the column {name} is known once a record is written only: choose another one")
-        if name not in SCHEMA:
-            near = get_close_matches(name, SCHEMA, 1, 0.0)[0]
-            text = "" if get_close_matches(name, SCHEMA, 1) else f"; if it is a text, write '{name}'"
-            raise UsageError(f"{said}: the session table has no column {name}; the nearest one is {near}{text}")
+        if why := _refusal_of_name(name):
+            raise _wrong(condition, why)
+    used = _examples(names)
     try:
         sample = pl.DataFrame({name: [None, None] for name in SCHEMA}, schema=SCHEMA).select(expression)
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as problem:
-        raise UsageError(f"{said}: {error_text(problem)}") from None
-    kind = sample.dtypes[0]
-    if kind != pl.Boolean:
-        raise UsageError(f"{said}: it gives {kind}, and not true or false: compare it with something")
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+        raise _wrong(condition, f"a value does not fit its column: {used}") from None
+    if sample.dtypes[0] != pl.Boolean:
+        raise _wrong(condition, f"it is neither true nor false: {used}")
     if sample.height == 1 or not names:
-        raise UsageError(f"{said}: it says the same of all records: name columns, and leave sums and counts out")
+        raise _wrong(condition, "it says the same of all records: name columns, and leave sums and counts out")
     return expression
+
+
+def _wrong(condition: str, why: str) -> UsageError:
+    return UsageError(f"--where {condition!r}: {why} (columns: {columns_by_kind()}; see chatsquash explain columns)")
+
+
+def _refusal_of_name(name: str) -> str | None:
+    """Why a condition cannot name a column of this name."""
+    if name in _LATE:
+        return f"the column {name} is known once a record is written only: choose another one"
+    if name in SCHEMA:
+        return None
+    near = get_close_matches(name, SCHEMA, 1, 0.0)[0]
+    text = "" if get_close_matches(name, SCHEMA, 1) else f"; if it is a text, write '{name}'"
+    return f"the session table has no column {name}; the nearest one is {near}{text}"
+
+
+def _examples(names: Iterable[str]) -> str:
+    """Columns with their types, each with a condition."""
+    columns = {column.name: column for column in COLUMNS}
+    chosen = [columns[name] for name in dict.fromkeys(names)] or [columns["turns"]]
+    return ", ".join(f"{each.name} is {each.kind}, as in {each.example}" for each in chosen)
 
 
 def _refusal(condition: str) -> str | None:

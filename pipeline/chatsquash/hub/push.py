@@ -31,6 +31,8 @@ class PushOutcome(NamedTuple):
 
     message: str
     agreed: bool = True
+    plan: tuple[str, ...] = ()
+    """What was, or would be, sent, as lines; for programs, which are not told of it before."""
 
 
 def push(out: str, url: str, request: PushRequest) -> PushOutcome:

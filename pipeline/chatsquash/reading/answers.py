@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from xxhash import xxh3_128_hexdigest
 
 from chatsquash.core import jsonio
-from chatsquash.core.model import Compacted, Json, Tool
+from chatsquash.core.model import Compacted, Json, Message, Tool
 from chatsquash.formats.base import Format
 from chatsquash.reading.exchange import Exchange
 from chatsquash.reading.members import NOTHING
@@ -18,8 +18,10 @@ from chatsquash.reading.turns import Turns
 
 CONVERSATION = ("conversation",)
 """The member by which a request refers to a conversation: to all earlier requests with its id and their responses."""
-_RECENT = 8
-"""Requests that are kept as they were loaded, since the next ones are likely to continue one of them."""
+_FEW = 8
+"""Requests that stay loaded in any case: the last ends of conversations, and the last ones that are continued."""
+_MOST_TURNS = 200_000
+"""Turns of all ends that stay loaded in any case; beyond, there may be four times as many as the log has."""
 
 
 class LoadedRequest(NamedTuple):
@@ -44,6 +46,8 @@ class LoadedRequest(NamedTuple):
     """Whether the model also saw an encrypted summary."""
     known: int = 0
     """As in ``Entry.known``."""
+    continued: list[Message] | None = None
+    """As in ``Entry.continued``."""
 
 
 class Answer(Struct, eq=False, kw_only=True):
@@ -57,7 +61,7 @@ class Answer(Struct, eq=False, kw_only=True):
     conversation: str
     is_cut: bool
     loaded: LoadedRequest | None
-    """The request as it was loaded, for a while."""
+    """The request as it was loaded, as long as ``_Loaded`` keeps it."""
 
     @property
     def turns(self) -> list[Any]:
@@ -72,13 +76,56 @@ class Answer(Struct, eq=False, kw_only=True):
         return [turn for each in reversed(answers) for turns in (each.asked, each.said) for turn in turns]
 
 
+class _Loaded(Struct):
+    """The answers whose requests stay loaded: the ends of conversations, which the next requests likely continue.
+
+    Together, ends have at most four times the turns of the log, so that many forks of a long history take no more.
+    """
+
+    _ends: dict[int, Answer] = field(default_factory=dict)
+    _continued: deque[Answer] = field(default_factory=deque)
+    """The last answers that another request continues; it may be sent again."""
+    _held: int = 0
+    """The turns of all ends."""
+    _seen: int = 0
+    """The turns of the log."""
+
+    def add(self, answer: Answer, loaded: LoadedRequest) -> None:
+        """Keep the end of a conversation in place of the one that it continues."""
+        base = answer.before
+        if base and base.loaded:
+            self._drop(base)
+            self._continued.append(base)
+            if len(self._continued) > _FEW and (oldest := self._continued.popleft()) not in self._continued:
+                oldest.loaded = None
+        self._ends[id(answer)] = answer
+        self._held += loaded.length
+        self._seen += len(answer.asked) + len(answer.said)
+        while len(self._ends) > _FEW and self._held > max(_MOST_TURNS, 4 * self._seen):
+            self._forget_oldest()
+
+    def forget_all_but(self, count: int) -> None:
+        """Keep only so many, the last ones."""
+        while len(self._ends) > count:
+            self._forget_oldest()
+
+    def _forget_oldest(self) -> None:
+        oldest = next(iter(self._ends.values()))
+        self._drop(oldest)
+        oldest.loaded = None
+
+    def _drop(self, answer: Answer) -> None:
+        if self._ends.pop(id(answer), None) and answer.loaded:
+            self._held -= answer.loaded.length
+
+
 class Answers(Struct):
     """The responses of a log."""
 
     _by_id: dict[str, Answer] = field(default_factory=dict)
     _by_conversation: dict[str, Answer] = field(default_factory=dict)
     """The last one of each conversation."""
-    _recent: deque[Answer] = field(default_factory=deque)
+    _loaded: _Loaded = field(default_factory=_Loaded)
 
     def referred(self, exchange: Exchange, form: Format, asked: list[Any]) -> Answer | None:
         """Return the response that a request with these turns continues by reference, if the log has it.
@@ -103,6 +150,7 @@ class Answers(Struct):
         for known in (self._by_id, self._by_conversation):
             for key in [*islice(known, max(0, len(known) - count))]:
                 del known[key]
+        self._loaded.forget_all_but(count)
 
     def lacks(self, exchange: Exchange, form: Format) -> bool:
         """Whether a request refers to turns that the log does not have; a new conversation has none before it."""
@@ -132,9 +180,7 @@ class Answers(Struct):
             self._by_id[own] = answer
         if conversation and exchange.reply.message is not None and not is_copy:
             self._by_conversation[conversation] = answer
-        self._recent.append(answer)
-        if len(self._recent) > _RECENT:
-            self._recent.popleft().loaded = None
+        self._loaded.add(answer, loaded)
         return answer
 
 

@@ -248,6 +248,7 @@ class _ShapeReader:
             compacted=loaded.compacted if loaded else None,
             is_translated=self.shape.request != self.shape.response,
             known=loaded.known if loaded else 0,
+            continued=loaded.continued if loaded else None,
         )
 
     def _refuse_other_endpoint(self, exchange: Exchange, line: Line) -> None:

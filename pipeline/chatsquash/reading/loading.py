@@ -70,7 +70,8 @@ class Loader:
             turns = replace(turns, edits=growth(before.turns.messages, turns.messages))
         compacted = self._compacted(seen) if seen.summary else None
         return LoadedRequest(
-            turns, whole, len(whole), seen.turns, system, brought, base, compacted, seen.is_hidden, known
+            *(turns, whole, len(whole), seen.turns, system, brought, base, compacted, seen.is_hidden),
+            *(known, begun.turns.messages if known else None),
         )
 
     def _visible(self, begun: LoadedRequest, whole: list[Any], added: list[Any], reply: Response) -> ShownTurns:

@@ -23,10 +23,10 @@ from chatsquash.formats import documents
 from chatsquash.records.datasets import PARQUET, DatasetRow, files, rows, session
 from chatsquash.records.line import NotARecordError, StoredRecord
 from chatsquash.records.reading import native, parse, record
-from chatsquash.redact.addresses import addresses, may_have_address
-from chatsquash.redact.hits import Value
-from chatsquash.redact.privacy import without_beginnings
-from chatsquash.redact.redactor import Redactor, UnsearchedError
+from chatsquash.redaction.addresses import addresses, may_have_address
+from chatsquash.redaction.hits import Value
+from chatsquash.redaction.privacy import without_beginnings
+from chatsquash.redaction.redactor import Redactor, UnsearchedError
 from chatsquash.results.frame import DAMAGE
 from chatsquash.results.output import LONGEST
 from chatsquash.results.redact import tables
@@ -51,6 +51,8 @@ class Looks(NamedTuple):
     """What a record has of an evaluation set."""
     arguments: bool = False
     """Whether the arguments of calls are held to the definitions."""
+    shape: Callable[[Json], Iterator[Violation]] | None = None
+    """What a trainer does not read in the value of a row."""
     private: Redactor | None = None
     """Finds what is private."""
 
@@ -167,6 +169,7 @@ def _row(data: bytes, looks: Looks, *, without_tools: bool) -> Iterator[Violatio
     except NotARecordError as problem:
         yield stored_records.bad_record(str(problem))
         return
+    yield from looks.shape(value) if looks.shape else ()
     beside = looks.also(stored) if looks.also else ()
     said = native(stored)
     explained = OF_TOOLS if without_tools and not said.tools else ()

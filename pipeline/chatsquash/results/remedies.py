@@ -12,6 +12,7 @@ from chatsquash.checks import rules
 from chatsquash.checks.template import Kind
 from chatsquash.core.model import Conversation
 from chatsquash.core.options import Options, declared
+from chatsquash.core.shape_options import Preset
 from chatsquash.core.text import pluralize
 from chatsquash.dataset.option_rules import matching_pairs
 from chatsquash.records import presets
@@ -166,7 +167,7 @@ _AT_ONCE = (("bridge_results", "merge_consecutive", "tool_ids"), ("split_paralle
 """What a template may want at once, so that one alone mends nothing: roles that alternate, one thing in a message."""
 _ERRORS = frozenset(code for code, rule in rules().items() if rule.severity == "error")
 _NO_SYSTEM = "template-system-lost"
-_PRESETS = ("hf", "openai", "text", "mistral")
+_PRESETS: tuple[Preset, ...] = ("hf", "openai", "text", "mistral")
 """An earlier one is taken where a later one mends no more errors."""
 _EACH, _MOST = 4, 40
 """Records that are kept of those that are alike, and of all."""
@@ -241,7 +242,7 @@ class Mending:
         stays = Counter(sorted(code for codes in left for code in codes))
         return Repair(best, stays, len(samples), len(self._samples) - len(samples))
 
-    def _best(self, preset: str, cost: Callable[[Options], _Cost]) -> Options:
+    def _best(self, preset: Preset, cost: Callable[[Options], _Cost]) -> Options:
         """The best that is found with a preset, from several beginnings."""
         unions = [self._seeds, *({name: value for name, value in SINGLE if name in names} for names in _AT_ONCE)]
         candidates = [_grow(_united(Options(preset=preset), union), cost) for union in unions]

@@ -8,18 +8,22 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from math import ceil
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 from xxhash import xxh3_64_intdigest
 
 from chatsquash.core import chat
+from chatsquash.core.errors import UsageError
 from chatsquash.dataset.session_table import SESSIONS
 from chatsquash.records.datasets import DatasetRow, files, rows
 from chatsquash.records.line import NotARecordError, StoredRecord
 from chatsquash.records.reading import definitions, native, parse, record, texts
+from chatsquash.results import template as rendering
 from chatsquash.results.frame import frame
 from chatsquash.results.stats_table import Long, SessionStats, Spread, Stats, ToolCount
 from chatsquash.session.select import flatten
+from chatsquash.templates import counting
 from chatsquash.templates.counting import RefusedError
 
 MEASURES = ("messages", "assistant messages", "tool calls", "characters", "characters of tools", "tokens")
@@ -41,6 +45,16 @@ def stats(datasets: Iterable[str], tokens: Tokens | None = None) -> Stats:
         for row in rows(dataset):
             counting.take(row)
     return counting.finish()
+
+
+def token_counter(tokenizer: str | None, template: str | None, **bounds: Any) -> Tokens | None:
+    """What counts tokens with a tokenizer, of what a template renders if there is one; see ``templates.counting``."""
+    tokenizer = tokenizer or (counting.of_template(template) if template else None)
+    if template and not tokenizer:
+        why = "its folder has no tokenizer.json, so it needs --tokenizer"
+        raise UsageError(f"--template says what tokens are counted of; {why}.")
+    rendered = rendering.template(template, **bounds) if template else None
+    return counting.Counter(counting.Tokenizer(counting.pack(tokenizer)), rendered) if tokenizer else None
 
 
 class _Counting:

@@ -95,6 +95,10 @@ class Stats:
     table: SessionStats | None = None
     """Of the folders with a session table; ``None`` where there is none."""
 
+    def __str__(self) -> str:
+        """The statistics as the command prints them."""
+        return "\n".join(_lines(self))
+
 
 def as_json(stats: Stats) -> dict[str, Any]:
     """The statistics as JSON values."""
@@ -113,11 +117,6 @@ def _members(table: SessionStats) -> dict[str, Any]:
     """The members of a session table, since ``asdict`` makes counts of items of a counter."""
     members = {each.name: getattr(table, each.name) for each in fields(table)}
     return {name: dict(value) if isinstance(value, Counter) else value for name, value in members.items()}
-
-
-def as_text(stats: Stats) -> str:
-    """The statistics for people."""
-    return "\n".join(_lines(stats))
 
 
 def _lines(stats: Stats) -> Iterator[str]:

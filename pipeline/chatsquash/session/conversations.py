@@ -137,7 +137,8 @@ def _judge(options: Options) -> Judge:
 
     restores = not options.writes_last or options.restore in _GIVES_CONTEXT
     shows_reasoning = options.reasoning != "drop"
-    return Judge(restores and not options.restored_loss, options.loss_skip_failed, shows_reasoning)
+    restores = restores and not options.restored_loss
+    return Judge(restores, options.loss_skip_failed, options.loss_skip_side, shows_reasoning)
 
 
 def with_record(

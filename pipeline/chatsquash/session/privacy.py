@@ -19,12 +19,12 @@ from chatsquash.core.model import Finding, Json, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Facts, Outcome, PreferencePair, Record
 from chatsquash.records.line import digest
-from chatsquash.redact import requests
-from chatsquash.redact.addresses import may_hold_address
-from chatsquash.redact.hits import Value, value_of
-from chatsquash.redact.placeholders import is_secret, redaction
-from chatsquash.redact.privacy import Pieces, Privacy, kinds, without_addresses, without_beginnings
-from chatsquash.redact.redactor import Redactor, UnsearchedError
+from chatsquash.redaction import requests
+from chatsquash.redaction.addresses import may_hold_address
+from chatsquash.redaction.hits import Value, value_of
+from chatsquash.redaction.placeholders import is_secret, redaction
+from chatsquash.redaction.privacy import Pieces, Privacy, kinds, without_addresses, without_beginnings
+from chatsquash.redaction.redactor import Redactor, UnsearchedError
 from chatsquash.session import private_texts
 from chatsquash.session.private_texts import kept_line, may_be_kept
 from chatsquash.session.record_maker import prefix_of_line

@@ -23,7 +23,7 @@ from chatsquash.session.session import Noted, Session, Snapshot
 from chatsquash.trees.account import Placement, Standing, account, assistants, place_replies
 from chatsquash.trees.documents import FilePath
 from chatsquash.trees.kinds import conversations, first_conversation, names, select_paths, unexplained
-from chatsquash.trees.loss import FAILED, Judge
+from chatsquash.trees.loss import FAILED, SIDE, Judge
 from chatsquash.trees.replies import LogPath, Reply
 from chatsquash.trees.trees import Trees
 
@@ -106,6 +106,8 @@ def _select(session: Session, name: str, options: Options, reread: Reread) -> _S
     each = _Selection(trees, paths, selected, names(paths, name), judge.whys(trees))
     for number in _failed_calls(each, judge, session, reread) if options.loss_skip_failed else ():
         each.whys[number] = each.whys[number] or FAILED
+    for reply in (reply for path in paths if path.kind == "side" for reply in path.own if options.loss_skip_side):
+        each.whys[reply.number] = each.whys[reply.number] or SIDE
     return each
 
 

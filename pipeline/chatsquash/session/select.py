@@ -306,9 +306,11 @@ class Trace(Struct):
         return True
 
     def _follow(self, entry: Entry) -> list[str]:
-        if entry.known and (history := self._others.take(entry.messages, entry.known)):
+        if entry.known and (history := self._others.take(entry)):
             count, tokens = history
-            return [*tokens[:count], *self._of(AddedRun(tuple(entry.messages[count:])))]
+            tokens = tokens if count == len(tokens) else tokens[:count]
+            tokens += self._of(AddedRun(tuple(entry.messages[count:])))
+            return tokens
         return [token for run in entry.edits for token in self._of(run)]
 
     def _of(self, run: KeptRun | AddedRun) -> list[str]:

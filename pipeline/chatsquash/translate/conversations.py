@@ -13,6 +13,7 @@ from chatsquash.core.chat import PRIVATE
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import Conversation, Json
 from chatsquash.core.text import hint
+from chatsquash.dataset import trainers
 from chatsquash.formats import bodies, documents, view
 from chatsquash.formats.base import DocumentFormat, Format, Tools, TurnError
 from chatsquash.formats.providers.openai_chat.read import turns_of
@@ -194,6 +195,8 @@ def holds_branches(format: str) -> bool:  # noqa: A002
 def _writer(name: str) -> Any:
     """The format to write; raises ``UsageError`` for a name that is none, and for a format that is only read."""
     if name not in known_formats():
+        if name != "openai":
+            trainers.refuse_as_value("--to", name)
         raise UsageError(f"{name}: no known format; {hint(name, writable())}")
     form = named(name)
     if not form.dump:

@@ -308,8 +308,8 @@ class Chains(Struct):
         if entry.known > kept_beginning(edits):
             now = requests.histories()
             self._others.put(requests.messages, now)
-            count, histories = self._others.take(entry.messages, entry.known) or (0, now)
-            requests.go_back(entry.messages[:count], histories)
+            count, histories = self._others.take(entry) or (0, now)
+            requests.go_back(count, histories)
             edits = (AddedRun(tuple(entry.messages[count:])),)
             edits = (KeptRun(0, count), *edits) if count else edits
         requests.follow(entry.messages, edits)

@@ -35,6 +35,8 @@ MISSING = "context-missing"
 """The reply saw messages that are not logged."""
 FAILED = "failed-call"
 """A call of the reply failed and was then corrected."""
+SIDE = "side-request"
+"""The client asked for the reply itself, as for a title."""
 ELSEWHERE = "other-record"
 """The reply is trained on in another record of the session."""
 
@@ -46,6 +48,8 @@ class Judge(Struct, frozen=True):
     """Whether replies are left out that did not see what their record shows."""
     skips_failed: bool = False
     """Whether calls are left out that failed and were then corrected."""
+    skips_side: bool = False
+    """Whether replies to the client's own requests are left out."""
     shows_reasoning: bool = True
     """Whether records have reasoning, without which a reply whose request lacked only that saw what they show."""
 
@@ -100,8 +104,9 @@ class Judge(Struct, frozen=True):
     def _with_failed(self, placement: Placement[P], whys: dict[int, str]) -> list[Mark]:
         """The marks of the assistant messages, given why some are not trained on, by their index among them."""
         failed = corrected(View(Conversation(placement.messages, []))) if self.skips_failed else set()
+        side = SIDE if self.skips_side and placement.path.kind == "side" else ""
         return [
-            Mark((ordinal,), whys.get(ordinal, NOT_LOGGED) or (FAILED if at in failed else ""))
+            Mark((ordinal,), whys.get(ordinal, NOT_LOGGED) or (FAILED if at in failed else side))
             for ordinal, at in enumerate(placement.assistants)
         ]
 

@@ -229,15 +229,15 @@ class Requests(Struct):
         """What is known of each message, to go back to."""
         return self.numbers, self.chains, self.spoken, self.assistants
 
-    def go_back(self, messages: list[Message], histories: tuple[list[int], ...]) -> None:
-        """Be as after an earlier request with these messages, or with more."""
-        count = len(messages)
-        *lists, assistants = histories
-        self.messages, (self.numbers, self.chains, self.spoken) = (
-            messages,
-            (each[:count] if len(each) > count else each for each in lists),
-        )
-        self.assistants = assistants[: bisect_left(assistants, count)]
+    def go_back(self, count: int, histories: tuple[list[int], ...]) -> bool:
+        """Be as after so many messages of an earlier request; return whether these are all, so that its lists go on."""
+        numbers, chains, spoken, assistants = histories
+        is_all = len(numbers) == count
+        if not is_all:
+            numbers, chains, spoken = numbers[:count], chains[:count], spoken[:count]
+            assistants = assistants[: bisect_left(assistants, count)]
+        self.numbers, self.chains, self.spoken, self.assistants = numbers, chains, spoken, assistants
+        return is_all
 
     def _extend(self, at: int, known: list[int] | None, messages: tuple[Message, ...], meet: Meet | None) -> None:
         """Messages from a place on, by their numbers where these are known."""

@@ -219,9 +219,10 @@ class Trees(Struct):
         requests = self.requests
         now = _RequestState(requests.histories(), self.met, self._emptied)
         self._others.put(requests.messages, now)
-        count, followed = self._others.take(entry.messages, entry.known) or (0, now)
-        requests.go_back(entry.messages[:count], followed.requests)
-        self.met = followed.met[: bisect_left(followed.met, count, key=attrgetter("place"))]
+        count, followed = self._others.take(entry) or (0, now)
+        is_all = requests.go_back(count, followed.requests)
+        met = followed.met
+        self.met = met if is_all else met[: bisect_left(met, count, key=attrgetter("place"))]
         self._emptied = followed.emptied
         return (KeptRun(0, count), AddedRun(tuple(entry.messages[count:]))) if count else ()
 

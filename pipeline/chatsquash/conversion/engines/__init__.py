@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import ModuleType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from chatsquash.core.option_declarations import option
 from chatsquash.core.options import Options
@@ -22,16 +22,15 @@ _engine = partial(option, group="engine", decides="nothing", on_card=False)
 class Where:
     """Where a conversion runs, which decides no byte of its result."""
 
-    engine: str = _engine(
+    engine: Literal["local", "ray"] = _engine(
         "local",
         "Where the conversion runs: on this machine (local), or as tasks of a Ray cluster.",
-        choices_of=("chatsquash.conversion.engines",),
     )
     address: str | None = _engine(
         None,
         "The Ray cluster, as HOST:PORT or auto.",
         metavar="ADDRESS",
-        usually="one of this machine alone, for this run",
+        usually="one on this machine, for this run",
     )
     merge: bool = _engine(
         True, "Write the dataset at the end. --no-merge leaves the results of the shards as they are."

@@ -149,7 +149,8 @@ def clean(items: Iterator[Entry | SkippedLine], chosen: tuple[str, ...] = ("goos
         else:
             moved = request.moved(entry.origin) if entry.origin else None
             cleaned = request.cleaned()
-            yield replace(entry, messages=request.messages, edits=edits, cleaned=cleaned, origin=moved, known=0)
+            alone = replace(entry, known=0, continued=None)
+            yield replace(alone, messages=request.messages, edits=edits, cleaned=cleaned, origin=moved)
         since = None
 
 

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache, partial
 
-from chatsquash.redact import lookalikes
-from chatsquash.redact.hits import Hit
-from chatsquash.redact.rules import Rule, builtin
+from chatsquash.redaction import lookalikes
+from chatsquash.redaction.hits import Hit
+from chatsquash.redaction.rules import Rule, builtin
 
 _FIRST = 3
 """Characters by which rules are found whose shape begins with a literal."""

@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
-from chatsquash.redact import commands, contexts, encodings, forms, lookalikes
-from chatsquash.redact.hits import Hit
-from chatsquash.redact.rules import Rule, builtin
-from chatsquash.redact.shapes import Bytes, Shapes, Words, kind_of
+from chatsquash.redaction import commands, contexts, encodings, forms
+from chatsquash.redaction.hits import Hit
+from chatsquash.redaction.rules import Rule, builtin
+from chatsquash.redaction.shapes import Bytes, Shapes, Words, kind_of
 
 __all__ = ["Secrets", "kind_of"]
 _DEEPEST = 3
@@ -164,8 +164,8 @@ class Own:
 
     def find(self, text: str) -> Iterator[Hit]:
         """What fits in a text, near a literal."""
-        from chatsquash.redact.lookalikes import CHECKS
-        from chatsquash.redact.patterns import spans
+        from chatsquash.redaction.lookalikes import CHECKS
+        from chatsquash.redaction.patterns import spans
 
         lower = text.lower() if self._rules else ""
         for rule in self._rules:
@@ -212,7 +212,9 @@ def _is_continued(text: str, layer: forms.JoinedLines, hit: Hit, whole: dict[int
     is_encoded = hit.value not in layer.text
     if not is_encoded and hit.kind == "SECRET":
         return False
-    if any(_SETTING.match(text, start) or text.startswith("--", start) for start in starts) or not _BEHIND.match(text, hit.end):
+    if any(_SETTING.match(text, start) or text.startswith("--", start) for start in starts):
+        return False
+    if not _BEHIND.match(text, hit.end):
         return False
     return not any(starts[0] <= start < hit.end for start in whole) and (is_encoded or whole.get(hit.start) in _UNKNOWN)
 

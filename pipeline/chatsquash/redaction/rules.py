@@ -119,7 +119,7 @@ def parse_rules(data: bytes, place: str) -> tuple[Rule, ...]:
     """A user's own rules; raises ``UsageError`` that says where what is wrong."""
     rules = tuple(_rules(data, place, ""))
     for rule in rules:
-        from chatsquash.redact.patterns import refuse_pattern
+        from chatsquash.redaction.patterns import refuse_pattern
 
         refuse_pattern(rule.shape, f"{place} ({rule.name})")
     return rules

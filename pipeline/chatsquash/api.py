@@ -1,0 +1,250 @@
+"""The functions that Python programs call: what the commands do, as values.
+
+Errors name parameters where those of the commands name options.  Nothing is printed and no question is asked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from os import PathLike, fspath
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+from chatsquash.conversion import convert as conversion
+from chatsquash.conversion import in_memory
+from chatsquash.conversion.complete_options import with_key
+from chatsquash.core.errors import ChatsquashError
+from chatsquash.core.options import Options, declared
+
+if TYPE_CHECKING:
+    from chatsquash.core.model import Finding
+    from chatsquash.hub.push import PushOutcome
+    from chatsquash.results.redact.record import RedactionSummary
+    from chatsquash.results.stats_table import Stats
+    from chatsquash.results.verify import Verification
+
+Paths = str | PathLike[str] | Iterable[str | PathLike[str]]
+"""One path, or several."""
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+_TYPED = re.compile(r"--(?P<no>no-)?(?P<name>[a-z][a-z-]*[a-z])(?: (?P<value>[\w./+-]+))?(?P<colon>:?)")
+"""An option in a message, with the word that follows it."""
+
+
+@contextmanager
+def _naming_parameters() -> Iterator[None]:
+    """Name parameters in the errors of a block."""
+    try:
+        yield
+    except ChatsquashError as problem:
+        raise type(problem)(in_python(str(problem))) from problem.__cause__
+
+
+def _public(function: Callable[_P, _R]) -> Callable[_P, _R]:
+    """The function, whose errors name parameters."""
+
+    @wraps(function)
+    def call(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+        with _naming_parameters():
+            return function(*args, **kwargs)
+
+    call.__module__ = __name__
+    return call
+
+
+def _public_iterator(function: Callable[_P, Iterator[_R]]) -> Callable[_P, Iterator[_R]]:
+    """The generator function, whose errors name parameters."""
+
+    @wraps(function)
+    def iterate(*args: _P.args, **kwargs: _P.kwargs) -> Iterator[_R]:
+        with _naming_parameters():
+            yield from function(*args, **kwargs)
+
+    iterate.__module__ = __name__
+    return iterate
+
+
+convert = _public(conversion.convert)
+convert_session = _public(in_memory.convert_session)
+read = _public_iterator(in_memory.read)
+
+
+@_public
+def check(
+    datasets: Paths,
+    options: Options | None = None,
+    *,
+    template: str | None = None,
+    trainer: str | None = None,
+    against: Iterable[str] = (),
+) -> list[Finding]:
+    """Check the records of datasets, as ``chatsquash check`` does.
+
+    Args:
+        datasets: JSONL or Parquet files, or folders of them.
+        options: What to report in addition to what is wrong with records: ``redact`` and ``anonymize`` report
+            secrets, personal data and e-mail addresses, ``check_arguments`` and ``flag_phrase`` as in ``convert``.
+            By default nothing private is searched for.
+        template: A chat template with which each record is rendered: a file or the folder of a model.
+        trainer: Render as this trainer does, which has to be installed.
+        against: Evaluation sets; records that share 13 words in a row with them are reported.
+
+    Returns:
+        The findings, in the order of the records.
+
+    Raises:
+        UsageError: A dataset, a template or an option that cannot be used.
+    """
+    from chatsquash.checks.phrases import Phrases
+    from chatsquash.redaction.requests import redactor
+    from chatsquash.results import check as checking
+    from chatsquash.results.contamination import Evaluation
+    from chatsquash.results.template import Trials, refuse_unnamed
+
+    if trainer and not template:
+        refuse_unnamed(trainer)
+    wanted = with_key(options or Options(anonymize=False))
+    trials = Trials(template, trainer) if template else None
+    sets = tuple(against)
+    looks = checking.Looks(
+        phrases=Phrases(wanted.flag_phrase),
+        addresses=wanted.anonymize,
+        private=redactor(wanted),
+        also=trials.look if trials else None,
+        overlap=Evaluation(sets).look if sets else None,
+        arguments=wanted.check_arguments,
+    )
+    findings = [finding for dataset in _paths(datasets) for finding in checking.check(dataset, looks)]
+    return [*findings, *(trials.finish() if trials else ())]
+
+
+@_public
+def stats(datasets: Paths, *, tokenizer: str | None = None, template: str | None = None) -> Stats:
+    """Count messages, lengths, tools and duplicates of datasets, as ``chatsquash stats`` does.
+
+    Args:
+        datasets: JSONL or Parquet files, or folders of them.
+        tokenizer: Also count tokens, with a ``tokenizer.json`` or that of a model's folder.
+        template: Count the tokens of records as this chat template renders them.
+
+    Returns:
+        The counts; ``print`` shows them as the command does.
+
+    Raises:
+        UsageError: A dataset, a tokenizer or a template that cannot be used.
+    """
+    from chatsquash.results import stats as counting
+
+    return counting.stats(_paths(datasets), counting.token_counter(tokenizer, template))
+
+
+@_public
+def redact(
+    inputs: Paths,
+    output: str | PathLike[str],
+    options: Options,
+    *,
+    force: bool = False,
+    on_finding: Callable[[Finding], None] | None = None,
+) -> RedactionSummary:
+    """Copy datasets with placeholders for secrets and personal data, as ``chatsquash redact`` does.
+
+    Args:
+        inputs: JSONL or Parquet files, folders or globs.
+        output: A folder; or a file, if the input is one and the suffixes are equal.
+        options: What to replace: ``redact``, ``anonymize`` (e-mail addresses, on by default) and the lists of both.
+        force: Replace files that exist.
+        on_finding: Called with what is wrong with a record; records that cannot be searched are left out.
+
+    Returns:
+        The counts, by kind of what was replaced.
+
+    Raises:
+        UsageError: An input that cannot be read, or an output that cannot be written.
+    """
+    from chatsquash.results.redact import redact as redaction
+
+    watch = redaction.Watch(on_finding or (lambda _: None))
+    return redaction.redact(_paths(inputs), fspath(output), with_key(options), watch, force=force)
+
+
+@_public
+def verify(
+    output: str | PathLike[str], *, logs: Paths | None = None, compare_logs: bool = False, key: bytes | None = None
+) -> Verification:
+    """Compare an output folder with its ``run.json``, as ``chatsquash verify`` does.
+
+    Args:
+        output: The folder, or its URL.
+        logs: The logs as they were given to ``convert``, where the run replaced their paths.
+        compare_logs: Also compare the logs with their hashes; ``logs`` implies it.
+        key: The key of the run that replaced the paths; by default that of the key file.
+
+    Returns:
+        What was compared; ``problems`` is empty if all agrees.
+
+    Raises:
+        UsageError: A folder that is not an output.
+    """
+    from chatsquash.dataset.store import place_of
+    from chatsquash.redaction.pseudonyms import load_key
+    from chatsquash.results import verify as comparison
+
+    known = comparison.KnownLogs(tuple(_paths(logs)), key or load_key(None)) if logs is not None else None
+    return comparison.verify(place_of(fspath(output)), logs=compare_logs or known is not None, known=known)
+
+
+@_public
+def push(output: str | PathLike[str], dataset: str, *, public: bool = False, dry_run: bool = False) -> PushOutcome:
+    """Send a dataset folder to the Hugging Face Hub without asking, as ``chatsquash push --yes`` does.
+
+    Args:
+        output: The dataset folder.
+        dataset: ``hf://datasets/OWNER/NAME[@BRANCH]``.
+        public: Make a new dataset public; by default it is private.
+        dry_run: Send nothing; ``plan`` of the result lists what would be sent.
+
+    Returns:
+        How it ended, and the plan, one line for each file.
+
+    Raises:
+        UsageError: A folder or a dataset that cannot be used, or no library for the Hub.
+        ChatsquashError: The Hub refused.
+    """
+    from chatsquash.hub import push as pushing
+
+    plan: list[str] = []
+    request = pushing.PushRequest(public, dry_run, plan.extend, lambda: True, lambda *_: None)
+    return pushing.push(fspath(output), dataset, request)._replace(plan=tuple(plan))
+
+
+def _paths(paths: Paths) -> list[str]:
+    """The paths as texts."""
+    return [fspath(paths)] if isinstance(paths, str | PathLike) else [fspath(each) for each in paths]
+
+
+def in_python(message: str) -> str:
+    """A message that names options as they are typed, with parameters of ``Options`` and of functions instead."""
+    return _TYPED.sub(_parameter, message)
+
+
+def _parameter(typed: re.Match[str]) -> str:
+    """An option with the value that stands behind it, as Python has them."""
+    negated, name, value = typed["no"], typed["name"], typed["value"] or ""
+    known = {each.flag: each for each in declared()}
+    option = known.get(f"--{name}")
+    if option is None:  # a parameter of a function, such as output
+        return typed[0].replace(f"--{typed['no'] or ''}{name}", f"{typed['no'] or ''}{name}".replace("-", "_"), 1)
+    if option.kind is bool:
+        return f"{option.name}={not negated} {value}".rstrip() + typed["colon"]
+    if option.content and value == option.metavar:
+        value = ""
+    is_its = value in option.choices or (option.kind is int and value.isdigit()) or (value and typed["colon"])
+    if not is_its or option.content or option.secret:
+        return f"{option.name} {value}".rstrip() + typed["colon"]
+    if option.kind is int:
+        return f"{option.name}={value}{typed['colon']}"
+    shown = (value,) if option.kind == tuple[str, ...] else value
+    return f"{option.name}={shown!r}{typed['colon']}"

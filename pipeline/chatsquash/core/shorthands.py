@@ -1,0 +1,106 @@
+"""Options that set several others, such as ``--complete``.
+
+An option that the user gives on the command line wins over a shorthand, and a shorthand over variables and settings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from chatsquash.core.errors import UsageError
+from chatsquash.core.options import Options, declared
+from chatsquash.core.text import hint
+
+
+class Shorthand(NamedTuple):
+    """An option that sets others."""
+
+    help: str
+    options: Mapping[str, Any]
+    """The fields of ``Options`` that it sets."""
+
+
+SHORTHANDS = {
+    "complete": Shorthand(
+        "Keep every reply in the context in which it was sampled: write all conversations, with restored reasoning "
+        "and marks for what to train on.",
+        {"sessions_by": "chain", "conversations": "all", "restore": "reasoning", "loss": "weight"},
+    ),
+}
+"""All shorthands by their names."""
+
+
+class ExpandedOptions(NamedTuple):
+    """Options with what shorthands set."""
+
+    options: Options
+    lines: tuple[str, ...]
+    """What each shorthand set, and what it did not, for the user."""
+
+
+def expand(options: Options, names: Iterable[str], given: Collection[str] = ()) -> ExpandedOptions:
+    """Set the options of shorthands.
+
+    Args:
+        options: The other options.
+        names: The shorthands, as in ``("complete",)``.
+        given: The fields that the user set; they stay as they are.
+
+    Raises:
+        UsageError: An unknown shorthand.
+    """
+    lines: list[str] = []
+    for name in names:
+        if name not in SHORTHANDS:
+            raise UsageError(f"{name!r}: not known; {hint(name, SHORTHANDS)}")
+        wanted = dict(SHORTHANDS[name].options)
+        if options.trainer:  # whose mask is chosen by --for
+            wanted.pop("loss", None)
+        overridden = [each for each in wanted if each in given and getattr(options, each) != wanted[each]]
+        values = {each: value for each, value in wanted.items() if each not in given}
+        without = {each: why for each, why in _unsupported(replace(options, **values)) if each in values}
+        values = {each: value for each, value in values.items() if each not in without}
+        if name == "complete":
+            values |= _side_requests(replace(options, **values), given)
+        options = replace(options, **values)
+        lines += _lines(name, values, overridden, without, options)
+    return ExpandedOptions(options, tuple(lines))
+
+
+def _unsupported(options: Options) -> Iterator[tuple[str, str]]:
+    """The options that have no place in the records, each with the reason."""
+    if options.preset in ("openai", "mistral"):
+        yield "restore", f"--preset {options.preset} has no place for reasoning"
+    elif options.reasoning == "drop":
+        yield "restore", "--reasoning drop removes it"
+    if options.samples != "session" and options.shape == "prompt-completion":
+        yield "loss", "prompt and completion already mark what to train on"
+
+
+def _side_requests(options: Options, given: Collection[str]) -> dict[str, Any]:
+    """Leave requests of the client's own out of the records for trainers, and train on none of them."""
+    if options.preset != "chat":
+        return {} if "side" in given else {"side": False}
+    return {"loss_skip_side": True} if options.loss != "none" and "loss_skip_side" not in given else {}
+
+
+def _lines(
+    name: str, values: Mapping[str, Any], overridden: list[str], without: Mapping[str, str], options: Options
+) -> Iterator[str]:
+    flag = f"--{name.replace('_', '-')}"
+    if values:
+        yield f"{flag} sets {' '.join(_spelled(each, value) for each, value in values.items())}"
+    for each in overridden:
+        yield f"{flag} keeps your {_spelled(each, getattr(options, each))}"
+    for each, why in without.items():
+        yield f"{flag} goes without {_spelled(each, SHORTHANDS[name].options[each])}: {why}"
+
+
+def _spelled(name: str, value: object) -> str:
+    """An option as the user types it."""
+    flag = next(each.flag for each in declared() if each.name == name)
+    if isinstance(value, bool):
+        return flag if value else f"--no-{flag[2:]}"
+    return f"{flag} {value}"

@@ -1,0 +1,123 @@
+"""Print a record as a conversation: plain text, or colours on a terminal. Long texts are folded."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from importlib.util import find_spec
+from typing import Any, NamedTuple
+
+from chatsquash.core import chat, jsonio
+from chatsquash.core.model import Message
+from chatsquash.core.text import escape, pluralize, printable
+from chatsquash.records.line import StoredRecord
+from chatsquash.records.reading import MessagePart, message_calls, message_parts, native, record
+
+_FOLDED = {"text": 12, "reasoning": 1, "call": 1, "result": 3}
+"""The lines of a text that are shown where it is folded, by what it is."""
+_WIDTH = 160
+"""The characters of a line that are shown where it is folded."""
+_TAB = 4
+"""Characters from one tab stop to the next."""
+_NARROWEST = 20
+"""Characters of a line that is wrapped, at least."""
+_STYLES = {
+    "text": "",
+    "role": "bold cyan",
+    "reasoning": "dim italic",
+    "call": "yellow",
+    "result": "green",
+    "more": "dim",
+}
+
+
+class TextLine(NamedTuple):
+    """A line of a terminal, and what it is, which says its colour."""
+
+    kind: str
+    text: str
+
+
+def as_lines(stored: StoredRecord, *, unfold: bool = False, hint: str = " (--unfold)") -> Iterator[TextLine]:
+    """The messages of a record, then its tools; nothing in them controls a terminal.
+
+    The hint follows the number of characters that are not shown.
+    """
+    names: dict[object, str] = {}
+    for number, message in enumerate(stored.messages):
+        names |= {call.get("id"): chat.call_name(call) or "?" for call in message_calls(message)}
+        yield TextLine("role", f"[{number}] {_title(message, names)}")
+        for part in message_parts(message):
+            yield from _label(part)
+            yield from _show(*_spelled(part), hint, unfold=unfold)
+    tools = [chat.tool_name(tool) or "?" for tool in stored.tools] if isinstance(stored.tools, list) else []
+    if tools:
+        yield TextLine("role", pluralize(len(tools), "tool"))
+        yield from _show("text", ", ".join(tools), hint, unfold=unfold)
+
+
+def as_text(shown: Iterator[TextLine]) -> str:
+    """Lines for a pipe, or a terminal without colours."""
+    return "\n".join(line.text for line in shown)
+
+
+def record_as_text(value: dict[str, Any]) -> str:
+    """A record of any preset as a conversation."""
+    return as_text(as_lines(native(record(value)), hint=""))
+
+
+def has_colours() -> bool:
+    """Whether rich is there to show colours, and nobody asks for none."""
+    return find_spec("rich") is not None and not os.environ.get("NO_COLOR")
+
+
+def print_in_colours(shown: Iterator[TextLine]) -> None:
+    """Print lines in colours; what is longer than the terminal is wide goes on below its beginning."""
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    for line in shown:
+        text = line.text.lstrip(" ")
+        indent = len(line.text) - len(text)
+        for piece in Text(text, style=_STYLES[line.kind]).wrap(console, max(_NARROWEST, console.width - indent)):
+            piece.rstrip()
+            console.print(" " * indent, piece, sep="", soft_wrap=True)
+
+
+def _title(message: Message, names: dict[object, str]) -> str:
+    """The role of a message with its name; of a result the name of the tool and the id of the call."""
+    id_ = message.get("tool_call_id")
+    called = names.get(id_) if isinstance(id_, str) and not message.get("name") else None
+    parts = (message["role"], message.get("name"), called, id_)
+    return " ".join(escape(text) for text in parts if isinstance(text, str) and text)
+
+
+def _label(part: MessagePart) -> Iterator[TextLine]:
+    """What stands above reasoning and calls, which no colour tells from the text in a pipe."""
+    if part.kind == "reasoning":
+        yield TextLine("reasoning", "    reasoning:")
+    elif part.kind == "call":
+        yield TextLine("call", f"    calls {escape(printable(part.name))}:")
+
+
+def _spelled(part: MessagePart) -> tuple[str, str]:
+    """A part of what a message says as one text, and what kind of line that is."""
+    if part.kind == "part":
+        return "more", f"({part.name}, {len(jsonio.dumps(part.value)):,} bytes)"
+    return part.kind, part.text
+
+
+def _show(kind: str, text: str, hint: str, *, unfold: bool) -> Iterator[TextLine]:
+    """A text as lines, of which the first are shown unless all are asked for."""
+    indent = "      " if kind in ("reasoning", "call") else "    "
+    rows = printable(text).expandtabs(_TAB).split("\n")
+    most = len(rows) if unfold else _FOLDED.get(kind, 1)
+    cut = 0
+    for line in rows[:most]:
+        kept = line if unfold else line[:_WIDTH]
+        cut += len(line) - len(kept)
+        yield TextLine(kind, f"{indent}{escape(kept)}")
+    cut += sum(map(len, rows[most:]))
+    if cut:
+        yield TextLine("more", f"{indent}… {pluralize(cut, 'character')} more{hint}")
