@@ -195,6 +195,8 @@ class OutcomePrivacy:
     def _mask(self, outcome: Outcome, log: Log) -> Outcome:
         """An outcome whose replies with placeholders for secrets are not trained on, or of which a finding says so."""
         records, findings, places = [*outcome.records], list[Finding](), set[tuple[int, int]]()
+        rows = outcome.replies.rows if any(record.replaced for record in records) else []
+        reply_lines = {(row.record, row.message): row.line for row in rows}
         for number, record in enumerate(outcome.records):
             if not record.replaced:
                 continue
@@ -206,12 +208,12 @@ class OutcomePrivacy:
                 places |= {(number, place) for place in masked}
             elif masked:
                 fact = checks.placeholder_in_reply(len(masked), masked[0])._replace(conversation=record.conversation)
-                findings.append(finding(fact, outcome.session, log.shown, _line(outcome, record)))
+                line = reply_lines.get((number, masked[0]), _line(outcome, record))
+                findings += in_files([finding(fact, outcome.session, log.shown, line)], log)
         outcome = outcome.with_records(records).with_finding(*findings)
         if not places:
             return outcome
-        rows = [_reply(each, places) for each in outcome.replies.rows]
-        return replace(outcome, replies=replace(outcome.replies, rows=rows))
+        return replace(outcome, replies=replace(outcome.replies, rows=[_reply(each, places) for each in rows]))
 
     def _unflag(self, value: dict[str, Any], masked: list[int], record: Record) -> tuple[dict[str, int], int]:
         """Have replies say that they are not trained on: how many are and why not the others, and those of a sample."""
