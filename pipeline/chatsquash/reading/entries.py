@@ -234,8 +234,8 @@ class _ShapeReader:
             tools = bodies.merge_tools(tools, loaded.brought)
             findings += loader.remember(loaded, exchange, request.messages)
             self.history.known.learn_system(exchange)
-        if (loaded.is_hidden if loaded else reply.compacted is not None) and not reply.cleared:
-            reply = replace(reply, cleared=_HIDDEN)
+        is_hidden = loaded.is_hidden if loaded else reply.compacted is not None
+        reply = replace(reply, cleared=_HIDDEN) if is_hidden and not reply.cleared else reply
         if when is None or when.naive or exchange.session_id is None or offered.wrong or reply.wrong or reply.cleared:
             findings = (*findings, *_lacking(when, exchange.session_id, reply.cleared, offered.wrong, reply.wrong))
         return Entry(
