@@ -62,6 +62,10 @@ class Shapes:
         starts = (at, text.rfind("=", at) + 1 or at, text.rfind(":", at) + 1 or at)
         return any(map(partial(self._beginning, text), starts)) or bool(self._within.search(text, at))
 
+    def fits(self, text: str, start: int, end: int) -> bool:
+        """Whether a part of a text fits a rule, also as an example does."""
+        return any(rule.pattern.match(text, start, end) for rule in (*self._beginning(text, start), *self._wherever))
+
     def kind(self, value: str) -> str | None:
         """The kind of a value that fits a rule whole."""
         for rule in (*self._beginning(value, 0), *self._wherever):
