@@ -26,8 +26,10 @@ from chatsquash.redaction.placeholders import is_secret, redaction
 from chatsquash.redaction.privacy import Pieces, Privacy, kinds, without_addresses, without_beginnings
 from chatsquash.redaction.redactor import Redactor, UnsearchedError
 from chatsquash.session import private_texts
+from chatsquash.session.log_findings import in_files
 from chatsquash.session.private_texts import kept_line, may_be_kept
 from chatsquash.session.record_maker import prefix_of_line
+from chatsquash.session.secret_lines import first_lines
 from chatsquash.session.session import finding
 
 if TYPE_CHECKING:
@@ -72,7 +74,7 @@ class OutcomePrivacy:
                 else self.without_private_texts(self._mask(outcome, log), log)
             )
             return (
-                self._looked(replaced, private_texts.with_names(log, replaced.privacy.named), self._looker)
+                self._looked(replaced, private_texts.with_names(log, replaced.privacy.named), file, self._looker)
                 if self._looker
                 else replaced
             )
@@ -98,8 +100,9 @@ class OutcomePrivacy:
 
     # Looking
 
-    def _looked(self, outcome: Outcome, log: Log, looker: Redactor) -> Outcome:
-        records, findings, passed_over = list(outcome.records), [], outcome.privacy.passed_over
+    def _looked(self, outcome: Outcome, log: Log, file: BinaryIO, looker: Redactor) -> Outcome:
+        records, passed_over = list(outcome.records), outcome.privacy.passed_over
+        facts: list[tuple[Violation, str, int | None]] = []
         for at, record in enumerate(outcome.records):
             pieces = Pieces(jsonio.loads(record.line))
             counts = looker.look(pieces.values)
@@ -107,8 +110,11 @@ class OutcomePrivacy:
             if counts:
                 records[at] = self._with_counts(record, counts, are_replaced=False)
                 line = _line(outcome, record)
-                facts = [each._replace(conversation=record.conversation) for each in _findings_of(counts, pieces)]
-                findings += [finding(each, outcome.session, log.shown, line) for each in facts]
+                for fact, value in _findings_of(counts, pieces):
+                    facts.append((fact._replace(conversation=record.conversation), value, line))
+        lines = first_lines((value for _, value, line in facts if line is not None), log, file) if facts else {}
+        found = [finding(fact, outcome.session, log.shown, lines.get(value, line)) for fact, value, line in facts]
+        findings = in_files(found, log)
         privacy = replace(outcome.privacy, passed_over=passed_over)
         return replace(outcome.with_records(records).with_finding(*findings), privacy=privacy)
 
@@ -239,9 +245,11 @@ def _line(outcome: Outcome, record: Record) -> int | None:
     return chosen.line if chosen else None
 
 
-def _findings_of(counts: _Counts, pieces: Pieces) -> Iterable[Violation]:
-    """A fact for each kind of secret in a record."""
-    return [checks.secret_found(kind, count, pieces.place(first)) for kind, count, first in kinds(counts)]
+def _findings_of(counts: _Counts, pieces: Pieces) -> Iterable[tuple[Violation, str]]:
+    """A fact for each kind of secret in a record, and the first value of the kind."""
+    for kind, count, first in kinds(counts):
+        value = min(each.value for at, each in counts if at == first and each.kind == kind)
+        yield checks.secret_found(kind, count, pieces.place(first)), value
 
 
 def _facts(facts: Facts | None, line: bytes) -> Facts | None:
