@@ -105,9 +105,8 @@ def check(
 
     if trainer and not template:
         refuse_unnamed(trainer)
-    wanted = with_key(options or Options(anonymize=False))
+    wanted, sets = with_key(options or Options(anonymize=False)), tuple(against)
     trials = Trials(template, trainer) if template else None
-    sets = tuple(against)
     looks = checking.Looks(
         phrases=Phrases(wanted.flag_phrase),
         addresses=wanted.anonymize,
