@@ -30,6 +30,7 @@ DOCS, README = HERE.parent / "docs" / "comparison.md", HERE.parent / "README.md"
 SIZES = {"plain": ("standard", 140), "claude_code": ("claude_code", 60), "codex": ("codex", 60)}
 """The profile of each kind of logs, and how many sessions of it are converted."""
 KINDS = {"plain": "a gateway's JSONL", "claude_code": "Claude Code", "codex": "Codex"}
+_IN_README = ("plain", "claude_code")
 _REGION = re.compile(r"(<!-- generated: (\S+) -->\n).*?(^<!-- /generated -->)", re.DOTALL | re.MULTILINE)
 
 _NAMES: dict[str, Callable[[Path], str]] = {
@@ -193,7 +194,7 @@ def shown(results: Row) -> dict[str, str]:
         "losses": _lost(losses),
         "cut": _cut(losses),
         "speed": _times(speed),
-        "comparison": _summary(losses, speed),
+        "comparison": _summary(losses),
     }
 
 
@@ -262,18 +263,17 @@ def _taken(row: Row) -> list[str]:
     return [f"{seconds:.1f}", speeds[0], f"{cpu:.1f}", speeds[1], f"{peak / MB:,.0f}", f"{others:.1f}"]
 
 
-def _summary(losses: list[Row], speed: list[Row]) -> str:
-    """The table of the README: what is kept of each kind of logs, and at what speed."""
-    speeds = {(row["kind"], row["name"]): row for row in speed}
-    lines = [["logs", "converter", "replies kept", "reasoning kept", "joins branches", "MB per CPU second"]]
+def _summary(losses: list[Row]) -> str:
+    """The table of the README: what is kept of a gateway's log and of a file of Claude Code."""
+    lines = [["logs", "converter", "replies kept", "reasoning kept", "joins branches"]]
     for row in losses:
+        if row["kind"] not in _IN_README or row["name"] == "chatsquash":
+            continue
         kept = set().union(*map(set, row["whole"]["records"]))
         parts = known.PARTS[row["kind"]]
         shares = [_share(kept, parts, ["reply"]), _share(kept, parts, ["thought"])]
         joined = any(known.apart(set(words)) for words in row["whole"]["records"])
-        timed = speeds.get((row["kind"], row["name"]))
-        rate = _taken(timed)[3] if timed and timed["runs"] else ""
-        lines.append([KINDS[row["kind"]], row["name"], *shares, "yes" if joined else "no", rate])
+        lines.append([KINDS[row["kind"]], row["name"], *shares, "yes" if joined else "no"])
     return markdown(lines)
 
 

@@ -31,7 +31,7 @@ _ROOMS = {
     "trees": "judge",
     "session": "judge",
     "records": "judge",
-    "redact": "judge",
+    "redaction": "judge",
     "checks": "check",
     "templates": "check",
     "session/stages/checking.py": "check",

@@ -6,7 +6,7 @@ import pickle
 import pytest
 
 import chatsquash
-from chatsquash import Options, api
+from chatsquash import Options
 from chatsquash.core.errors import ChatsquashError, UsageError
 from tests.conftest import assistant, cases, log_line, user, write_log
 
@@ -38,7 +38,7 @@ def test_check_returns_findings_and_searches_for_secrets_if_options_say_so(here)
 def test_redact_writes_a_copy_and_counts_what_it_replaced(here):
     (here / "data.jsonl").write_text(json.dumps({"messages": [user(f"use {TOKEN}")], "tools": []}) + "\nnot JSON\n")
     problems = []
-    done = api.redact("data.jsonl", here / "clean.jsonl", Options(redact="secrets"), on_finding=problems.append)
+    done = chatsquash.redact("data.jsonl", here / "clean.jsonl", Options(redact="secrets"), on_finding=problems.append)
     assert (done.written, done.secrets, done.left_out, len(problems)) == (1, 1, 1, 1)
     assert TOKEN not in (here / "clean.jsonl").read_text()
 
@@ -67,7 +67,7 @@ def test_a_session_prints_as_a_conversation(here):
 @cases(
     "call, expected",
     (lambda: chatsquash.convert("other", "out"), "replace=True"),
-    (lambda: api.redact("out/data", "clean", Options(anonymize=False)), "redact secrets"),
+    (lambda: chatsquash.redact("out/data", "clean", Options(anonymize=False)), "redact secrets"),
     (lambda: list(chatsquash.read("logs", Options(samples="auto"))), "template"),
     (lambda: chatsquash.stats("out", template="missing.jinja"), "tokenizer"),
 )

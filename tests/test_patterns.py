@@ -14,7 +14,7 @@ from chatsquash.formats.agents.claude_code import texts as client_texts
 from chatsquash.formats.service import Service
 from chatsquash.reading import replies
 from chatsquash.records.presets import text
-from chatsquash.redact import addresses, encodings, ips, joints, lists, names, phones, rules, secrets, userinfo
+from chatsquash.redaction import addresses, encodings, ips, joints, lists, names, phones, rules, secrets, userinfo
 from chatsquash.session import ending, private_texts
 from chatsquash.session.cleaning.info_messages import _OPEN, _is_info
 from chatsquash.sources import compression as compressed
@@ -56,25 +56,25 @@ RUNNING = {
     ],
     ("chatsquash.storage.stores", "_HOSTS[scheme]"): [("fullmatch", re.compile(pattern)) for pattern in _HOSTS.values()],
     ("chatsquash.storage.stores.objects", "words"): [("search", re.compile(words)) for words, *_ in _WHY],
-    ("chatsquash.redact.addresses", "re.compile"): [
+    ("chatsquash.redaction.addresses", "re.compile"): [
         *(("search", re.compile(pattern)) for pattern in ADDRESSES),
         *(("match", re.compile(pattern)) for pattern in OF_ADDRESSES),
     ],
-    ("chatsquash.redact.encodings", "pattern"): [("sub", pattern) for pattern in (*FORMS, names._PIECED)],
-    ("chatsquash.redact.encodings", "self._pattern"): [("finditer", pattern) for pattern in (*FORMS, names._PIECED)],
-    ("chatsquash.redact.lists", "pattern"): [("findall", pattern) for pattern in lists._TOKENS],
-    ("chatsquash.redact.lists", "quote"): [("split", pattern) for pattern in lists._JSON_QUOTES],
-    ("chatsquash.redact.rules", "self.spelled"): PACK,
-    ("chatsquash.redact.shapes", "f\"{pivot}{gate}(?:{'|'.join(groups) or '(?!)'})\".encode()"): [
+    ("chatsquash.redaction.encodings", "pattern"): [("sub", pattern) for pattern in (*FORMS, names._PIECED)],
+    ("chatsquash.redaction.encodings", "self._pattern"): [("finditer", pattern) for pattern in (*FORMS, names._PIECED)],
+    ("chatsquash.redaction.lists", "pattern"): [("findall", pattern) for pattern in lists._TOKENS],
+    ("chatsquash.redaction.lists", "quote"): [("split", pattern) for pattern in lists._JSON_QUOTES],
+    ("chatsquash.redaction.rules", "self.spelled"): PACK,
+    ("chatsquash.redaction.shapes", "f\"{pivot}{gate}(?:{'|'.join(groups) or '(?!)'})\".encode()"): [
         ("finditer", pattern) for pattern, _ in SECRETS._words._pivots
     ],
-    ("chatsquash.redact.shapes", "('|'.join(map(re.escape, ordered)) or '(?!)').encode()"): [
+    ("chatsquash.redaction.shapes", "('|'.join(map(re.escape, ordered)) or '(?!)').encode()"): [
         (method, SECRETS._words._at_once) for method in ("search", "finditer")
     ],
-    ("chatsquash.redact.shapes", "('|'.join(map(re.escape, spaced)) or '(?!)').encode()"): [("search", SECRETS._words._any)],
-    ("chatsquash.redact.secrets", "('|'.join(map(re.escape, sorted(self._before_runs, reverse=True))) or '(?!)').encode()"): [("finditer", SECRETS._telling)],
-    ("chatsquash.redact.shapes", "'|'.join(map(re.escape, sorted(anywhere, reverse=True))) or '(?!)'"): [("finditer", SECRETS._shapes._within)],
-    ("chatsquash.redact.userinfo", "re.compile"): [
+    ("chatsquash.redaction.shapes", "('|'.join(map(re.escape, spaced)) or '(?!)').encode()"): [("search", SECRETS._words._any)],
+    ("chatsquash.redaction.secrets", "('|'.join(map(re.escape, sorted(self._before_runs, reverse=True))) or '(?!)').encode()"): [("finditer", SECRETS._telling)],
+    ("chatsquash.redaction.shapes", "'|'.join(map(re.escape, sorted(anywhere, reverse=True))) or '(?!)'"): [("finditer", SECRETS._shapes._within)],
+    ("chatsquash.redaction.userinfo", "re.compile"): [
         ("finditer", re.compile(userinfo._USERINFO)),
         *(("search", re.compile(f":|%{again}3[aA]")) for again in ("", "25", "2525", "252525")),
         ("fullmatch", re.compile(userinfo._SPARED)),

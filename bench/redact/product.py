@@ -8,9 +8,9 @@ from typing import Any
 import orjson
 
 from chatsquash.core.options import Options
-from chatsquash.redact import lists, requests
-from chatsquash.redact.pseudonyms import Anonymizer
-from chatsquash.redact.redactor import UnsearchedError
+from chatsquash.redaction import lists, requests
+from chatsquash.redaction.pseudonyms import Anonymizer
+from chatsquash.redaction.redactor import UnsearchedError
 
 KEY = b"a key for the bench"
 

@@ -188,7 +188,7 @@ def _seconds(does: Callable[[bytes], Any], lines: list[bytes]) -> float:
 def scanner_starts() -> tuple[float, float]:
     """Seconds until the scanner has searched a first record, in two processes of which the first finds no rules."""
     with tempfile.TemporaryDirectory() as home:
-        kept = f"from chatsquash.redact import scanner; scanner.keep_in({home + '/rules'!r})"
+        kept = f"from chatsquash.redaction import scanner; scanner.keep_in({home + '/rules'!r})"
         code = f"{kept}; from bench.redact import product; product.redacts({_SCANNER!r})(b'{{}}')"
         environ = {**os.environ, "HOME": home, "XDG_CACHE_HOME": f"{home}/.cache"}
         spent = []

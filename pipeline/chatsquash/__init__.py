@@ -20,6 +20,7 @@ __all__ = [
     "losses",
     "push",
     "read",
+    "redact",
     "stats",
     "verify",
 ]
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from chatsquash.api import check, convert, convert_session, push, read, stats, verify
+    from chatsquash.api import check, convert, convert_session, push, read, redact, stats, verify
     from chatsquash.api import list_sessions as list  # noqa: A004, F401 - import * leaves it out
     from chatsquash.core.model import Conversation
     from chatsquash.core.options import Options
@@ -55,6 +56,7 @@ _HOMES = {
     "losses": "chatsquash.translate.conversations",
     "push": "chatsquash.api",
     "read": "chatsquash.api",
+    "redact": "chatsquash.api",
     "stats": "chatsquash.api",
     "verify": "chatsquash.api",
 }

@@ -122,16 +122,15 @@ def check(
         UsageError: A dataset, a template or an option that cannot be used.
     """
     from chatsquash.checks.phrases import Phrases
-    from chatsquash.redact.requests import redactor
+    from chatsquash.redaction.requests import redactor
     from chatsquash.results import check as checking
     from chatsquash.results.contamination import Evaluation
     from chatsquash.results.template import Trials, refuse_unnamed
 
     if trainer and not template:
         refuse_unnamed(trainer)
-    wanted = with_key(options or Options(anonymize=False))
+    wanted, sets = with_key(options or Options(anonymize=False)), tuple(against)
     trials = Trials(template, trainer) if template else None
-    sets = tuple(against)
     looks = checking.Looks(
         phrases=Phrases(wanted.flag_phrase),
         addresses=wanted.anonymize,
@@ -213,7 +212,7 @@ def verify(
         UsageError: A folder that is not an output.
     """
     from chatsquash.dataset.store import place_of
-    from chatsquash.redact.pseudonyms import load_key
+    from chatsquash.redaction.pseudonyms import load_key
     from chatsquash.results import verify as comparison
 
     known = comparison.KnownLogs(tuple(_paths(logs)), key or load_key(None)) if logs is not None else None

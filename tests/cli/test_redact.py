@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from chatsquash import Options
 from chatsquash.core import jsonio
-from chatsquash.redact import requests
-from chatsquash.redact.redactor import Redactor
+from chatsquash.redaction import requests
+from chatsquash.redaction.redactor import Redactor
 from chatsquash.results.redact.redact import Watch, redact
 from tests.conftest import cases, examples, tree
 from tests.outputs import put

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
-from chatsquash.redact import texts
-from chatsquash.redact.rules import Documented, documented
+from chatsquash.redaction import texts
+from chatsquash.redaction.rules import Documented, documented
 
 KEPT = ("bench-redact",)
 """Regions of that page that are measured, not made from the code."""

@@ -1,6 +1,6 @@
 """Addresses of nobody stay: those that nobody reads, those of examples, and those with which programs sign commits."""
 
-from chatsquash.redact.addresses import ACCOUNTS, BOTS
+from chatsquash.redaction.addresses import ACCOUNTS, BOTS
 from tests.conftest import cases
 from tests.generate import ROOT
 from tests.redact.rows import rows

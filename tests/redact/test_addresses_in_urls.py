@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from chatsquash import Options
 from chatsquash.core.log import Log
-from chatsquash.redact import encodings
-from chatsquash.redact.addresses import addresses, may_hold_address
-from chatsquash.redact.pseudonyms import Anonymizer
+from chatsquash.redaction import encodings
+from chatsquash.redaction.addresses import addresses, may_hold_address
+from chatsquash.redaction.pseudonyms import Anonymizer
 from chatsquash.session.converter import Converter
 from tests.conftest import cases
 from tests.redact.test_pseudonyms import KEY, anonymize, domains, locals_, oracle

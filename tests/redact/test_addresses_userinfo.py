@@ -8,12 +8,12 @@ import orjson
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from chatsquash.redact import userinfo
-from chatsquash.redact.addresses import addresses, may_hold_address
-from chatsquash.redact.hits import Hit
-from chatsquash.redact.placeholders import Placeholders
-from chatsquash.redact.pseudonyms import Anonymizer
-from chatsquash.redact.secrets import kind_of
+from chatsquash.redaction import userinfo
+from chatsquash.redaction.addresses import addresses, may_hold_address
+from chatsquash.redaction.hits import Hit
+from chatsquash.redaction.placeholders import Placeholders
+from chatsquash.redaction.pseudonyms import Anonymizer
+from chatsquash.redaction.secrets import kind_of
 from tests.conftest import cases
 from tests.redact.test_pseudonyms import KEY, anonymize, oracle
 

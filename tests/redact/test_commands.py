@@ -5,9 +5,9 @@ All shapes are from the documentation that the rules name.
 
 import pytest
 
-from chatsquash.redact.names import paths
-from chatsquash.redact.phones import phones
-from chatsquash.redact.secrets import Secrets
+from chatsquash.redaction.names import paths
+from chatsquash.redaction.phones import phones
+from chatsquash.redaction.secrets import Secrets
 from tests.conftest import cases
 
 SECRETS = Secrets()

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from chatsquash.redact.rules import builtin
-from chatsquash.redact.secrets import Secrets
+from chatsquash.redaction.rules import builtin
+from chatsquash.redaction.secrets import Secrets
 from tests.conftest import cases
 
 SECRETS = Secrets()

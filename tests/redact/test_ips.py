@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsquash.redact.ips import RESOLVERS, ips
+from chatsquash.redaction.ips import RESOLVERS, ips
 from tests.conftest import cases
 
 FOUR, SIX = "54.12.33.44", "2a00:1450:4001:82b::200e"

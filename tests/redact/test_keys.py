@@ -8,7 +8,7 @@ import click
 import pytest
 
 from chatsquash.core.errors import UsageError
-from chatsquash.redact.pseudonyms import VARIABLE, load_key
+from chatsquash.redaction.pseudonyms import VARIABLE, load_key
 from tests.conftest import KEY, cases
 
 OTHER = b"another key of some length"

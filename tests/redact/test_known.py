@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsquash.redact.lists import values
+from chatsquash.redaction.lists import values
 from tests.conftest import cases
 
 SECRET = "sk-Zq7Vn2+Xk9/Lp4Rt8Bw3="

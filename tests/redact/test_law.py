@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bench.redact.planted.corpus import samples
 from chatsquash.core.options import Options
-from chatsquash.redact import requests
+from chatsquash.redaction import requests
 from tests.conftest import cases
 
 REDACTOR = requests.redactor(Options(redact="secrets,phones,paths", anonymize=False), b"a key for tests of it")

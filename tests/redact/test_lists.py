@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsquash.core.errors import UsageError
-from chatsquash.redact.lists import Lists, ValueList, digest, hash_list
+from chatsquash.redaction.lists import Lists, ValueList, digest, hash_list
 from tests.conftest import cases
 
 SECRET = "hunter2-of-ours"

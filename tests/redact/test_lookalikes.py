@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from chatsquash.redact import lookalikes, rules
+from chatsquash.redaction import lookalikes, rules
 from tests.conftest import cases
 from tests.redact.rows import rows
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsquash.core.errors import UsageError
-from chatsquash.redact.names import names
+from chatsquash.redaction.names import names
 from tests.conftest import cases
 from tests.redact import test_known as forms
 from tests.redact.rows import rows

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from chatsquash.redact.names import KEPT, paths
+from chatsquash.redaction.names import KEPT, paths
 from tests.redact.rows import rows
 
 

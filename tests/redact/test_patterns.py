@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from chatsquash.core.errors import UsageError
-from chatsquash.redact.patterns import is_all, pattern, refuse_pattern, spans
+from chatsquash.redaction.patterns import is_all, pattern, refuse_pattern, spans
 from tests.conftest import cases
 
 

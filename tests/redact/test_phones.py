@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsquash.core.errors import UsageError
-from chatsquash.redact.phones import phones
+from chatsquash.redaction.phones import phones
 from tests.conftest import cases
 from tests.redact.rows import rows
 

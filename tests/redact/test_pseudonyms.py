@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsquash.redact.addresses import may_hold_address
-from chatsquash.redact.pseudonyms import Anonymizer, fingerprint
+from chatsquash.redaction.addresses import may_hold_address
+from chatsquash.redaction.pseudonyms import Anonymizer, fingerprint
 from tests.conftest import cases
 
 KEY = b"a key of thirty-two bytes or so."
@@ -140,7 +140,7 @@ def test_an_escaped_at_sign_counts_and_stays_escaped(sign):
 
 
 def test_a_pseudonym_of_letters_only_is_no_label_of_the_domain_before_it(monkeypatch):
-    monkeypatch.setattr("chatsquash.redact.pseudonyms._DIGITS", "abcdefghijklmnopqrstuvwxyz" * 2)
+    monkeypatch.setattr("chatsquash.redaction.pseudonyms._DIGITS", "abcdefghijklmnopqrstuvwxyz" * 2)
     once = anonymize("x@2x.png.5x@c.com")
     assert re.fullmatch(r"x@2x\.png\.[a-z]{16}@[a-z]{8}\.example", once)
     assert anonymize(once) == once
@@ -351,7 +351,7 @@ def hard():
 CHILD = """
 import json, resource, sys
 resource.setrlimit(resource.RLIMIT_CPU, (100, 100))
-from chatsquash.redact.pseudonyms import Anonymizer
+from chatsquash.redaction.pseudonyms import Anonymizer
 for shape, text in json.load(sys.stdin).items():
     print(shape, flush=True)
     Anonymizer(b"key").text(text)

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsquash.core import jsonio
-from chatsquash.redact.forms import apart
-from chatsquash.redact.hits import Hit, Value
-from chatsquash.redact.lists import Lists, values
-from chatsquash.redact.placeholders import PLACEHOLDER, Placeholders
-from chatsquash.redact.redactor import Redactor, UnsearchedError
-from chatsquash.redact.texts import Texts
+from chatsquash.redaction.forms import apart
+from chatsquash.redaction.hits import Hit, Value
+from chatsquash.redaction.lists import Lists, values
+from chatsquash.redaction.placeholders import PLACEHOLDER, Placeholders
+from chatsquash.redaction.redactor import Redactor, UnsearchedError
+from chatsquash.redaction.texts import Texts
 from tests.conftest import cases
 
 KEY = b"a key for tests of it"

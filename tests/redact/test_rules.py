@@ -6,9 +6,9 @@ from random import Random
 import pytest
 
 from chatsquash.core.errors import UsageError
-from chatsquash.redact.rules import builtin, documented, parse_rules
-from chatsquash.redact.secrets import Secrets, kind_of
-from chatsquash.redact.shapes import value_of
+from chatsquash.redaction.rules import builtin, documented, parse_rules
+from chatsquash.redaction.secrets import Secrets, kind_of
+from chatsquash.redaction.shapes import value_of
 from tests.conftest import cases
 from tests.redact.values import drawn
 

@@ -10,13 +10,13 @@ import sys
 import pytest
 
 from chatsquash.core.errors import UsageError
-from chatsquash.redact.scanner import keep_in, scanner, start
+from chatsquash.redaction.scanner import keep_in, scanner, start
 from tests.conftest import cases
 
 TOKEN = "ghp_" + "aB3dE5fG7hI9jK1lM2nO4pQ6rS8tU0vW2xY4"
 SCAN = f"""
 import socket
-from chatsquash.redact.scanner import keep_in, scanner
+from chatsquash.redaction.scanner import keep_in, scanner
 def refused(*_, **__):
     raise AssertionError("it opens a socket")
 socket.socket = socket.create_connection = socket.getaddrinfo = refused
@@ -61,7 +61,7 @@ def test_finds_nothing(text, folder):
 
 
 def test_it_starts_with_the_first_text_only():
-    script = "from chatsquash.redact.scanner import scanner; import sys; scanner(); assert 'kingfisher_sdk' not in sys.modules"
+    script = "from chatsquash.redaction.scanner import scanner; import sys; scanner(); assert 'kingfisher_sdk' not in sys.modules"
     subprocess.run([sys.executable, "-c", script], check=True)
 
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsquash.redact.placeholders import Placeholders, blanked
-from chatsquash.redact.secrets import Secrets, kind_of
+from chatsquash.redaction.placeholders import Placeholders, blanked
+from chatsquash.redaction.secrets import Secrets, kind_of
 from tests.conftest import cases
 from tests.redact.rows import texts
 
@@ -179,3 +179,24 @@ def test_a_million_of_one_character_hold_nothing(char):
 def test_characters_that_are_not_ascii_move_nothing(before):
     hits = [hit for hit in SECRETS.find(f"{before} 🔑é {KEY} ") if hit.value == KEY]
     assert [hit.start for hit in hits] == [len(before) + 4]
+
+
+OPENAI_KEY = "sk-proj-" + "aB3dE6gH9jK2" * 6 + "T3BlbkFJ" + "mN5pQ8sT1vW4" * 6
+EXAMPLE = "AKIAIOSFODNN7EXAMPLE"
+
+
+@cases(
+    "text, values",
+    ("two keys", f"A_KEY={OPENAI_KEY}\nGITHUB_TOKEN={KEY}\nDEBUG=1", [OPENAI_KEY, KEY]),
+    ("two keys with breaks of Windows", f"A_KEY={OPENAI_KEY}\r\nGITHUB_TOKEN={KEY}\r\n", [OPENAI_KEY, KEY]),
+    ("two keys with escaped breaks", f"A_KEY={OPENAI_KEY}\\nGITHUB_TOKEN={KEY}\\n", [OPENAI_KEY, KEY]),
+    ("two flags", f"--api-key {OPENAI_KEY} \\\n  --token {KEY} \\\n", [OPENAI_KEY, KEY]),
+    ("a key before a word", f"A_KEY={OPENAI_KEY}\nexport DEBUG=1", [OPENAI_KEY]),
+    ("an example before a key", f"AWS_ACCESS_KEY_ID={EXAMPLE}\nGITHUB_TOKEN={KEY}\n", [KEY]),
+    ("a password before a word", f"password={PASSWORD}\nRestarted9Times\n", [PASSWORD]),
+    ("a port before a password", f"U=redis://h.io:6379,TOKEN={TOKEN}@x,B=1", []),
+)
+def test_a_value_ends_with_its_line(text, values):
+    found = {text[hit.start : hit.end] for hit in SECRETS.find(text)}
+    assert {each for each in found if "\n" in each or "=" in each} == set()
+    assert found >= set(values)

@@ -9,9 +9,9 @@ from re import _constants as ops
 from re import _parser as parser
 from typing import Any
 
-from chatsquash.redact import lookalikes
-from chatsquash.redact.rules import Rule
-from chatsquash.redact.shapes import value_of
+from chatsquash.redaction import lookalikes
+from chatsquash.redaction.rules import Rule
+from chatsquash.redaction.shapes import value_of
 
 _CHARS = [chr(code) for code in range(33, 127)]
 _LONGER = 24

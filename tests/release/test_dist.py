@@ -44,7 +44,9 @@ def test_the_wheel_holds_the_package_and_nothing_else(dist):
     assert names == {name.removeprefix("pipeline/") for name in tracked("pipeline")}
     assert {name.split("/")[0] for name in names} == {"chatsquash"}
     assert {f"chatsquash/checks/pages/{code}.md" for code in checks.rules()} <= names
-    rules = {f"chatsquash/redact/rules/{path.name}" for path in (ROOT / "pipeline/chatsquash/redact/rules").iterdir()}
+    rules = {
+        f"chatsquash/redaction/rules/{path.name}" for path in (ROOT / "pipeline/chatsquash/redaction/rules").iterdir()
+    }
     assert {name for name in rules if not name.endswith("__pycache__")} <= names
     assert {"chatsquash/py.typed", "chatsquash/__main__.py"} <= names
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from chatsquash.redact import requests
-from chatsquash.redact.redactor import Redactor
+from chatsquash.redaction import requests
+from chatsquash.redaction.redactor import Redactor
 from tests.checks.rows import tool
 from tests.conftest import cases
 from tests.outputs import put

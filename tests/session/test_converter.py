@@ -358,6 +358,7 @@ OF_RUNS = {
     "second-copy-differs", "archive-member", "cut-archive", "unreadable-archive", "cut-by-logger", "no-exchange",
 }  # fmt: skip
 MADE_ELSEWHERE = {
+    "unreadable-by-trainer",
     "joined",
     "joined-texts",
     "not-read",

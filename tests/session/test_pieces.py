@@ -1,6 +1,6 @@
 """A record is divided so that it is known what stands in which message, and put together as it was."""
 
-from chatsquash.redact.privacy import Pieces
+from chatsquash.redaction.privacy import Pieces
 from tests.conftest import assistant, cases, user
 
 SYSTEM = {"role": "system", "content": "s"}

@@ -15,7 +15,7 @@ from chatsquash.conversion.shards.divide import divide
 from chatsquash.conversion.shards.merge import merge
 from chatsquash.conversion.shards.place import Shard
 from chatsquash.core.errors import UsageError
-from chatsquash.redact import scanner, secrets
+from chatsquash.redaction import scanner, secrets
 from chatsquash.results.verify import KnownLogs, verify
 from tests.conftest import assistant, log_line
 

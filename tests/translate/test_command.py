@@ -305,9 +305,9 @@ SPELLED = [("vercel_ai", "openai_chat"), ("vercel-ai", "openai-chat")]
 
 @cases("arguments, expected",
     ("another format than is said", ["x.json", "--to", "gemini", "--from", "gemini", "-o", "out"], "error: x.json: not gemini: has no list of contents"),
-    ("no format to write", ["a.json", "-o", "out"], "Missing option '--to'"),
-    ("no place to write to", ["a.json", "--to", "gemini"], "Missing option '--output'"),
-    ("nothing to read", ["--to", "gemini", "-o", "out"], "Missing argument 'IN...'"),
+    ("no format to write", ["a.json", "-o", "out"], "--to FORMAT is missing"),
+    ("no place to write to", ["a.json", "--to", "gemini"], "--output OUT is missing"),
+    ("nothing to read", ["--to", "gemini", "-o", "out"], "IN is missing"),
     ("an unknown format to write", ["a.json", "--to", "nope", "-o", "out"], "error: nope: no known format; known are"),
     ("an unknown format to read", ["a.json", "--to", "gemini", "--from", "no", "-o", "out"], "no: no known format"),
     ("a format that is only read", ["a.json", "--to", "codex", "-o", "out"], "error: codex: is read only; written are"),

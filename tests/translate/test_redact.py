@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from chatsquash.core.options import Options
-from chatsquash.redact import requests
-from chatsquash.redact.redactor import Redactor
+from chatsquash.redaction import requests
+from chatsquash.redaction.redactor import Redactor
 from chatsquash.translate import work
 from chatsquash.translate.files import Translation
 from chatsquash.translate.sources import Sources
@@ -200,7 +200,7 @@ def test_a_key_without_anything_to_replace_is_refused(command):
     put("a.json", body({}))
     ended = command("translate", "a.json", "--to", "gemini", "-o", "out", "--anonymize-key-file", "x")
     assert ended.code == 2
-    assert "--anonymize-key-file has no effect, since nothing is replaced: add --redact." in ended.err
+    assert "--anonymize-key-file has no effect, since nothing is replaced: add --redact" in ended.err
 
 
 def test_addresses_are_said_to_stay_only_where_there_are_any(command):

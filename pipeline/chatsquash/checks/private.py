@@ -10,7 +10,8 @@ from chatsquash.core.text import pluralize
 def secret_found(kind: str, count: int, at: int | None, option: str = "--redact secrets replaces") -> Fact:
     """Reported when a secret stands in a record: a key, a token or a password, once for each kind.
 
-    The finding never tells the value. Its line is that of the entry from which the record comes. `--redact secrets`
+    The finding never tells the value. Its line is the first one of the log with the value, or that of the record's
+    entry if no line has the value in this form. `--redact secrets`
     replaces it.
     """
     named = kind.lower().replace("_", " ")

@@ -49,7 +49,7 @@ def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, 
     tokenizer_config.json, a chat_template.json or a model's folder.
     """
     from chatsquash.checks.phrases import Phrases
-    from chatsquash.redact.requests import redactor
+    from chatsquash.redaction.requests import redactor
     from chatsquash.results import template as trying
     from chatsquash.results.check import Looks
     from chatsquash.results.check import check as run

@@ -120,7 +120,7 @@ def options_of(values: dict[str, Any], *, makes_key: bool = True) -> Options:
     from chatsquash.core.options import Options, declared
     from chatsquash.core.platform import cores
     from chatsquash.dataset.option_rules import refuse_typed
-    from chatsquash.redact.pseudonyms import load_key
+    from chatsquash.redaction.pseudonyms import load_key
 
     for each in declared():
         if each.secret or each.content:
@@ -190,7 +190,7 @@ def _set_for_trainer(values: dict[str, Any]) -> None:
 
 def _with_kinds(options: Options) -> Options:
     """The options with what the kinds of ``--redact`` say of others."""
-    from chatsquash.redact.requests import parts, with_kinds
+    from chatsquash.redaction.requests import parts, with_kinds
 
     kinds, _ = parts(options.redact)
     if kinds == "none" and is_typed("anonymize") and options.anonymize:
@@ -211,7 +211,7 @@ def shard_options(values: dict[str, Any]) -> Options:
     """The options of a shard that no listing has."""
     from chatsquash.core.options import Options
     from chatsquash.core.platform import cores
-    from chatsquash.redact.pseudonyms import load_key
+    from chatsquash.redaction.pseudonyms import load_key
 
     key = load_key(values["anonymize_key"]) if values["anonymize_key"] else None
     return Options(anonymize_key=key, full=values["full"], workers=values["workers"] or cores())

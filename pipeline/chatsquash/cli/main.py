@@ -105,7 +105,8 @@ def _usage_error(problem: click.ClickException) -> str:
         near = get_close_matches(problem.option_name, known, 1, _ALIKE)
         return f"{problem.option_name}: no such option{f'; did you mean {near[0]}?' if near else see}"
     if isinstance(problem, click.MissingParameter) and problem.param and context:
-        return f"{problem.param.make_metavar(context).removesuffix('...')} is missing{see}"
+        flag = f"{max(problem.param.opts, key=len)} " if isinstance(problem.param, click.Option) else ""
+        return f"{flag}{problem.param.make_metavar(context).removesuffix('...')} is missing{see}"
     if isinstance(problem, click.BadParameter) and problem.param:
         text = problem.message.rstrip(".")
         for theirs, ours in _OF_CLICK.items():

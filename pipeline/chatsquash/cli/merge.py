@@ -30,7 +30,7 @@ def merge(output: str, *, key_file: str | None, **given: Any) -> int:
     from chatsquash.conversion.shards.merge import merge as run
     from chatsquash.core.platform import collect_less
     from chatsquash.dataset.store import place_of
-    from chatsquash.redact.pseudonyms import load_key
+    from chatsquash.redaction.pseudonyms import load_key
 
     collect_less()
     exits.refuse_unknown(given["fail_on"])

@@ -40,7 +40,7 @@ def replacing(run: _Run) -> _Run:
 
 def gates(values: dict[str, Any]) -> frozenset[str]:
     """The codes of findings that ``--redact`` asks for, so that each of them is an error there."""
-    from chatsquash.redact.requests import parts
+    from chatsquash.redaction.requests import parts
 
     kinds, _ = parts(values["redact"] or None)
     return _FOUND | ({"address-left"} if "emails" in (kinds or "").split(",") else set())
@@ -54,8 +54,8 @@ def private_of(values: dict[str, Any], *, needs_key: bool = True) -> Options:
     from dataclasses import replace
 
     from chatsquash.core.options import Options
-    from chatsquash.redact.pseudonyms import load_key
-    from chatsquash.redact.requests import content, parts, with_kinds
+    from chatsquash.redaction.pseudonyms import load_key
+    from chatsquash.redaction.requests import content, parts, with_kinds
 
     settings: dict[str, Any] = {name: values.pop(name) or None for name in ("redact", *_FINDING)}
     key_file = values.pop("anonymize_key_file", None) or None

@@ -24,7 +24,7 @@ def verify(output: str, given: tuple[str, ...], *, logs: bool, key_file: str | N
     """
     from chatsquash.core.text import escape, pluralize, shown
     from chatsquash.dataset.store import place_of
-    from chatsquash.redact.pseudonyms import load_key
+    from chatsquash.redaction.pseudonyms import load_key
     from chatsquash.results.verify import KnownLogs
     from chatsquash.results.verify import verify as run
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from chatsquash.core.options import Options
 from chatsquash.dataset.option_rules import refuse_wrong
-from chatsquash.redact.pseudonyms import load_key
-from chatsquash.redact.requests import content, with_kinds
+from chatsquash.redaction.pseudonyms import load_key
+from chatsquash.redaction.requests import content, with_kinds
 
 
 def with_key(options: Options) -> Options:

@@ -37,7 +37,7 @@ from chatsquash.dataset.run_reports import Reports
 from chatsquash.dataset.store import RUN, Output, place_of
 from chatsquash.dataset.summary import Summary, summary_of
 from chatsquash.records import presets
-from chatsquash.redact.privacy import Privacy
+from chatsquash.redaction.privacy import Privacy
 from chatsquash.session.session import finding
 from chatsquash.sources.compression import stem
 from chatsquash.sources.find import Discovery
@@ -276,7 +276,7 @@ class Conversion:
         """Write the files outside of the output folder that options name."""
         if self._options.names_files:
             from chatsquash.conversion import elsewhere  # which few runs need
-            from chatsquash.redact.lists import hash_list
+            from chatsquash.redaction.lists import hash_list
 
             elsewhere.write_named(self._options, self._out, lambda: hash_list(self._known))
 

@@ -92,10 +92,8 @@ def read(
 ) -> Iterator[Session]:
     """Iterate over the sessions of logs, each with the records that ``convert`` would write of it.
 
-    A session is converted when it is asked for, so that a loop may end early and memory holds few of them at a time.
-    Nothing is written but temporary files that only their owner can read: copies of compressed archives, and what
-    options need that compare all sessions, such as ``duplicates="near"``.  Options that name or arrange files of a
-    dataset change nothing.
+    A session is converted when the loop gets to it, so that a loop may end early and few are in memory.  Nothing is
+    written but temporary files that only their owner can read.  Options that name or arrange files change nothing.
 
     Args:
         logs: Directories, files, globs or URLs, in order.
@@ -115,7 +113,7 @@ def read(
     >>> [session.records for session in read(folder, Options(anonymize=False))]
     [[{'messages': [{'role': 'user', 'content': 'hi'}], 'tools': []}]]
     """
-    from tempfile import TemporaryDirectory, TemporaryFile  # which a conversion into a folder does not need
+    from tempfile import TemporaryDirectory, TemporaryFile  # not where a folder is written
 
     options = with_key(options or Options())
     with TemporaryDirectory(prefix="chatsquash-") as name, closing(Folder(Path(name))) as folder, ExitStack() as files:

@@ -18,7 +18,7 @@ from chatsquash.core.options import Options
 from chatsquash.core.outcome import LinePlace, Outcome
 from chatsquash.dataset.store import Output
 from chatsquash.reading.sessions import cleared
-from chatsquash.redact.privacy import Privacy
+from chatsquash.redaction.privacy import Privacy
 from chatsquash.session.lineages import Lineages
 from chatsquash.session.private_texts import rejected_lines
 from chatsquash.sources.find import Discovery, discover

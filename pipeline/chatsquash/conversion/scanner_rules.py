@@ -11,7 +11,7 @@ from pathlib import Path
 
 from chatsquash.core.model import OURS
 from chatsquash.core.options import Options
-from chatsquash.redact import scanner
+from chatsquash.redaction import scanner
 from chatsquash.storage.folder import Folder
 
 _RULES, _DIGEST = "kingfisher", "kingfisher.digest"

@@ -111,7 +111,7 @@ class Declared(NamedTuple):
 def refuse_unknown_choice(option: Declared, value: Any) -> None:
     """Raise ``UsageError`` for a value, or one of several, that is not among the choices of an option."""
     name = option.flag if option.metavar else option.name  # click checks the others
-    for each in value if isinstance(value, tuple | list) else [value]:
+    for each in value if get_origin(option.kind) is tuple else [value]:
         if not option.allows(each):
             typed = each if isinstance(each, str) else ""
             raise UsageError(f"{name} {each!r}: not known; {hint(typed, option.choices)}")

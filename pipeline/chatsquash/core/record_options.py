@@ -178,7 +178,7 @@ class RecordOptions(ShapeOptions):
         secret=True,
         conflicts=(Conflict("anonymize", one_of(False), "`--anonymize-key-file` with `--no-anonymize`"),),
     )
-    """The key itself; ``None``: that of the key file, see ``redact.pseudonyms``."""
+    """The key itself; ``None``: that of the key file, see ``redaction.pseudonyms``."""
     redact: str | None = _privacy(
         None,
         "Replace with placeholders: secrets (or secrets+kingfisher, with a second scanner), phones, ips, "

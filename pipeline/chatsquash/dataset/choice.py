@@ -17,7 +17,7 @@ from chatsquash.core.outcome import Outcome
 from chatsquash.core.text import escape
 from chatsquash.dataset.filters import Filters
 from chatsquash.dataset.session_table import RecordOutcome, line_of
-from chatsquash.redact.privacy import Privacy
+from chatsquash.redaction.privacy import Privacy
 from chatsquash.session import private_texts
 from chatsquash.session.session import INVALID, finding
 

@@ -19,7 +19,7 @@ from chatsquash.core.version import __version__
 from chatsquash.dataset.option_rules import can_have
 from chatsquash.dataset.store import RUN, Output
 from chatsquash.dataset.summary import Summary
-from chatsquash.redact.pseudonyms import fingerprint
+from chatsquash.redaction.pseudonyms import fingerprint
 
 SCHEMA_VERSION = 1
 _HELD = 4 << 20

@@ -9,7 +9,7 @@ from chatsquash.checks import refuse_unknown, rules, schemas
 from chatsquash.core.errors import UsageError
 from chatsquash.core.option_declarations import Declared, refuse_unknown_choice
 from chatsquash.core.options import ERRORS, Options, declared
-from chatsquash.redact.pseudonyms import SHORTEST_KEY
+from chatsquash.redaction.pseudonyms import SHORTEST_KEY
 
 _DIVIDED, _PAIRED = ("chat", "hf", "text"), ("chat", "hf")
 """The presets whose records may be divided into prompt and completion, and those that pairs are written in."""
@@ -221,7 +221,7 @@ def _refuse_together(options: Options) -> None:
     _refuse_duplicates(options)
     _refuse_filters(options)
     if options.replaces or options.redact is not None or options.redact_rules is not None or options.allow is not None:
-        from chatsquash.redact import requests  # not where none is given, which would take time
+        from chatsquash.redaction import requests  # not where none is given, which would take time
 
         requests.refuse_wrong(options)
     if options.unpaired_text is not None and not _is_text(options.unpaired_text):

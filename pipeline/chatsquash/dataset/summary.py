@@ -13,7 +13,7 @@ from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
 from chatsquash.core.text import certified, escape, frequent_kinds, pluralize
 from chatsquash.dataset.omissions import COMPLETE, ReplyTotals, explained, lacks, last_line, more_replies
-from chatsquash.redact.placeholders import is_secret, words
+from chatsquash.redaction.placeholders import is_secret, words
 from chatsquash.session import cleaning
 
 

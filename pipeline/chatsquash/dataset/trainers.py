@@ -107,9 +107,9 @@ def parse(text: str) -> tuple[str, str | None]:
         raise UsageError(f"--for {escape(typed)}: not known; known are {', '.join(TRAINERS)}")
     if not divider:
         return name, None
-    found = _FORBIDDEN.search(model)
-    if found or not model.strip() or model != model.strip() or model.startswith("-") or len(model) > _LONGEST:
-        why = f"has {escape(found[0])!r}" if found else "is not one" if model else "is missing"
+    sign = _FORBIDDEN.search(model)
+    if sign or not model.strip() or model != model.strip() or model.startswith("-") or len(model) > _LONGEST:
+        why = f"has {escape(sign[0])!r}" if sign else "is not one" if model else "is missing"
         raise UsageError(f"--for {name}=MODEL: the model {why}; give a name or a folder, as in --for {name}=org/model")
     return name, model
 

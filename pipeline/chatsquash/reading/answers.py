@@ -85,7 +85,7 @@ class _Loaded(Struct):
     _ends: dict[int, Answer] = field(default_factory=dict)
     _continued: deque[Answer] = field(default_factory=deque)
     """The last answers that another request continues; it may be sent again."""
-    _held: int = 0
+    _size: int = 0
     """The turns of all ends."""
     _seen: int = 0
     """The turns of the log."""
@@ -99,9 +99,9 @@ class _Loaded(Struct):
             if len(self._continued) > _FEW and (oldest := self._continued.popleft()) not in self._continued:
                 oldest.loaded = None
         self._ends[id(answer)] = answer
-        self._held += loaded.length
+        self._size += loaded.length
         self._seen += len(answer.asked) + len(answer.said)
-        while len(self._ends) > _FEW and self._held > max(_MOST_TURNS, 4 * self._seen):
+        while len(self._ends) > _FEW and self._size > max(_MOST_TURNS, 4 * self._seen):
             self._forget_oldest()
 
     def forget_all_but(self, count: int) -> None:
@@ -116,7 +116,7 @@ class _Loaded(Struct):
 
     def _drop(self, answer: Answer) -> None:
         if self._ends.pop(id(answer), None) and answer.loaded:
-            self._held -= answer.loaded.length
+            self._size -= answer.loaded.length
 
 
 class Answers(Struct):

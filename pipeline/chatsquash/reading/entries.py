@@ -37,7 +37,7 @@ from chatsquash.reading.repeated_members import NO_TOOLS, TOOLS, KnownTools, Rep
 from chatsquash.sources.lines import Line
 
 if TYPE_CHECKING:
-    from chatsquash.reading.answers import Answers
+    from chatsquash.reading.answers import Answers, LoadedRequest
     from chatsquash.reading.loading import Loader
 
 _HIDDEN = "what a summary replaced"
@@ -234,8 +234,8 @@ class _ShapeReader:
             tools = bodies.merge_tools(tools, loaded.brought)
             findings += loader.remember(loaded, exchange, request.messages)
             self.history.known.learn_system(exchange)
-        if (loaded.is_hidden if loaded else reply.compacted is not None) and not reply.cleared:
-            reply = replace(reply, cleared=_HIDDEN)
+        is_hidden = loaded.is_hidden if loaded else reply.compacted is not None
+        reply = replace(reply, cleared=_HIDDEN) if is_hidden and not reply.cleared else reply
         if when is None or when.naive or exchange.session_id is None or offered.wrong or reply.wrong or reply.cleared:
             findings = (*findings, *_lacking(when, exchange.session_id, reply.cleared, offered.wrong, reply.wrong))
         return Entry(
@@ -247,8 +247,7 @@ class _ShapeReader:
             output_format=exchange.first(OUTPUT_FORMATS),
             compacted=loaded.compacted if loaded else None,
             is_translated=self.shape.request != self.shape.response,
-            known=loaded.known if loaded else 0,
-            continued=loaded.continued if loaded else None,
+            **_continuation(loaded),
         )
 
     def _refuse_other_endpoint(self, exchange: Exchange, line: Line) -> None:
@@ -288,6 +287,11 @@ class _ShapeReader:
             self.bounds.hold_tools(loaded.functions)
             self.checked_tools = loaded.functions
         return _OfferedTools(loaded.functions, hosted=bool(loaded.hosted))
+
+
+def _continuation(loaded: LoadedRequest | None) -> dict[str, Any]:
+    """What an entry says of the earlier one that it continues, if that is not the one before."""
+    return {"known": loaded.known, "continued": loaded.continued} if loaded and loaded.known else {}
 
 
 def _raise_other(line: Line, other: Callable[[Line], Shape | None]) -> None:

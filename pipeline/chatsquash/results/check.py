@@ -23,10 +23,10 @@ from chatsquash.formats import documents
 from chatsquash.records.datasets import PARQUET, DatasetRow, files, rows, session
 from chatsquash.records.line import NotARecordError, StoredRecord
 from chatsquash.records.reading import native, parse, record
-from chatsquash.redact.addresses import addresses, may_have_address
-from chatsquash.redact.hits import Value
-from chatsquash.redact.privacy import without_beginnings
-from chatsquash.redact.redactor import Redactor, UnsearchedError
+from chatsquash.redaction.addresses import addresses, may_have_address
+from chatsquash.redaction.hits import Value
+from chatsquash.redaction.privacy import without_beginnings
+from chatsquash.redaction.redactor import Redactor, UnsearchedError
 from chatsquash.results.frame import DAMAGE
 from chatsquash.results.output import LONGEST
 from chatsquash.results.redact import tables

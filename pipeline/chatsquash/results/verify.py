@@ -28,8 +28,8 @@ from chatsquash.dataset.session_table import SESSIONS
 from chatsquash.dataset.store import StagedFile
 from chatsquash.reading.identify import is_readable
 from chatsquash.reading.sessions import SPAN
-from chatsquash.redact.privacy import path_digest
-from chatsquash.redact.pseudonyms import fingerprint
+from chatsquash.redaction.privacy import path_digest
+from chatsquash.redaction.pseudonyms import fingerprint
 from chatsquash.results.output import OutputSource, manifest, open_output
 from chatsquash.session.parts import parts
 from chatsquash.sources.find import discover

@@ -27,7 +27,7 @@ from chatsquash.core.times import day
 from chatsquash.formats import PLAIN
 from chatsquash.reading.documents import LogDocument, line_of
 from chatsquash.reading.reader import Reader, Reading
-from chatsquash.redact.pseudonyms import anonymizer
+from chatsquash.redaction.pseudonyms import anonymizer
 from chatsquash.session.lineages import MOST, Lineages
 from chatsquash.session.log_findings import (
     SessionCoverage,

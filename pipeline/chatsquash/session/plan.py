@@ -21,7 +21,7 @@ from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record, Rejection
 from chatsquash.records import presets
 from chatsquash.records.line import RecordLine
-from chatsquash.redact.pseudonyms import Anonymizer
+from chatsquash.redaction.pseudonyms import Anonymizer
 from chatsquash.session.cleaning import clean
 from chatsquash.session.ending import ending
 from chatsquash.session.record_filters import measure

@@ -19,15 +19,17 @@ from chatsquash.core.model import Finding, Json, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Facts, Outcome, PreferencePair, Record
 from chatsquash.records.line import digest
-from chatsquash.redact import requests
-from chatsquash.redact.addresses import may_hold_address
-from chatsquash.redact.hits import Value, value_of
-from chatsquash.redact.placeholders import is_secret, redaction
-from chatsquash.redact.privacy import Pieces, Privacy, kinds, without_addresses, without_beginnings
-from chatsquash.redact.redactor import Redactor, UnsearchedError
+from chatsquash.redaction import requests
+from chatsquash.redaction.addresses import may_hold_address
+from chatsquash.redaction.hits import Value, value_of
+from chatsquash.redaction.placeholders import is_secret, redaction
+from chatsquash.redaction.privacy import Pieces, Privacy, kinds, without_addresses, without_beginnings
+from chatsquash.redaction.redactor import Redactor, UnsearchedError
 from chatsquash.session import private_texts
+from chatsquash.session.log_findings import in_files
 from chatsquash.session.private_texts import kept_line, may_be_kept
 from chatsquash.session.record_maker import prefix_of_line
+from chatsquash.session.secret_lines import first_lines
 from chatsquash.session.session import finding
 
 if TYPE_CHECKING:
@@ -72,7 +74,7 @@ class OutcomePrivacy:
                 else self.without_private_texts(self._mask(outcome, log), log)
             )
             return (
-                self._looked(replaced, private_texts.with_names(log, replaced.privacy.named), self._looker)
+                self._looked(replaced, private_texts.with_names(log, replaced.privacy.named), file, self._looker)
                 if self._looker
                 else replaced
             )
@@ -98,8 +100,9 @@ class OutcomePrivacy:
 
     # Looking
 
-    def _looked(self, outcome: Outcome, log: Log, looker: Redactor) -> Outcome:
-        records, findings, passed_over = list(outcome.records), [], outcome.privacy.passed_over
+    def _looked(self, outcome: Outcome, log: Log, file: BinaryIO, looker: Redactor) -> Outcome:
+        records, passed_over = list(outcome.records), outcome.privacy.passed_over
+        facts: list[tuple[Violation, str, int | None]] = []
         for at, record in enumerate(outcome.records):
             pieces = Pieces(jsonio.loads(record.line))
             counts = looker.look(pieces.values)
@@ -107,8 +110,11 @@ class OutcomePrivacy:
             if counts:
                 records[at] = self._with_counts(record, counts, are_replaced=False)
                 line = _line(outcome, record)
-                facts = [each._replace(conversation=record.conversation) for each in _findings_of(counts, pieces)]
-                findings += [finding(each, outcome.session, log.shown, line) for each in facts]
+                for fact, value in _findings_of(counts, pieces):
+                    facts.append((fact._replace(conversation=record.conversation), value, line))
+        lines = first_lines((value for _, value, line in facts if line is not None), log, file) if facts else {}
+        found = [finding(fact, outcome.session, log.shown, lines.get(value, line)) for fact, value, line in facts]
+        findings = in_files(found, log)
         privacy = replace(outcome.privacy, passed_over=passed_over)
         return replace(outcome.with_records(records).with_finding(*findings), privacy=privacy)
 
@@ -189,6 +195,8 @@ class OutcomePrivacy:
     def _mask(self, outcome: Outcome, log: Log) -> Outcome:
         """An outcome whose replies with placeholders for secrets are not trained on, or of which a finding says so."""
         records, findings, places = [*outcome.records], list[Finding](), set[tuple[int, int]]()
+        rows = outcome.replies.rows if any(record.replaced for record in records) else []
+        reply_lines = {(row.record, row.message): row.line for row in rows}
         for number, record in enumerate(outcome.records):
             if not record.replaced:
                 continue
@@ -200,12 +208,12 @@ class OutcomePrivacy:
                 places |= {(number, place) for place in masked}
             elif masked:
                 fact = checks.placeholder_in_reply(len(masked), masked[0])._replace(conversation=record.conversation)
-                findings.append(finding(fact, outcome.session, log.shown, _line(outcome, record)))
+                line = reply_lines.get((number, masked[0]), _line(outcome, record))
+                findings += in_files([finding(fact, outcome.session, log.shown, line)], log)
         outcome = outcome.with_records(records).with_finding(*findings)
         if not places:
             return outcome
-        rows = [_reply(each, places) for each in outcome.replies.rows]
-        return replace(outcome, replies=replace(outcome.replies, rows=rows))
+        return replace(outcome, replies=replace(outcome.replies, rows=[_reply(each, places) for each in rows]))
 
     def _unflag(self, value: dict[str, Any], masked: list[int], record: Record) -> tuple[dict[str, int], int]:
         """Have replies say that they are not trained on: how many are and why not the others, and those of a sample."""
@@ -239,9 +247,11 @@ def _line(outcome: Outcome, record: Record) -> int | None:
     return chosen.line if chosen else None
 
 
-def _findings_of(counts: _Counts, pieces: Pieces) -> Iterable[Violation]:
-    """A fact for each kind of secret in a record."""
-    return [checks.secret_found(kind, count, pieces.place(first)) for kind, count, first in kinds(counts)]
+def _findings_of(counts: _Counts, pieces: Pieces) -> Iterable[tuple[Violation, str]]:
+    """A fact for each kind of secret in a record, and the first value of the kind."""
+    for kind, count, first in kinds(counts):
+        value = min(each.value for at, each in counts if at == first and each.kind == kind)
+        yield checks.secret_found(kind, count, pieces.place(first)), value
 
 
 def _facts(facts: Facts | None, line: bytes) -> Facts | None:

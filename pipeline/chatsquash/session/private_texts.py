@@ -15,8 +15,8 @@ from chatsquash.core.model import Finding, RejectedLine
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Ending, Facts, LogNames, Outcome, Record, Relative, SelectedEntry
 from chatsquash.core.text import printable
-from chatsquash.redact.hits import Finder
-from chatsquash.redact.privacy import Privacy
+from chatsquash.redaction.hits import Finder
+from chatsquash.redaction.privacy import Privacy
 from chatsquash.sources import unfold
 from chatsquash.sources.joined_files import opened_log
 from chatsquash.sources.open import open_file

@@ -20,7 +20,7 @@ from chatsquash.core.text import printable
 from chatsquash.core.times import stamp
 from chatsquash.records.line import digest
 from chatsquash.records.reading import record
-from chatsquash.redact.pseudonyms import Anonymizer, anonymizer, with_passwords
+from chatsquash.redaction.pseudonyms import Anonymizer, anonymizer, with_passwords
 from chatsquash.session.plan import Plan, plan, through
 from chatsquash.session.session import Session, Snapshot
 from chatsquash.session.stages.compose import normalise

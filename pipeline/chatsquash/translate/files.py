@@ -12,7 +12,7 @@ from chatsquash.core.errors import ChatsquashError, UsageError
 from chatsquash.core.options import Options
 from chatsquash.core.text import escape, pluralize
 from chatsquash.core.urls import refuse_remote
-from chatsquash.redact.pseudonyms import load_key
+from chatsquash.redaction.pseudonyms import load_key
 from chatsquash.translate import conversations, sendable
 from chatsquash.translate.output import DocumentWriter, is_lines, output
 from chatsquash.translate.sendable import ForeignReasoning

@@ -17,11 +17,11 @@ from chatsquash.core.model import Json
 from chatsquash.core.options import Options
 from chatsquash.core.text import shown
 from chatsquash.formats.providers.openai_chat.read import turns_of
-from chatsquash.redact.addresses import addresses, may_have_address, may_hold_address
-from chatsquash.redact.hits import Value
-from chatsquash.redact.placeholders import words
-from chatsquash.redact.privacy import Privacy
-from chatsquash.redact.redactor import UnsearchedError
+from chatsquash.redaction.addresses import addresses, may_have_address, may_hold_address
+from chatsquash.redaction.hits import Value
+from chatsquash.redaction.placeholders import words
+from chatsquash.redaction.privacy import Privacy
+from chatsquash.redaction.redactor import UnsearchedError
 from chatsquash.translate import conversations, logs, losses
 from chatsquash.translate.reading import Reader, Source
 from chatsquash.translate.sendable import ForeignReasoning, NothingToSendError

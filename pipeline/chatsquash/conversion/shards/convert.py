@@ -32,8 +32,8 @@ from chatsquash.dataset.manifest import RecordsMade
 from chatsquash.dataset.omissions import last_line
 from chatsquash.dataset.summary import summary_of
 from chatsquash.reading.sessions import cleared, expanded_copy
-from chatsquash.redact.privacy import Privacy
-from chatsquash.redact.pseudonyms import fingerprint
+from chatsquash.redaction.privacy import Privacy
+from chatsquash.redaction.pseudonyms import fingerprint
 from chatsquash.session.private_texts import rejected_lines
 from chatsquash.sources.compression import ExpandedFile
 from chatsquash.sources.logs import Logs

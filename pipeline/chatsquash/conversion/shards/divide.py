@@ -27,8 +27,8 @@ from chatsquash.core.urls import is_remote
 from chatsquash.dataset import output_in
 from chatsquash.dataset.option_rules import refuse_wrong
 from chatsquash.dataset.store import place_of
-from chatsquash.redact.privacy import Privacy
-from chatsquash.redact.pseudonyms import fingerprint
+from chatsquash.redaction.privacy import Privacy
+from chatsquash.redaction.pseudonyms import fingerprint
 from chatsquash.session.chains import chained
 from chatsquash.session.lineages import Lineages
 from chatsquash.sources.find import Discovery

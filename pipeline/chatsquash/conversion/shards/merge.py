@@ -32,7 +32,7 @@ from chatsquash.dataset import output_in
 from chatsquash.dataset.manifest import RecordsMade, describe
 from chatsquash.dataset.store import Output
 from chatsquash.dataset.summary import Summary, summary_of
-from chatsquash.redact.pseudonyms import fingerprint
+from chatsquash.redaction.pseudonyms import fingerprint
 from chatsquash.sources.logs import Logs
 
 _PIECE = 1 << 20

@@ -13,10 +13,10 @@ from chatsquash.core import jsonio, marks
 from chatsquash.core.model import Json, Violation
 from chatsquash.core.text import escape, frequent_kinds, pluralize
 from chatsquash.dataset.reports.redactions import Table
-from chatsquash.redact.hits import Value, value_of
-from chatsquash.redact.placeholders import Placeholders, is_secret, redaction, words
-from chatsquash.redact.privacy import Pieces, Privacy, kinds
-from chatsquash.redact.redactor import Redactor
+from chatsquash.redaction.hits import Value, value_of
+from chatsquash.redaction.placeholders import Placeholders, is_secret, redaction, words
+from chatsquash.redaction.privacy import Pieces, Privacy, kinds
+from chatsquash.redaction.redactor import Redactor
 from chatsquash.results.redact.places import Hide
 
 _UNSET = (None, 0, 1)

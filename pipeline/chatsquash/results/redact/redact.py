@@ -23,13 +23,13 @@ from chatsquash.dataset.shards import packer_of
 from chatsquash.records.datasets import PARQUET, rows_whole, session
 from chatsquash.records.line import NotARecordError
 from chatsquash.records.reading import parse
-from chatsquash.redact import lists
-from chatsquash.redact.hits import Hit
-from chatsquash.redact.lists import hash_list
-from chatsquash.redact.placeholders import Placeholders
-from chatsquash.redact.privacy import Privacy
-from chatsquash.redact.redactor import Redactor, UnsearchedError
-from chatsquash.redact.texts import Texts
+from chatsquash.redaction import lists
+from chatsquash.redaction.hits import Hit
+from chatsquash.redaction.lists import hash_list
+from chatsquash.redaction.placeholders import Placeholders
+from chatsquash.redaction.privacy import Privacy
+from chatsquash.redaction.redactor import Redactor, UnsearchedError
+from chatsquash.redaction.texts import Texts
 from chatsquash.results.redact import tables
 from chatsquash.results.redact.places import FilePlacement, Places, places, refuse_taken, rename
 from chatsquash.results.redact.record import RedactedRecord, RedactionSummary, hides, redact_record

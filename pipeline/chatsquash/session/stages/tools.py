@@ -14,7 +14,7 @@ from chatsquash.checks.tags import has_markup, outlined
 from chatsquash.core import chat, jsonio
 from chatsquash.core.memo import Each, Last
 from chatsquash.core.model import Conversation, Entry, Json, KeptRun, Message, StageResult, Tool, Violation
-from chatsquash.redact.addresses import may_hold_address
+from chatsquash.redaction.addresses import may_hold_address
 
 _NO_SCHEMAS = ("enum", "const", "default", "examples")
 """The members of a schema that hold values."""

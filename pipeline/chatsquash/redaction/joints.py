@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from chatsquash.redact.encodings import UnescapedText, nothing
+from chatsquash.redaction.encodings import UnescapedText, nothing
 
 _TEXTS = (
     "text|content|delta|partial_json|arguments|thinking|reasoning|reasoning_content|value|token|chunk|data|output|line"

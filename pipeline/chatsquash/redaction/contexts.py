@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from chatsquash.redact import lookalikes, rules
-from chatsquash.redact.hits import Hit
-from chatsquash.redact.rules import Check, Rule
-from chatsquash.redact.shapes import Bytes, kind_of, value_of
+from chatsquash.redaction import lookalikes, rules
+from chatsquash.redaction.hits import Hit
+from chatsquash.redaction.rules import Check, Rule
+from chatsquash.redaction.shapes import Bytes, kind_of, value_of
 
 _NAME = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
 _LONGEST_NAME = 64

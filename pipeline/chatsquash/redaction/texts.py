@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from chatsquash.core import jsonio
 from chatsquash.core.model import Json
-from chatsquash.redact.hits import Hit
+from chatsquash.redaction.hits import Hit
 
 _BETWEEN = "\n\0\n"
 """Stands between two texts, so that each begins and ends with a line; what is found across it is none."""

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 from chatsquash.core.errors import UsageError
 from chatsquash.core.options import Options
 from chatsquash.core.text import pluralize
-from chatsquash.redact import userinfo
-from chatsquash.redact.addresses import addresses, may_have_address
-from chatsquash.redact.hits import Finder
-from chatsquash.redact.placeholders import Placeholders
-from chatsquash.redact.redactor import Redactor
+from chatsquash.redaction import userinfo
+from chatsquash.redaction.addresses import addresses, may_have_address
+from chatsquash.redaction.hits import Finder
+from chatsquash.redaction.placeholders import Placeholders
+from chatsquash.redaction.redactor import Redactor
 
 if TYPE_CHECKING:
-    from chatsquash.redact.secrets import Secrets
+    from chatsquash.redaction.secrets import Secrets
 
 _NAMES = "names:"
 _ASKED = ("secrets", "secrets+kingfisher", "phones", "ips", "paths", "names:FILE", "emails", "none")
@@ -85,7 +85,7 @@ def redactor(options: Options, key: bytes | None = None) -> Redactor | None:
     """Replaces what the options ask for, or finds it where there is no key; ``None`` for e-mail addresses alone."""
     if not options.replaces:
         return None
-    from chatsquash.redact import lists
+    from chatsquash.redaction import lists
 
     listed = lists.Lists(allow=options.allow, deny=options.deny, known=options.redact_known)
     placeholders = None if key is None else Placeholders(key)
@@ -105,13 +105,13 @@ def looker(options: Options) -> Redactor:
     secrets = _secrets(options)
     if options.allow is None:
         return Redactor([secrets.find], known=_values)
-    from chatsquash.redact import lists
+    from chatsquash.redaction import lists
 
     return Redactor([secrets.find], None, lists.Lists(allow=options.allow).allows, lists.values)
 
 
 def _values(values: Mapping[str, tuple[str, str]]) -> Finder:
-    from chatsquash.redact import lists  # which a run without secrets does not need
+    from chatsquash.redaction import lists  # which a run without secrets does not need
 
     return lists.values(values)
 
@@ -122,27 +122,27 @@ def _finders(options: Options) -> Iterator[Finder]:
             yield _secrets(options).find
             yield userinfo.passwords
         elif kind == "kingfisher":
-            from chatsquash.redact.scanner import scanner
+            from chatsquash.redaction.scanner import scanner
 
             yield scanner()
         elif kind == "phones":
-            from chatsquash.redact.phones import phones
+            from chatsquash.redaction.phones import phones
 
             yield phones(options.phone_region)
         elif kind == "ips":
-            from chatsquash.redact.ips import ips
+            from chatsquash.redaction.ips import ips
 
             yield ips
         elif kind == "paths":
-            from chatsquash.redact.names import paths
+            from chatsquash.redaction.names import paths
 
             yield paths
         else:
-            from chatsquash.redact.names import names
+            from chatsquash.redaction.names import names
 
             yield names(options.redact_names or b"")
     for option in options.redact_pattern:
-        from chatsquash.redact.patterns import pattern
+        from chatsquash.redaction.patterns import pattern
 
         name, _, regex = option.partition("=")
         yield pattern(name, regex)
@@ -155,7 +155,7 @@ def _secrets(options: Options) -> Secrets:
 @lru_cache(maxsize=4)
 def _of_rules(own: bytes | None) -> Secrets:
     """Finds what the rules of the pack and those of a user find; to prepare it takes long."""
-    from chatsquash.redact.rules import builtin, parse_rules
-    from chatsquash.redact.secrets import Secrets
+    from chatsquash.redaction.rules import builtin, parse_rules
+    from chatsquash.redaction.secrets import Secrets
 
     return Secrets() if own is None else Secrets([*builtin(), *parse_rules(own, "--redact-rules")])

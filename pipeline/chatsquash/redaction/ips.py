@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 
-from chatsquash.redact.encodings import UnescapedText
-from chatsquash.redact.forms import unescaped
-from chatsquash.redact.hits import Hit
+from chatsquash.redaction.encodings import UnescapedText
+from chatsquash.redaction.forms import unescaped
+from chatsquash.redaction.hits import Hit
 
 RESOLVERS = frozenset(
     (

@@ -9,7 +9,7 @@ from collections import Counter
 from functools import lru_cache
 from math import log2
 
-from chatsquash.redact import rules
+from chatsquash.redaction import rules
 
 EXAMPLES = rules.words("""
     AKIAIOSFODNN7EXAMPLE AKIAI44QH8DHBEXAMPLE wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache, partial
 
-from chatsquash.redact import lookalikes
-from chatsquash.redact.hits import Hit
-from chatsquash.redact.rules import Rule, builtin
+from chatsquash.redaction import lookalikes
+from chatsquash.redaction.hits import Hit
+from chatsquash.redaction.rules import Rule, builtin
 
 _FIRST = 3
 """Characters by which rules are found whose shape begins with a literal."""
@@ -61,6 +61,10 @@ class Shapes:
         """Whether what begins at a place may fit a rule."""
         starts = (at, text.rfind("=", at) + 1 or at, text.rfind(":", at) + 1 or at)
         return any(map(partial(self._beginning, text), starts)) or bool(self._within.search(text, at))
+
+    def fits(self, text: str, start: int, end: int) -> bool:
+        """Whether a part of a text fits a rule, also as an example does."""
+        return any(rule.pattern.match(text, start, end) for rule in (*self._beginning(text, start), *self._wherever))
 
     def kind(self, value: str) -> str | None:
         """The kind of a value that fits a rule whole."""

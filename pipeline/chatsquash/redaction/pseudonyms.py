@@ -17,9 +17,9 @@ from chatsquash.core.errors import UsageError
 from chatsquash.core.model import Json, Message
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record, Redaction
-from chatsquash.redact.addresses import Address, addresses, may_have_address, may_hold_address, private
-from chatsquash.redact.hits import Hit
-from chatsquash.redact.placeholders import Placeholders, redaction
+from chatsquash.redaction.addresses import Address, addresses, may_have_address, may_hold_address, private
+from chatsquash.redaction.hits import Hit
+from chatsquash.redaction.placeholders import Placeholders, redaction
 
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _NAME_LENGTH, _LABEL_LENGTH = 16, 8

@@ -8,7 +8,7 @@ import re
 from functools import lru_cache
 
 from chatsquash.core.outcome import Redaction
-from chatsquash.redact.hits import Hit, Value
+from chatsquash.redaction.hits import Hit, Value
 
 _TAG = 10
 """Hexadecimal digits of a placeholder that tell values apart."""
@@ -118,6 +118,6 @@ def _blank(match: re.Match[str]) -> str:
 @lru_cache(maxsize=_REMEMBERED)
 def _is_kind(name: str) -> bool:
     """Whether a name may be that of a kind, and is no secret itself."""
-    from chatsquash.redact.secrets import kind_of  # whose rules few texts need
+    from chatsquash.redaction.secrets import kind_of  # whose rules few texts need
 
     return kind_of(name) == "SECRET"

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from chatsquash.core import jsonio
 from chatsquash.core.model import Json
-from chatsquash.redact.forms import apart
-from chatsquash.redact.hits import Finder, Hit, Value, value_of
-from chatsquash.redact.placeholders import Placeholders, blanked
-from chatsquash.redact.texts import Texts, put, text_at
+from chatsquash.redaction.forms import apart
+from chatsquash.redaction.hits import Finder, Hit, Value, value_of
+from chatsquash.redaction.placeholders import Placeholders, blanked
+from chatsquash.redaction.texts import Texts, put, text_at
 
 _PIECE, _OVERLAP = 1 << 14, 1 << 12
 """Characters of a text on which a search fails that are searched at a time, and those that two of them share."""

@@ -10,11 +10,11 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from chatsquash.core.errors import UsageError
-from chatsquash.redact.addresses import FILE_ENDINGS
-from chatsquash.redact.encodings import UnescapedText
-from chatsquash.redact.forms import apart, everywhere, unescaped
-from chatsquash.redact.hits import Finder, Hit
-from chatsquash.redact.patterns import Bare, Filling, Needles, printable_text
+from chatsquash.redaction.addresses import FILE_ENDINGS
+from chatsquash.redaction.encodings import UnescapedText
+from chatsquash.redaction.forms import apart, everywhere, unescaped
+from chatsquash.redaction.hits import Finder, Hit
+from chatsquash.redaction.patterns import Bare, Filling, Needles, printable_text
 
 _OPTION = "--redact names"
 _BETWEEN_WORDS = re.compile(r"[ \t_.+'\u2019-]{1,3}")

@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import islice
 
 from chatsquash.core.errors import UsageError
-from chatsquash.redact.hits import Finder, Hit
+from chatsquash.redaction.hits import Finder, Hit
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,40}")
 _BETWEEN = "\n\0\n"

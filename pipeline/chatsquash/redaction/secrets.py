@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
-from chatsquash.redact import commands, contexts, encodings, forms, lookalikes
-from chatsquash.redact.hits import Hit
-from chatsquash.redact.rules import Rule, builtin
-from chatsquash.redact.shapes import Bytes, Shapes, Words, kind_of
+from chatsquash.redaction import commands, contexts, encodings, forms
+from chatsquash.redaction.hits import Hit
+from chatsquash.redaction.rules import Rule, builtin
+from chatsquash.redaction.shapes import Bytes, Shapes, Words, kind_of
 
 __all__ = ["Secrets", "kind_of"]
 _DEEPEST = 3
@@ -27,6 +27,9 @@ _REST = 8
 _LEAST = 12
 """Bytes of a record that may hold a secret."""
 
+_UNKNOWN = (None, "SECRET")
+_BEHIND = re.compile(r"(?![ \t]{0,8}+(?:=|:[ =]))")
+"""What may follow the last line of a value: nothing that makes it a name."""
 _SETTING = re.compile(r"[A-Za-z_][\w.-]{0,80}+(?:=[^\s=]|:[ ]?[^\s])")
 """The name of a setting at the beginning of a line, and what follows it."""
 
@@ -123,12 +126,23 @@ class Secrets:
         last = start
         for layer in forms.joined_lines(text, start, end):
             last = layer.spans[-1][1]
-            hits = [*_broken_hits(layer, self._search_rendering(layer, deep), whole)] if self._may_hold(layer) else []
-            # What only a name tells of ends with its line where the next one is another setting's.
-            hits = [hit for hit in hits if hit.kind != "SECRET" or not _goes_on_with_setting(text, layer, hit)]
+            hits = self._broken_hits(text, layer, whole, deep) if self._may_hold(layer) else []
             if hits:
                 return hits, last
         return [], last
+
+    def _broken_hits(self, text: str, layer: forms.JoinedLines, whole: dict[int, str], deep: int) -> list[Hit]:
+        """What is found in a joined token only, and cannot have ended with its line."""
+        return [
+            hit
+            for hit in self._search_rendering(layer, deep)
+            if _is_continued(text, layer, hit, whole) and not self._is_complete(text, layer, hit)
+        ]
+
+    def _is_complete(self, text: str, layer: forms.JoinedLines, hit: Hit) -> bool:
+        """Whether the first line of a value has all that a shape needs, be that a secret or an example."""
+        end = next((end for _, end in layer.spans if end > hit.start), hit.end)
+        return end < hit.end and hit.value in layer.text and self._shapes.fits(text, hit.start, end)
 
     def _may_hold(self, layer: forms.JoinedLines) -> bool:
         """Whether a joined token begins as a shape does, is encoded, or has a word that tells before it."""
@@ -150,8 +164,8 @@ class Own:
 
     def find(self, text: str) -> Iterator[Hit]:
         """What fits in a text, near a literal."""
-        from chatsquash.redact.lookalikes import CHECKS
-        from chatsquash.redact.patterns import spans
+        from chatsquash.redaction.lookalikes import CHECKS
+        from chatsquash.redaction.patterns import spans
 
         lower = text.lower() if self._rules else ""
         for rule in self._rules:
@@ -187,22 +201,22 @@ def _is_userinfo(data: Bytes, at: int) -> bool:
     return before not in _NO_USERINFO and data.plain.rfind(b"://", max(0, at - _USERINFO), at) >= 0
 
 
-def _broken_hits(layer: forms.JoinedLines, hits: list[Hit], whole: dict[int, str]) -> Iterator[Hit]:
-    """Of what is found in a joined token what is not whole already before a line that is another one's."""
-    for hit in hits:
-        end = next((end for _, end in layer.spans if end > hit.start), hit.end)
-        rest = layer.read(end, hit.end)
-        is_more = len(rest) >= _REST and lookalikes.looks_random(rest)
-        is_shape = hit.kind != "SECRET" == whole.get(hit.start)
-        if hit.start not in whole or is_more or is_shape:
-            yield hit
+def _is_continued(text: str, layer: forms.JoinedLines, hit: Hit, whole: dict[int, str]) -> bool:
+    """Whether what was found in a joined token goes on where a line ends, and not with another value or name.
 
-
-def _goes_on_with_setting(text: str, layer: forms.JoinedLines, hit: Hit) -> bool:
-    """Whether a value that was joined of several lines has the name of another one in it."""
-    if hit.value not in layer.text:
-        return False  # it is encoded
-    return any(_SETTING.match(text, start) for start, _ in layer.spans[1:] if hit.start < start < hit.end)
+    What only a name tells of ends with its line.
+    """
+    starts = [start for start, _ in layer.spans[1:-1] if hit.start < start < hit.end]
+    if not starts:
+        return hit.start not in whole
+    is_encoded = hit.value not in layer.text
+    if not is_encoded and hit.kind == "SECRET":
+        return False
+    if any(_SETTING.match(text, start) or text.startswith("--", start) for start in starts):
+        return False
+    if not _BEHIND.match(text, hit.end):
+        return False
+    return not any(starts[0] <= start < hit.end for start in whole) and (is_encoded or whole.get(hit.start) in _UNKNOWN)
 
 
 def _with_padding(text: str, end: int) -> int:

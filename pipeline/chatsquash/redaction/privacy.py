@@ -12,13 +12,13 @@ from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import Json
 from chatsquash.core.options import Options
-from chatsquash.redact import requests
-from chatsquash.redact.addresses import FILE_ENDINGS
-from chatsquash.redact.forms import apart
-from chatsquash.redact.hits import Finder, Hit, Value
-from chatsquash.redact.placeholders import Placeholders, holds_secret
-from chatsquash.redact.pseudonyms import Anonymizer, anonymizer
-from chatsquash.redact.redactor import UnsearchedError
+from chatsquash.redaction import requests
+from chatsquash.redaction.addresses import FILE_ENDINGS
+from chatsquash.redaction.forms import apart
+from chatsquash.redaction.hits import Finder, Hit, Value
+from chatsquash.redaction.placeholders import Placeholders, holds_secret
+from chatsquash.redaction.pseudonyms import Anonymizer, anonymizer
+from chatsquash.redaction.redactor import UnsearchedError
 
 _PATH_PURPOSE = "path:"
 _PRIVATE_OPTIONS = ("redact_names", "redact_known", "allow", "deny", "write_known", "tool_report_path")

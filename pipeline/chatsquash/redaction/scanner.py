@@ -9,10 +9,10 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 from chatsquash.core.errors import UsageError
-from chatsquash.redact.forms import apart
-from chatsquash.redact.hits import Finder, Hit
-from chatsquash.redact.lookalikes import is_lookalike
-from chatsquash.redact.secrets import kind_of
+from chatsquash.redaction.forms import apart
+from chatsquash.redaction.hits import Finder, Hit
+from chatsquash.redaction.lookalikes import is_lookalike
+from chatsquash.redaction.secrets import kind_of
 
 _folder: str | None = None
 """Where compiled rules are kept, if anywhere."""

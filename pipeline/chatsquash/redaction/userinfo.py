@@ -12,8 +12,8 @@ from functools import cache
 from typing import AnyStr, NamedTuple
 from urllib.parse import unquote
 
-from chatsquash.redact import encodings
-from chatsquash.redact.hits import Hit
+from chatsquash.redaction import encodings
+from chatsquash.redaction.hits import Hit
 
 RULE = "url-userinfo"
 _FEW, _NEAR = 1000, 256
@@ -190,6 +190,6 @@ def _is_public(text: str, user: _UrlPart, end: int) -> bool:
 
 def _kind(value: str) -> str:
     """The kind of a secret, which follows from its value alone."""
-    from chatsquash.redact.secrets import kind_of  # whose rules few texts need
+    from chatsquash.redaction.secrets import kind_of  # whose rules few texts need
 
     return kind_of(value)

@@ -11,12 +11,12 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from chatsquash.core.errors import UsageError
-from chatsquash.redact import encodings, joints, patterns
-from chatsquash.redact.encodings import BREAKS, UnescapedText
-from chatsquash.redact.forms import apart, everywhere, texts
-from chatsquash.redact.hits import Finder, Hit
-from chatsquash.redact.patterns import Bare, Filling, Needles, printable_text
-from chatsquash.redact.placeholders import SHORTEST
+from chatsquash.redaction import encodings, joints, patterns
+from chatsquash.redaction.encodings import BREAKS, UnescapedText
+from chatsquash.redaction.forms import apart, everywhere, texts
+from chatsquash.redaction.hits import Finder, Hit
+from chatsquash.redaction.patterns import Bare, Filling, Needles, printable_text
+from chatsquash.redaction.placeholders import SHORTEST
 
 __all__ = ["Lists", "ValueList", "digest", "hash_list", "values"]
 
@@ -137,7 +137,7 @@ def _finder(rules: dict[str, str]) -> Finder:
 
 
 def _kind(value: str) -> str:
-    from chatsquash.redact.secrets import kind_of  # whose rules not every list needs
+    from chatsquash.redaction.secrets import kind_of  # whose rules not every list needs
 
     return kind_of(value)
 

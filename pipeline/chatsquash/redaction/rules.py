@@ -23,6 +23,8 @@ _OURS = frozenset(("anywhere", "named", "run", "before", "begins", "verbose", "c
 _KIND, _NAME = re.compile(r"[A-Z][A-Z0-9_]{0,47}"), re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 _START = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrtfv])|(?<=\\u00[0-9a-f][0-9a-f])|(?<=%[0-9A-F][0-9A-F])|(?<=[0-9;\[][mK]))"
 """What a shape begins behind: no letter or digit, unless that is the end of an escape of a text or a terminal."""
+_NO_ESCAPE = r"(?!(?<=\\)[nrt])"
+"""What begins with no literal does not begin with the letter of an escaped break."""
 _END = r"(?![A-Za-z0-9_])"
 _QUOTE = r"""(?:\\{0,16}+["'`]|&quot;)"""
 _SPACE = r"(?:\s|\\{1,16}+[nrt])"
@@ -78,7 +80,7 @@ class Rule(Struct, frozen=True):
         if self.is_own:
             return self.shape
         if self.value == "shape":
-            return f"{_START}(?:{self.shape}){_END}"
+            return f"{_START}{_NO_ESCAPE if self.anywhere else ''}(?:{self.shape}){_END}"
         spelled = self.shape.replace("{value}", _VALUE).replace("{quote}", _QUOTE).replace("{space}", _SPACE)
         return f"(?x:{spelled})" if self.verbose else spelled
 
@@ -117,7 +119,7 @@ def parse_rules(data: bytes, place: str) -> tuple[Rule, ...]:
     """A user's own rules; raises ``UsageError`` that says where what is wrong."""
     rules = tuple(_rules(data, place, ""))
     for rule in rules:
-        from chatsquash.redact.patterns import refuse_pattern
+        from chatsquash.redaction.patterns import refuse_pattern
 
         refuse_pattern(rule.shape, f"{place} ({rule.name})")
     return rules

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from chatsquash.redact import encodings, joints
-from chatsquash.redact.encodings import Rendering, Substitution, UnescapedText
-from chatsquash.redact.hits import Hit
+from chatsquash.redaction import encodings, joints
+from chatsquash.redaction.encodings import Rendering, Substitution, UnescapedText
+from chatsquash.redaction.hits import Hit
 
 _DEEPEST = 3
 """Times that base64 is decoded within base64."""

@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
-from chatsquash.redact import encodings, userinfo
-from chatsquash.redact.hits import Hit
+from chatsquash.redaction import encodings, userinfo
+from chatsquash.redaction.hits import Hit
 
 _LOCAL_MAX, _DOMAIN_MAX = 64, 255  # RFC 5321, 4.5.3.1
 _ESCAPE_MAX = 5  # u003c

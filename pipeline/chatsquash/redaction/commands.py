@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from chatsquash.redact.rules import Rule, words
+from chatsquash.redaction.rules import Rule, words
 
 _REACH = 200
 """Characters before a flag in which its command is looked for."""
