@@ -81,3 +81,5 @@ def test_the_command_says_what_complete_sets(here, command):
     assert ended.err.splitlines()[0].startswith("--complete sets --sessions-by chain --restore reasoning")
     assert ended.err.splitlines()[1] == "--complete keeps your --conversations main"
     assert command("convert", "logs", "--complete", "--quiet", "--replace").err == ""
+    for flag in ("--no-side", "--no-subagents", "--loss-skip-failed", "--loss-skip-side"):
+        assert command("convert", "logs", "--complete", "--quiet", "--replace", flag).code == 0

@@ -155,3 +155,11 @@ def test_records_with_calls_in_texts_are_shown_with_their_calls(here):
     Path("data.jsonl").write_text(json.dumps(row) + "\n")
     shown = list(printing.as_lines(show("data.jsonl", "1").record))
     assert shown[-2:] == [("call", "    calls look:"), ("call", '      {"at":1}')]
+
+
+def test_a_beginning_of_digits_that_is_as_long_as_list_prints_it_names_a_session(here):
+    write_log(here / "logs/a.jsonl", log_line("I am long", session_id="1768212345678901234"))
+    convert("logs", "out", Options(anonymize=False))
+    assert first_text(show("out", "1768212")) == "I am long"
+    with pytest.raises(UsageError, match="there is no record 176821; it has 1"):
+        show("out", "176821")

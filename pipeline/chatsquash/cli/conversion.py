@@ -130,8 +130,8 @@ def options_of(values: dict[str, Any], *, makes_key: bool = True) -> Options:
         if "complete" in _shorthands(values) and not is_typed("conversations"):
             values["conversations"] = "all"  # by which the trainer's mask is chosen
         _set_for_trainer(values)
-    options = without_idle(Options(**{each.name: values[each.name] for each in declared() if each.name in values}))
-    options = _with_shorthands(options, values)
+    options = Options(**{each.name: values[each.name] for each in declared() if each.name in values})
+    options = without_idle(_with_shorthands(options, values))
     group_by = _group_by(options.group_by) if values["single_file"] else options.group_by
     options = _with_kinds(options)
     needs_key = options.has_key and (makes_key or values["anonymize_key"])

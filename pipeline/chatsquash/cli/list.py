@@ -27,7 +27,7 @@ _PROMPT = 16
 @argument("arguments", nargs=-1, required=True, metavar="OUT|LOGS...")
 @option("--where", metavar="SQL", help="Only list sessions that meet this condition (see explain columns).")
 @option("--sort", metavar="COLUMN", help="Sort by a column of the list or the session table; -COLUMN: descending.")
-@options("cleaning", "reading", "conversations", "anonymize", "redact", "bounds")
+@options("reading", "conversations", "anonymize", "redact", "max_line", "max_expanded", "max_memory")
 @option("--json", "as_json", is_flag=True, help="Print one JSON object per session.")
 def list(  # noqa: A001 - the name of the command
     arguments: tuple[str, ...], *, where: str | None, sort: str | None, as_json: bool, **reading: Any

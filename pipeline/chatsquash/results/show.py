@@ -60,16 +60,19 @@ class RecordView(NamedTuple):
 def show(dataset: str, which: str) -> RecordView:
     """A record: the one with a number, counted from 1 over all files by name, else one of a session.
 
-    A session is named by its id or how that begins, or a record by its place, ``FILE:ROW``.  Raises ``UsageError``
+    A session is named by its id or how that begins, with digits alone by at least as many as ``list`` prints, or a
+    record by its place, ``FILE:ROW``.  Raises ``UsageError``
     where there is none, where several sessions begin so, and where the row is no record.
     """
     with closing(Folder(Path(dataset))) as folder:
         matches = list(_table(folder, lambda line: which in (line["session"], f"{line['file']}:{line['row']}")))
-        if not matches and which.isascii() and which.isdigit():
+        is_number = which.isascii() and which.isdigit()
+        if not matches and not (is_number and len(which) < SHORTEST):
+            matches = list(_table(folder, lambda line: line["session"].startswith(which)))
+        if not matches and is_number:
             row = _by_number(dataset, int(which))
             place = row.file.relative_to(dataset).as_posix() if row.file != Path(dataset) else ""
             return _view(row, list(_table(folder, lambda line: (line["file"], line["row"]) == (place, row.number))))
-        matches = matches or list(_table(folder, lambda line: line["session"].startswith(which)))
         if not matches:
             hint = "its records are named by number, FILE:ROW or the id of the session"
             raise UsageError(f"{dataset}: there is no record {quoted(which)}; {hint}")
