@@ -10,7 +10,7 @@ from chatsquash.checks.exchanges import exchanges
 from chatsquash.checks.registry import View
 from chatsquash.core import chat, jsonio
 from chatsquash.core.model import Json, Origin, Response
-from chatsquash.core.outcome import Ending
+from chatsquash.core.outcome import Ending, LastUser
 from chatsquash.core.text import printable
 
 _COMMAND = ("command", "cmd", "commands", "script", "code", "input", "CommandLine")
@@ -203,7 +203,6 @@ def _code(value: Json) -> int | None:
     return value if type(value) is int and _LEAST <= value < _MOST else None
 
 
-LastUser = Literal["thanks", "complaint", "correction", "none", "unknown"]
 COMPLAINTS = (
     "does not work", "doesn't work", "not working", "didn't work", "did not work", "still fails", "still failing",
     "still broken", "still wrong", "still not", "still doesn't", "still the same", "same error", "another error",
