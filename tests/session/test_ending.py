@@ -100,12 +100,14 @@ def test_a_run_whose_result_names_no_code_is_unknown_though_one_before_did():
 
 
 CLAUDE_CODE = {"role": "system", "content": "You are Claude Code, Anthropic's official CLI for Claude."}
+BILLED = {"role": "system", "content": "x-anthropic-billing-header: cc_version=2.1.197.dc1; cc_entrypoint=cli;"}
 BACKGROUND = "Command running in background with ID: b1. Output is being written to: /tmp/b1.output"
 
 
 @cases("source, first, result, expected",
     ("claude_code", user("go"), ran("pytest", "3 passed", name="Bash"), 0),
     ("anthropic", CLAUDE_CODE, ran("pytest && git push", "3 passed", name="Bash"), 0),
+    ("anthropic", BILLED, ran("pytest", "3 passed", name="Bash"), 0),
     ("anthropic", user("go"), ran("pytest", "3 passed", name="Bash"), None),
     ("openai_chat", CLAUDE_CODE, ran("pytest", "3 passed", name="Bash"), None),
     ("claude_code", user("go"), ran("pytest", "Exit code 2", name="Bash", is_error=True), 2),

@@ -66,7 +66,12 @@ def test_a_sample_is_a_reply_behind_its_own_request(log, options, expected):
     ("of one conversation there is one", logs.grows, {}, GROWN[1:]),
     ("a conversation from which another one goes on has its own", logs.edited, {"conversations": "all"}, 2),
     ("a reply that was sampled again is that of a conversation", logs.regenerated, {"conversations": "all"}, 2),
-    ("the conversation before a summary and the request for it have their own", logs.compacted, {"conversations": "all"}, 3),
+    (
+        "the conversation before a summary and the request for it have their own",
+        logs.compacted,
+        {"conversations": "all"},
+        3,
+    ),
     ("a last reply that broke off is none", logs.broken, {}, 0),
 )
 def test_the_last_sample_of_a_conversation_is_its_last_reply(log, options, expected):

@@ -132,7 +132,9 @@ class RecordOptions(ShapeOptions):
         None,
         "How samples of a reply mark what to train on: as prompt and completion, or with a member of each message.",
         usually="by preset",
-        needs=(Need("samples", one_of("session"), "reply", "`--sample-shape` without `--samples reply`, `last` or `auto`"),),
+        needs=(
+            Need("samples", one_of("session"), "reply", "`--sample-shape` without `--samples reply`, `last` or `auto`"),
+        ),
     )
     pairs: Pairs = _sample(
         "none",

@@ -61,6 +61,8 @@ _EXIT = re.compile(
     re.IGNORECASE | re.MULTILINE | re.VERBOSE,
 )
 """A line in which an agent's program says how the program that it ran ended."""
+_CLAUDE_CODE = re.compile(r"You are Claude Code|x-anthropic-billing-header: cc_version")
+"""What the system prompt of Claude Code begins with."""
 _NO_RESULT = re.compile(r"Command [^\n]{0,80}\bbackground\b|\[Old tool result content cleared\]")
 """What Claude Code writes instead of the output of a command that still runs, or was long ago."""
 _LEAST, _MOST = -(1 << 31), 1 << 32
@@ -99,7 +101,7 @@ def _is_claude_code(view: View, source: str | None) -> bool:
     if source != "anthropic":
         return source == "claude_code"
     first = view.messages[0]
-    return first["role"] == "system" and "You are Claude Code" in (chat.text(first) or "")[:_LOOKED_AT]
+    return first["role"] == "system" and _CLAUDE_CODE.search((chat.text(first) or "")[:_LOOKED_AT]) is not None
 
 
 def _calls(view: View) -> Iterator[tuple[dict[str, Any], list[tuple[int, Json]]]]:
