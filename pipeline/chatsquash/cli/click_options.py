@@ -286,7 +286,6 @@ _USED = {
     "drop": ("--drop CODE", "Skip sessions with this finding (errors: any error)."),
     "redact": ("--redact KINDS", "Replace secrets, phones, ips, paths or names:FILE."),
     "output": ("-o, --output DIR", "Write records and reports here. [default: out]"),
-    "workers": ("--workers N", "Number of processes. [default: one per core]"),
     "replace": ("--replace", "Replace the output of other logs."),
     "fail_on": ("--fail-on CODE,...", "Exit with 3 if one of these findings is made."),
     "help_all": ("--help-all", "Show all options and exit."),
