@@ -10,6 +10,7 @@ from chatsquash.checks import refuse_unknown, rules
 from chatsquash.cli.click_options import Codes, argument
 from chatsquash.cli.command import Command
 from chatsquash.cli.exits import tolerate_closed_pipe
+from chatsquash.core.extras import with_add_command
 
 _COLUMNS = "columns"
 
@@ -29,7 +30,8 @@ def explain(codes: tuple[str, ...]) -> None:
 def page(code: str) -> str:
     """The page of a finding, as Markdown; raises ``UsageError`` for a code that no finding has."""
     refuse_unknown(code)
-    return (files("chatsquash.checks") / "pages" / f"{code}.md").read_text(encoding="utf-8")
+    text = (files("chatsquash.checks") / "pages" / f"{code}.md").read_text(encoding="utf-8")
+    return with_add_command(text)
 
 
 def list_findings() -> str:

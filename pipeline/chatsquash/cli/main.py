@@ -118,10 +118,11 @@ def _usage_error(problem: click.ClickException) -> str:
 
 
 def _fail(why: str, problem: BaseException) -> int:
+    from chatsquash.core.extras import with_add_command
     from chatsquash.core.text import escape
 
     error = "error" if os.environ.get("NO_COLOR") else click.style("error", fg="red", bold=True)
-    text = escape("; ".join([why, *_notes(problem)]))
+    text = escape(with_add_command("; ".join([why, *_notes(problem)])))
     if len(text) > _LONGEST:  # a library may quote all that it was given
         text = f"{text[: _LONGEST // 2]} … {text[-_LONGEST // 2 :]}"
     with tolerate_closed_pipe():
