@@ -19,6 +19,7 @@ from chatsquash.results.verify import verify
 from tests.conftest import cases, log_line, write_log
 from tests.outputs import comparable, findings, put
 from tests.session.test_sessions_by import mixed, users
+from tests.trees.logs import by_turns, grows, nameless
 
 DEFAULT = Options(anonymize=False, group_by="none", workers=1)
 BY_ID = Options(anonymize=False, group_by="none", workers=1, sessions_by="id")
@@ -201,3 +202,28 @@ def test_a_mixed_file_is_not_read_to_its_end_before_it_is_split(here):
             for item in until_mixed(items):
                 passed.append(item.session_id)
     assert passed == ["a", "a", "b"]
+
+
+# Without ids, nothing says which lines are a session
+
+
+def test_unrelated_conversations_without_ids_end_with_exit_code_3_and_their_record(here, command):
+    write_log(here / "logs/a.jsonl", *nameless(by_turns)())
+    ended = command("convert", "logs", "--no-anonymize")
+    assert ended.code == 3
+    assert len((here / "out/2026-01-13.jsonl").read_bytes().splitlines()) == 1
+    assert "most replies of 1 log (unrelated-conversations)" in ended.err
+    assert ended.err.splitlines()[-1] == "4 of 6 replies are in no record; add --complete to keep them"
+
+
+@cases(
+    "log, arguments",
+    ("one conversation without ids", nameless(grows), []),
+    ("several conversations with one id", by_turns, []),
+    ("all conversations are written", nameless(by_turns), ["--conversations", "main"]),
+    ("requests that continue each other are a session", nameless(by_turns), ["--sessions-by", "chain"]),
+    ("every reply is kept", nameless(by_turns), ["--complete"]),
+)
+def test_other_files_without_a_loss_of_that_kind_end_with_exit_code_0(here, command, log, arguments):
+    write_log(here / "logs/a.jsonl", *log())
+    assert command("convert", "logs", "--no-anonymize", *arguments).code == 0
