@@ -197,11 +197,11 @@ def test_a_mixed_file_is_not_read_to_its_end_before_it_is_split(here):
     write_log(here / "log.jsonl", *mixed("aabbb"))
     with (here / "log.jsonl").open("rb", buffering=0) as file:
         items = Reader(Options(sessions_by="file")).read(file, Log("log.jsonl", "log.jsonl", "log.jsonl", 0)).items
-        passed = []
+        watched = until_mixed(items)
+        assert [next(watched).session_id for _ in range(3)] == ["a", "a", "b"]
         with pytest.raises(MixedSessionsError):
-            for item in until_mixed(items):
-                passed.append(item.session_id)
-    assert passed == ["a", "a", "b"]
+            next(watched)
+        assert [each.line for each in items] == [5]
 
 
 # Without ids, nothing says which lines are a session

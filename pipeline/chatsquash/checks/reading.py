@@ -28,7 +28,8 @@ def session_id_mismatch(first_id: str, other_id: str, first_line: int, merge: bo
     """Reported when a file holds more than one `session_id`: the record would mix sessions.
 
     chatsquash leaves the session out, also with `--on-invalid keep`. `--sessions-by id` makes a session of the lines of
-    each id, which is the default for a file where two ids have two lines or more (`grouped-by-id`). Only `--on-invalid keep` with `--sessions-by file` converts the file as one session, and this is a warning.
+    each id, as is the default where two ids have two lines or more (`grouped-by-id`). Only `--on-invalid keep` with
+    `--sessions-by file` converts the file as one session, and this is a warning.
     """
     seen = f"session_id is {quoted(other_id)}, line {first_line} has {quoted(first_id)}"
     if merge:
