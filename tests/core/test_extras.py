@@ -24,7 +24,12 @@ running = extras.running  # before each test has another one
 @cases(
     "what, files, installed, command",
     ("pip", {}, {}, "pip install 'chatsquash[near]'"),
-    ("pip of another folder", {}, {"pip": "/opt/bin/python -m pip"}, "/opt/bin/python -m pip install 'chatsquash[near]'"),
+    (
+        "pip of another folder",
+        {},
+        {"pip": "/opt/bin/python -m pip"},
+        "/opt/bin/python -m pip install 'chatsquash[near]'",
+    ),
     ("a wheel", {}, {"url": WHEEL}, f"pip install 'chatsquash[near] @ {WHEEL}'"),
     ("a commit", {}, {"url": GIT}, f"pip install 'chatsquash[near] @ {GIT}'"),
     ("a folder", {}, {"folder": "/src"}, "pip install '/src[near]'"),
@@ -38,7 +43,12 @@ running = extras.running  # before each test has another one
     ),
     ("a tool of uv", {"uv-receipt.toml": RECEIPT}, {"installer": "uv"}, "uv tool install 'chatsquash[near,view]'"),
     ("a tool of uv, damaged", {"uv-receipt.toml": "["}, {"installer": "uv"}, "uv tool install 'chatsquash[near]'"),
-    ("a project of uv", {"../uv.lock": ""}, {"installer": "uv", "url": WHEEL}, "uv add --project {root} 'chatsquash[near]'"),
+    (
+        "a project of uv",
+        {"../uv.lock": ""},
+        {"installer": "uv", "url": WHEEL},
+        "uv add --project {root} 'chatsquash[near]'",
+    ),
     (
         "its own project",
         {"../uv.lock": ""},
