@@ -37,23 +37,31 @@ class Installation(NamedTuple):
 def add_command(installation: Installation, extra: str) -> str:
     """The command that adds an extra to an installation and keeps its other extras."""
     prefix, installer = installation.prefix, installation.installer
-    project = prefix.parent
     if (prefix / "pipx_metadata.json").is_file():
-        return f"pipx inject {shlex.quote(prefix.name)} {_requirement(installation, extra)}"
-    if (prefix / "uv-receipt.toml").is_file():
-        extras = sorted({*_extras_of_tool(prefix / "uv-receipt.toml"), extra})
+        command = f"pipx inject {shlex.quote(prefix.name)} {_requirement(installation, extra)}"
+    elif installer == "uv":
+        command = _uv_command(installation, extra)
+    elif installer in ("poetry", "pdm"):
+        command = f"{installer} add {_quoted(extra)}"
+    elif installer == "conda":  # which has no extras
+        command = " ".join([installation.pip, "install", *map(shlex.quote, _packages(extra))])
+    else:
+        command = f"{installation.pip} install {_requirement(installation, extra)}"
+    return command
+
+
+def _uv_command(installation: Installation, extra: str) -> str:
+    """The command of uv, for a tool, a project or an environment."""
+    receipt, project = installation.prefix / "uv-receipt.toml", installation.prefix.parent
+    if receipt.is_file():
+        extras = sorted({*_extras_of_tool(receipt), extra})
         return f"uv tool install {_requirement(installation, ','.join(extras))}"
-    if installer == "uv" and (project / "uv.lock").is_file():
-        if installation.folder and Path(installation.folder).resolve() == project.resolve():
-            return f"uv sync --inexact --extra {extra} --project {shlex.quote(str(project))}"
-        return f"uv add --project {shlex.quote(str(project))} {_quoted(extra)}"
-    if installer == "uv":
-        return f"uv pip install --python {shlex.quote(str(prefix))} {_requirement(installation, extra)}"
-    if installer in ("poetry", "pdm"):
-        return f"{installer} add {_quoted(extra)}"
-    if installer == "conda":  # which has no extras
-        return " ".join([installation.pip, "install", *map(shlex.quote, _packages(extra))])
-    return f"{installation.pip} install {_requirement(installation, extra)}"
+    if not (project / "uv.lock").is_file():
+        return f"uv pip install --python {shlex.quote(str(installation.prefix))} {_requirement(installation, extra)}"
+    at = f"--project {shlex.quote(str(project))}"
+    if installation.folder and Path(installation.folder).resolve() == project.resolve():
+        return f"uv sync --inexact --extra {extra} {at}"
+    return f"uv add {at} {_quoted(extra)}"
 
 
 def with_add_command(text: str) -> str:
@@ -84,7 +92,7 @@ def running() -> Installation:
 
 
 def _requirement(installation: Installation, extras: str) -> str:
-    """chatsquash with extras from where it was installed, as a word of the shell."""
+    """The package with extras from where it was installed, as a word of the shell."""
     if installation.folder:
         editable = "--editable " if installation.is_editable else ""
         return editable + shlex.quote(f"{installation.folder}[{extras}]")
@@ -96,7 +104,7 @@ def _quoted(extras: str, origin: str = "") -> str:
 
 
 def _pip() -> str:
-    """pip of the environment that is running: by its name if the shell takes that one."""
+    """The pip of the environment that is running: by its name if the shell takes that one."""
     first = shutil.which("pip")
     is_first = first is not None and Path(first).parent == Path(sys.executable).parent
     return "pip" if is_first else f"{shlex.quote(sys.executable)} -m pip"
