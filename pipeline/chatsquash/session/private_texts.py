@@ -105,6 +105,7 @@ def _record(record: Record, hide: Hide) -> Record:
         facts=_facts(facts, hide) if facts else None,
         ending=_ending(record.ending, hide),
         chosen=_hide_selection(chosen, hide) if chosen else None,
+        marks=[mark._replace(model=hide(mark.model)) if mark.model else mark for mark in record.marks],
     )
 
 
