@@ -127,6 +127,8 @@ class Contents(Struct, frozen=True, array_like=True):
     """Whether it contains images."""
     reasons: bool = False
     """Whether a message has reasoning."""
+    redacted: bool = False
+    """Whether a placeholder or a pseudonym replaced something in it."""
     trained: dict[str, int] = {}
     """By model the length of the messages that are trained on; ``""`` if the log does not name the model."""
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from chatsquash.checks import dataset as checks
-from chatsquash.core.accounting import Usage
 from chatsquash.core.log import Log
 from chatsquash.core.model import Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome, Place, Record
-from chatsquash.dataset.card import CARD, CardFacts, Statistics, card
-from chatsquash.dataset.columns import fields, metadata, pair_fields
+from chatsquash.dataset.card import CARD, CardFacts, card
+from chatsquash.dataset.columns import metadata
 from chatsquash.dataset.shards import FOLDER, PAIRS, Shards
 from chatsquash.dataset.splits import Splits
 from chatsquash.dataset.store import RUN, Output
@@ -51,17 +49,15 @@ class Dataset:
             self._pairs = {split.name: Shards(out, options, split.name, PAIRS) for split in self._splits.splits}
         self._split = ""
         """That of the record which was written last."""
-        self._statistics = Statistics()
         self._images: set[str] = set()
         self.findings: list[Violation] = []
         """What is wrong with the dataset as a whole; complete when it is finished."""
         trained = ["trainer/any"] if options.trainer else []
         out.refuse_foreign(CARD, IGNORE, INFO, f"{FOLDER}/any", *trained)  # at once, not after the work is done
 
-    def add(self, log: Log, outcome: Outcome, record: Record, usage: Usage) -> tuple[Outcome, Place]:
+    def add(self, log: Log, outcome: Outcome, record: Record) -> tuple[Outcome, Place]:
         """Write a record: the outcome, with one finding more if it should stand elsewhere, and where it stands.
 
-        ``usage`` is what it has of the use of tools that no record before it of its session has.
         ``final`` says which parts of places are known at the end only.
         """
         begun = next((each for each in outcome.records if each.kind == "main"), outcome.records[0])
@@ -71,7 +67,6 @@ class Dataset:
         place = self._shards[split].add(record.line, beside, record.images)
         if self._options.format != "parquet":
             self._write(record.images)
-        self._statistics.add(record, outcome.output.day, usage)
         if violation is None:
             return outcome, place
         return outcome.with_finding(finding(violation, outcome.session, log.shown)), place
@@ -118,19 +113,9 @@ class Dataset:
             return {}
         return {split.name: (self._shards[split.name].records, split.share) for split in self._splits.splits}
 
-    def describe(self, counts: dict[str, Any], requested: dict[str, object]) -> None:
-        """Write the card."""
-        facts = CardFacts(
-            splits={name: shards for name, shards in self._shards.items() if shards.records},
-            columns=fields(self._options),
-            pairs={name: shards for name, shards in self._pairs.items() if shards.records},
-            pair_columns=pair_fields(self._options) if self._pairs else [],
-            typed=self._options.format == "parquet",
-            statistics=self._statistics,
-            counts=counts,
-            asked=requested,
-            anonymized=self._options.anonymize,
-            flag=self._options.flag,
-            are_samples=self._options.samples != "session",
-        )
+    def describe(self, facts: CardFacts) -> None:
+        """Write the card, given what is known of the whole run."""
+        splits = {name: shards for name, shards in self._shards.items() if shards.records}
+        pairs = {name: shards for name, shards in self._pairs.items() if shards.records}
+        facts = facts._replace(splits=splits, pairs=pairs)
         self._out.write(CARD, card(facts).encode())

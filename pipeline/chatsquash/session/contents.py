@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from chatsquash.core import jsonio, marks, reasoning
-from chatsquash.core.model import Json
+from chatsquash.core import chat, jsonio, marks, reasoning
+from chatsquash.core.model import Json, Message
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Contents, Outcome, Record
 from chatsquash.records import media
 from chatsquash.records import reading as records
+from chatsquash.redaction.placeholders import is_secret
 
 if TYPE_CHECKING:
     from chatsquash.session.lengths import Lengths
@@ -56,11 +57,17 @@ class ContentsMeasure:
         return Contents(
             characters=len(record.line.decode()),
             defines_tools=bool(said.tools),
-            calls=sum(len(records.message_calls(message)) for message in said.messages),
+            calls=sum(map(self._calls, said.messages)),
             images=bool(value.get("images")) or any(map(media.has_image, said.messages)),
             reasons=any(message["role"] == "assistant" and reasoning.thought(message) for message in said.messages),
+            redacted=bool(record.replaced or record.addresses)
+            or any(not is_secret(each.kind) for each in record.redactions),
             trained=dict(sorted(lengths.items())),
         )
+
+    def _calls(self, message: Message) -> int:
+        """How many calls a message makes, also in its text if they are written there."""
+        return chat.call_count(message) if self._options.json_tool_calls else len(records.message_calls(message))
 
     def _trained(self, value: dict[str, Json], record: Record) -> set[int] | None:
         """The places of the messages that are trained on; ``None``: all of the assistant's."""
