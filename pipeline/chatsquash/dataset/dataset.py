@@ -9,8 +9,10 @@ from chatsquash.core.log import Log
 from chatsquash.core.model import Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome, Place, Record
+from chatsquash.core.text import shown
 from chatsquash.dataset.card import CARD, CardFacts, card
 from chatsquash.dataset.columns import metadata
+from chatsquash.dataset.croissant import CROISSANT, croissant
 from chatsquash.dataset.shards import FOLDER, PAIRS, Shards
 from chatsquash.dataset.splits import Splits
 from chatsquash.dataset.store import RUN, Output
@@ -20,9 +22,9 @@ from chatsquash.session.session import finding
 
 IGNORE = ".gitignore"
 INFO = "dataset_info.json"
-_FILES = (CARD, INFO)
+_FILES = (CARD, CROISSANT, INFO)
 _FOLDERS = (f"{FOLDER}/", f"{PAIRS}/", f"{IMAGES}/")
-_PUBLIC = (f"/{CARD}", *(f"/{folder}" for folder in _FOLDERS), f"/{INFO}")
+_PUBLIC = (f"/{CARD}", f"/{CROISSANT}", *(f"/{folder}" for folder in _FOLDERS), f"/{INFO}")
 _PRIVATE = (".chatsquash/", IGNORE, "reports/", RUN)
 """What we write beside; named one by one, too, for what does not know that ``!`` makes an exception."""
 
@@ -53,7 +55,9 @@ class Dataset:
         self.findings: list[Violation] = []
         """What is wrong with the dataset as a whole; complete when it is finished."""
         trained = ["trainer/any"] if options.trainer else []
-        out.refuse_foreign(CARD, IGNORE, INFO, f"{FOLDER}/any", *trained)  # at once, not after the work is done
+        out.refuse_foreign(
+            CARD, CROISSANT, IGNORE, INFO, f"{FOLDER}/any", *trained
+        )  # at once, not after the work is done
 
     def add(self, log: Log, outcome: Outcome, record: Record) -> tuple[Outcome, Place]:
         """Write a record: the outcome, with one finding more if it should stand elsewhere, and where it stands.
@@ -93,7 +97,8 @@ class Dataset:
         records = sum(shards.records for shards in self._shards.values())
         self.findings += [checks.empty_split(name, records) for name, names in files.items() if records and not names]
         self.findings += self._splits.missed_shares()
-        said = f"# Only {CARD}, {FOLDER}/, {PAIRS}/, {IMAGES}/ and {INFO} are meant for upload."
+        public = f"{CARD}, {CROISSANT}, {FOLDER}/, {PAIRS}/, {IMAGES}/ and {INFO}"
+        said = f"# Only {public} are meant for upload."
         private = [*_PRIVATE, *(["trainer/"] if self._options.trainer else [])]
         self._out.write(IGNORE, "\n".join([said, "/*", *(f"!{name}" for name in _PUBLIC), *private, ""]).encode())
         written = [name for names in files.values() for name in names]
@@ -114,8 +119,11 @@ class Dataset:
         return {split.name: (self._shards[split.name].records, split.share) for split in self._splits.splits}
 
     def describe(self, facts: CardFacts) -> None:
-        """Write the card, given what is known of the whole run."""
+        """Write the card and the Croissant metadata, given what is known of the whole run."""
         splits = {name: shards for name, shards in self._shards.items() if shards.records}
         pairs = {name: shards for name, shards in self._pairs.items() if shards.records}
         facts = facts._replace(splits=splits, pairs=pairs)
         self._out.write(CARD, card(facts).encode())
+        files = [each for each in self._out.staged_files() if each.name.startswith((f"{FOLDER}/", f"{PAIRS}/"))]
+        described = croissant(files, facts.statistics, facts.counts, anonymized=facts.anonymized)
+        self._out.write(CROISSANT, shown(described, indent=True) + b"\n")
