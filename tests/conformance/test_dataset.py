@@ -176,7 +176,8 @@ def test_croissant_is_valid_and_not_taken_for_data(folder, packing):
     metadata = mlcroissant.Dataset(str(made / "croissant.json")).metadata
     assert not metadata.ctx.issues.errors
     assert {each.content_url for each in metadata.distribution} == {f"data/{each.name}" for each in made.glob("data/*")}
-    assert metadata.data_collection and metadata.personal_sensitive_information
+    assert metadata.data_collection
+    assert metadata.personal_sensitive_information
     assert load(made)["train"].num_rows == PLAIN + len(MIXED)
 
 
