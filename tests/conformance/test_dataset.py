@@ -170,6 +170,7 @@ def test_the_default_layout_gives_back_exactly_its_records(logs, tmp_path, group
     assert load(tmp_path / "out", split="train").to_list() == written
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of what mlcroissant imports
 @cases("packing", "jsonl", "jsonl.gz", "parquet")
 def test_croissant_is_valid_and_not_taken_for_data(folder, packing):
     made = folder(format=packing)
