@@ -14,7 +14,7 @@ from chatsquash.core.model import Entry, Message, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record, Rejection
 from chatsquash.session.agents import DocumentPart
-from chatsquash.session.conversations import begun_with, count_flags, entries_of, summed
+from chatsquash.session.conversations import begun_with, count_flags, entries_of, find_unrelated, summed
 from chatsquash.session.log_findings import SessionCoverage, lost_of, ways, with_asides
 from chatsquash.session.record_filters import of_records
 from chatsquash.session.samples import Reread, Sample, SampleRequest, Sampling, alone, said
@@ -22,7 +22,7 @@ from chatsquash.session.select import ToolUnion
 from chatsquash.session.session import Noted, Session, Snapshot
 from chatsquash.trees.account import Placement, Standing, account, assistants, place_replies
 from chatsquash.trees.documents import FilePath
-from chatsquash.trees.kinds import conversations, first_conversation, names, select_paths, unexplained
+from chatsquash.trees.kinds import beginnings, conversations, first_conversation, names, select_paths, unexplained
 from chatsquash.trees.loss import FAILED, SIDE, Judge
 from chatsquash.trees.replies import LogPath, Reply
 from chatsquash.trees.trees import Trees
@@ -90,6 +90,7 @@ def of_log(session: Session, name: str, asked: SampleRequest) -> SampledSession:
         why = checks.no_sample(len(wanted))
         noted.append((last, why))
     noted += lost_of(covered, last, None, ways(covered, len(session.asides), asked.options))
+    noted += find_unrelated(session, len(beginnings(each.trees, each.paths)), covered) if records else []
     alone = unexplained(each.trees, each.paths, session.followed.unanswered)
     return records, why, noted, SessionCoverage(covered, rows, [], alone)
 
