@@ -59,17 +59,24 @@ running = extras.running  # before each test has another one
     ("poetry", {}, {"installer": "poetry"}, "poetry add 'chatsquash[near]'"),
     ("pdm", {}, {"installer": "pdm"}, "pdm add 'chatsquash[near]'"),
     ("conda", {}, {"installer": "conda"}, "pip install 'rensa<0.6,>=0.5'"),
+    ("conda, of the extra all", {}, {"installer": "conda", "extra": "all"}, "pip install 'rensa<0.6,>=0.5' zstandard"),
     ("pip in conda", {"conda-meta/history": ""}, {}, "pip install 'chatsquash[near]'"),
 )
 def test_the_command_is_that_of_the_installer(tmp_path, monkeypatch, what, files, installed, command):
-    listed = ["click>=8", "rensa<0.6,>=0.5; extra == 'near'", "chatsquash[near,zstd]; extra == 'all'"]
+    listed = [
+        "click>=8",
+        "rensa<0.6,>=0.5; extra == 'near'",
+        "zstandard; python_version < '3.14' and extra == 'zstd'",
+        "chatsquash[near,zstd]; extra == 'all'",
+    ]
     monkeypatch.setattr(extras, "requires", lambda _: listed)
     for name, text in files.items():
         path = tmp_path / "env" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     members = {name: value.format(root=tmp_path) if name == "folder" else value for name, value in installed.items()}
-    assert add_command(Installation(tmp_path / "env", **members), "near") == command.format(root=tmp_path)
+    extra = members.pop("extra", "near")
+    assert add_command(Installation(tmp_path / "env", **members), extra) == command.format(root=tmp_path)
 
 
 class Installed:

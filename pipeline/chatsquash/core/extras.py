@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 _NAME = "chatsquash"
-_AS_PIP = re.compile(rf"pip install '{_NAME}\[(\w+)\]'")
+_AS_PIP = re.compile(rf"pip install '{_NAME}\[(\w++)\]'")
 """How errors name an extra, whatever installed chatsquash."""
-_EXTRA = re.compile(rf"{_NAME}\[([\w,-]+)\]")
+_EXTRAS = re.compile(rf"{_NAME}\[([\w,-]++)\]")
+_MARKER = re.compile(r"extra == ['\"]([\w-]++)['\"]")
 
 
 class Installation(NamedTuple):
@@ -121,7 +122,11 @@ def _extras_of_tool(receipt: Path) -> list[str]:
 
 def _packages(extra: str) -> list[str]:
     """The packages of an extra, each as a requirement."""
-    listed = [each.partition(";") for each in requires(_NAME) or ()]
-    own = [named.strip() for named, _, marker in listed if re.search(rf"extra == ['\"]{extra}['\"]", marker)]
-    inner = [part for each in own if (match := _EXTRA.match(each)) for part in match[1].split(",")]
-    return [each for each in own if not _EXTRA.match(each)] + [each for part in inner for each in _packages(part)]
+    own: list[str] = []
+    for each in requires(_NAME) or ():
+        named, _, marker = each.partition(";")
+        match = _MARKER.search(marker)
+        if match and match[1] == extra:
+            inner = _EXTRAS.match(named)
+            own += [name for part in inner[1].split(",") for name in _packages(part)] if inner else [named.strip()]
+    return own
