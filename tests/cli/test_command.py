@@ -46,7 +46,7 @@ SUMMARY = """\
 1 session seen = 1 written + 0 left out
 1 line seen = 1 selected + 0 superseded + 0 cut + 0 cleaned + 0 left out + 0 unreadable + 0 blank
 1 reply logged = 1 carried
-0.0 MB in S s (R MB/s)
+1 file, 1 session, 1 conversation: 0.0 MB in S s (R MB/s)
 records: out (1 file); reports: out/reports
 """
 
@@ -89,7 +89,7 @@ findings:
         1  error    timestamp-order
         1  warning  divided-session
         1  info     file-not-read
-0.0 MB in S s (R MB/s)
+2 files, 2 sessions, 2 conversations: 0.0 MB in S s (R MB/s)
 records: out (1 file); reports: out/reports
 left out: 1 session (timestamp-order): chatsquash explain timestamp-order
 """
