@@ -66,7 +66,8 @@ def _by_day(table: pl.DataFrame) -> Chart:
         parts[_OTHERS] = "grey"  # which is last, and stands on top of the others
     counts = Counter((period.of(day), sources[source]) for day, source in pairs)
     undated = len(rows) - len(pairs)
-    text = f"By source, and by {period.name} of the first request."
+    why = "" if period.name == "day" else ", since there are too many days for a bar each"
+    text = f"By source, and by {period.name} of the first request{why}."
     text += (
         f" A label such as … {period.label(period.gap)} stands for all before it that have none." if period.gap else ""
     )
@@ -186,8 +187,8 @@ def secrets(counts: Counts) -> str:
     return f"{counts.secrets.found:,} in {records}, {counts.secrets.replaced:,} replaced."
 
 
-_BARS = 31
-"""Bars of a chart over time."""
+_BARS = 120
+"""Bars of a chart over time; where days are more, they are put together."""
 _SHOWN = 4
 """Periods without days in a row that are shown each."""
 _SINGLE = 12
