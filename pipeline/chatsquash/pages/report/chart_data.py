@@ -8,6 +8,7 @@ from datetime import date
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from chatsquash.checks import harm
 from chatsquash.core.accounting import ELSEWHERE, WHY
 from chatsquash.core.model import Severity
 from chatsquash.core.text import pluralize
@@ -133,12 +134,10 @@ def _tools(result: ResultFolder) -> Chart:
 
 
 def _codes(counts: Counts) -> Chart:
-    ranked = [
-        Bar(code, severity, count)
-        for severity in _SEVERITIES
-        for code, count in sorted(counts.findings.get(severity, {}).items(), key=lambda each: (-each[1], each[0]))
-    ]
-    words = "The findings of the dataset, the gravest first." if ranked else "There are none."
+    found = [(severity, code) for severity, codes in counts.findings.items() for code in codes]
+    found.sort(key=lambda each: (harm.rank(*each), -counts.findings[each[0]][each[1]], each[1]))
+    ranked = [Bar(code, severity, counts.findings[severity][code]) for severity, code in found]
+    words = "The findings of the dataset, the most harmful first." if ranked else "There are none."
     words += f" {len(ranked) - _CODES:,} codes more." if len(ranked) > _CODES else ""
     shown = {bar.part for bar in ranked[:_CODES]}
     parts = {str(name): colour for name, colour in _SEVERITIES.items() if name in shown}
