@@ -99,7 +99,7 @@ def test_what_does_not_agree_is_named(out, spoil, problem):
 def test_files_of_others_do_not_matter(out):
     (out / "notes.txt").touch()
     done = verify(out, logs=True)
-    assert (done.files, done.logs, done.problems) == (10, 2, [])
+    assert (done.files, done.logs, done.problems) == (11, 2, [])
 
 
 def test_a_run_of_before_that_counted_no_conversations_is_what_it_says(out):

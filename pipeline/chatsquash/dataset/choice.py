@@ -89,7 +89,8 @@ class Choice:
 
     def choose(self, source: Log, log: Log, outcome: Outcome) -> SessionChoice:
         """The records of a session that are wanted; ``log`` is the one that was ``found``, as reports call it."""
-        if self._meetings and (met := self._meetings.take(source, outcome)):
+        met = self._meetings.take(source, outcome) if self._meetings else None
+        if met and all(each.code != met.code for each in outcome.findings):  # in a result that is merged, it may be
             outcome = outcome.with_finding(finding(met, outcome.session, log.shown))
         made, turns = len(outcome.records), turns_of(outcome)
         outcome, filtered, duplicates = self._filters.apply(log, outcome)
