@@ -191,7 +191,7 @@ def test_a_folder_without_a_run_is_an_error(out, spoil, problem):
 
 
 def test_the_command_prints_what_does_not_agree_and_ends_with_3(out, command):
-    assert command("verify", "out", "--logs") == (0, "", "10 files, 2 logs compared, 0 differences\n")
+    assert command("verify", "out", "--logs") == (0, "", "11 files, 2 logs compared, 0 differences\n")
     Path("out/reports/tools.csv").unlink()
     code, printed, err = command("verify", "out")
     assert (code, err) == (3, "10 files compared, 1 difference\n")

@@ -298,7 +298,7 @@ class Conversion:
         kept = 0
         if self._options.keep_rejected and chosen.outcome.report.rejected:
             chosen, kept = self._keep(source, log, chosen, inputs)
-        outcome = chosen.outcome
+        outcome = self._choice.place(log, chosen.outcome)
         group = ""
         if outcome.records:
             group = self._groups.file(self._label(outcome.output.day, stem(log) if self._by_name else ""))

@@ -97,13 +97,14 @@ class _Inputs:
     def sessions(self) -> Iterator[tuple[Log, Outcome]]:
         """See ``SessionInputs``."""
         for log, outcome in self._sessions(self.discovery):
-            if not len(self.logs) or self.logs[-1].shown != log.shown:
+            if log.number == len(self.logs):
                 self.logs.append(log)
             yield log, outcome
 
     def _sessions(self, discovery: Discovery) -> Iterator[tuple[Log, Outcome]]:
         earlier: set[int] = set()
         repeated: set[str] = set()
+        number, last = -1, None
         for result in self._results:
             discovery.others.update(result.counts["other_files"])
             discovery.passed_over += result.counts["passed_over"]
@@ -117,8 +118,10 @@ class _Inputs:
                     deque(islice(self._kept, each.kept_lines), maxlen=0)
                     continue
                 present.add(key)
+                if last != (result, each.log.path):
+                    number, last = number + 1, (result, each.log.path)
                 self.stored = each
-                yield each.log.log(len(self.logs)), each.outcome
+                yield each.log.log(number), each.outcome
             earlier |= present
         discovery.others.update({SAME_FILE: len(repeated)} if repeated else {})
 

@@ -14,6 +14,7 @@ from chatsquash.core import jsonio
 from chatsquash.core.log import Join, Log, Piece
 from chatsquash.core.model import Finding
 from chatsquash.core.outcome import Meeting, Outcome, Place, Record
+from chatsquash.core.text import shown
 
 OUTCOMES = "reports/outcomes.jsonl"
 
@@ -75,10 +76,7 @@ class StoredLine(Struct, array_like=True):
 
 def encode(line: StoredLine) -> bytes:
     """A line as JSON, without a line feed."""
-    try:
-        return msgspec.json.encode(line)
-    except UnicodeEncodeError:  # a file name need not be valid text
-        return jsonio.dumps(msgspec.to_builtins(line))
+    return shown(msgspec.to_builtins(line))
 
 
 def decode(line: bytes) -> StoredLine:
