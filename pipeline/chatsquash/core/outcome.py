@@ -82,6 +82,9 @@ class Likeness(Struct, frozen=True, array_like=True):
     """A digest of the first user message, without case, digits and white space; empty if there is none."""
 
 
+LastUser = Literal["thanks", "complaint", "correction", "none", "unknown"]
+
+
 class Ending(NamedTuple):
     """How a conversation ended, each value with its evidence; ``None`` if unknown."""
 
@@ -99,7 +102,7 @@ class Ending(NamedTuple):
     failed_results: int | None = None
     """How many tool results the log marks as errors."""
     failed_results_evidence: str | None = None
-    last_user: Literal["thanks", "complaint", "correction", "none", "unknown"] = "unknown"
+    last_user: LastUser = "unknown"
     """What the user said last of what the assistant did."""
     last_user_evidence: str | None = None
 

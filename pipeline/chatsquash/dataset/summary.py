@@ -16,6 +16,8 @@ from chatsquash.dataset.omissions import COMPLETE, ReplyTotals, explained, lacks
 from chatsquash.redaction.placeholders import is_secret, words
 from chatsquash.session import cleaning
 
+_GROUPED: tuple[Severity, str] = ("info", "grouped-by-id")
+
 
 @dataclass(slots=True)
 class Summary:
@@ -202,6 +204,11 @@ class Summary:
             "passed_over": self.passed_over,
         }
 
+    @property
+    def grouped(self) -> int:
+        """Files whose lines were grouped by session id without an option."""
+        return self.findings[_GROUPED] + self.filtered_findings[_GROUPED]
+
     def _share(self, records: int) -> float:
         """The share of all records that these are."""
         return records / self.replies.written if self.replies.written else 0.0
@@ -228,6 +235,8 @@ class Summary:
         for what, counts in (("left out", self.left_out), ("filtered", self.filtered)):
             for why, count in sorted(counts.items()):
                 yield f"  {count:>7,}  {what}: {why}"
+        if self.grouped:
+            yield f"grouped by session id: {pluralize(self.grouped, 'file')} with several sessions"
         yield from self._division()
         lines = {name: count for name, count in self.account._asdict().items() if name != "joined" or self.joined}
         parts = " + ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in lines.items())

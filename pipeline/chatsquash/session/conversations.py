@@ -25,7 +25,7 @@ from chatsquash.session.session import Noted, Session, Snapshot
 from chatsquash.trees.account import Placement, account, assistants, place_replies, shared_calls
 from chatsquash.trees.canonical import Canon
 from chatsquash.trees.coverage import coverage
-from chatsquash.trees.kinds import conversations, first_conversation, names, select_paths, unexplained
+from chatsquash.trees.kinds import beginnings, conversations, first_conversation, names, select_paths, unexplained
 from chatsquash.trees.paths import AnyPath, P
 from chatsquash.trees.prefill import without_finished
 from chatsquash.trees.replies import LogPath, Reply, number_messages
@@ -107,6 +107,7 @@ def of_last(
         if path and path.kind in ("side", "subagent"):
             noted.append((line, checks.side_request_selected(path.kind)))
         noted += lost_of(covered, line, ways=ways(covered, len(session.asides), options))
+        noted += find_unrelated(session, len(beginnings(trees, paths)), covered)
         made = count_flags(made, options)
     alone = unexplained(trees, paths, session.followed.unanswered)
     return made, SessionCoverage(covered, rows if options.trace_replies else [], noted, alone, reports_tail=True)
@@ -212,6 +213,16 @@ def find_repeated(repeated: int, line: int | None, options: Options) -> list[Not
     """What is said of replies that several records contain, if no flag says in which one to train on them."""
     is_flagged = options.flag != "none" or options.samples != "session"
     return [(line, checks.replies_repeated(repeated))] if repeated and not is_flagged else []
+
+
+def find_unrelated(session: Session, begun: int, covered: Coverage) -> list[Noted]:
+    """What is said of a session without ids in which the person began several conversations, if most replies are lost.
+
+    Such a file holds several sessions, of which the specified record has the longest one.
+    """
+    if session.id is not None or begun < 2 or 2 * covered.carried >= covered.total:
+        return []
+    return [(None, checks.unrelated_conversations(begun, covered.total, covered.carried))]
 
 
 def _tail(session: Session, alone: set[int], wanted: list[_RestoredPath], rows: list[ReplyOutcome]) -> list[Noted]:

@@ -26,7 +26,7 @@ from chatsquash.core.outcome import (
 from chatsquash.core.times import day
 from chatsquash.formats import PLAIN
 from chatsquash.reading.documents import LogDocument, line_of
-from chatsquash.reading.reader import Reader, Reading
+from chatsquash.reading.reader import MixedSessionsError, Reader, Reading
 from chatsquash.redaction.pseudonyms import anonymizer
 from chatsquash.session.lineages import MOST, Lineages
 from chatsquash.session.log_findings import (
@@ -144,7 +144,10 @@ class Converter:
         That is a file that mixes sessions, one of unrelated requests, and one whose lines are to be put in order.
         Raises ``OSError`` for a file that cannot be read.
         """
-        outcome = self._read(file, log, observer)
+        try:
+            outcome = self._read(file, log, observer)
+        except MixedSessionsError:
+            return None
         return outcome and self._privacy.outcome(outcome, log, file)
 
     def _read(self, file: BinaryIO, log: Log, observer: EntryObserver | None) -> Outcome | None:
@@ -240,7 +243,8 @@ class Converter:
         """Whether lines are to be taken in the order of their times that stand otherwise in the file."""
         if not self._puts_in_order or log.reordered is not None:
             return False
-        return any(finding.code == "timestamp-order" for _, finding in session.notes)
+        codes = {finding.code for _, finding in session.notes}
+        return "timestamp-order" in codes and "session-id-mismatch" not in codes
 
     def _is_apart(self, session: Session, log: Log) -> bool:
         """Whether no line has an id and no request goes on from another, so that each is a session."""

@@ -14,7 +14,7 @@ from chatsquash.checks import sampling as checks
 from chatsquash.core import jsonio
 from chatsquash.core.model import Entry, Mark, Message, Violation
 from chatsquash.core.options import Options
-from chatsquash.core.outcome import Record, Rejection
+from chatsquash.core.outcome import Ending, Record, Rejection
 from chatsquash.reading.documents import line_of
 from chatsquash.records.samples import CONTEXT, Draft, MessageSpan, draft, make_sample, reply_marks
 from chatsquash.session.session import Noted, Session, Snapshot
@@ -87,6 +87,14 @@ class Sampling(Struct):
     _numbers: dict[int, tuple[Message, int]] = field(default_factory=dict)
     """What messages with calls are the same by, by their ``id()``."""
     _shared: dict[tuple[int, int], int] = field(default_factory=dict)
+    _endings: dict[str, Ending] = field(default_factory=dict)
+    """How conversations ended, by their ids."""
+
+    def end(self, conversation: str, snapshot: Snapshot) -> None:
+        """Note how a conversation ended, given its last snapshot, which has no sample of its own."""
+        made, _ = self.asked.make(snapshot, None)
+        if not isinstance(made, Rejection):
+            self._endings[conversation] = made.ending
 
     def add(self, key: int, conversation: str, snapshot: Snapshot) -> None:
         """The next reply, which is the last message of a snapshot."""
@@ -99,6 +107,7 @@ class Sampling(Struct):
         if isinstance(made, Rejection):
             self.refused.append((made.why, key, conversation))
             return
+        self._endings[conversation] = made.ending
         drafted = draft(made)
         span = drafted.span(ordinal)
         if span is None or span.stop != drafted.messages:
@@ -183,6 +192,7 @@ class Sampling(Struct):
                 samples=len(samples),
                 trained=len(sample.trained),
                 true=true if sample.is_true is not None else None,
+                ending=self._endings[sample.conversation],
             )
 
     def notes(self, samples: list[Sample]) -> list[Noted]:

@@ -1,0 +1,24 @@
+"""The order of findings by harm: what leaks, what is lost, what is truncated, and then the rest by severity."""
+
+from __future__ import annotations
+
+from chatsquash.core.model import Severity
+
+_SECRETS = ("secret-found", "private-found", "address-left", "redaction-failed", "unsearched-line")
+_LOST = (
+    *("unreadable-archive", "cut-archive", "archive-member", "unreadable-log", "cut-short", "lost-worker"),
+    *("unknown-format", "session-id-mismatch", "timestamp-order", "bad-line", "bad-entry", "bad-record"),
+    *("empty-session", "no-sample", "output-growth", "no-assistant-turn", "arguments-unparsable", "unpaired-call"),
+    *("shape-not-held", "media-dropped", "not-rendered", "joined-reply", "replies-lost", "other-conversations"),
+    *("missing-reply", "side-request-selected", "short-tail"),
+)
+_TRUNCATED = ("reply-truncated", "cut-by-logger", "stream-cut", "incomplete-reply")
+_SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
+
+
+def rank(severity: Severity, code: str) -> tuple[int, int]:
+    """Return the place of a finding in the order by harm, the worst first; an ``info`` follows all others."""
+    kinds = (_SECRETS, _LOST, _TRUNCATED)
+    harm = next((place for place, codes in enumerate(kinds) if code in codes), len(kinds))
+    grave = _SEVERITIES.index(severity)
+    return (len(kinds) + 1, grave) if severity == "info" else (harm, grave)
