@@ -117,7 +117,7 @@ def _marks_of_last(
     trees: Trees, paths: list[LogPath], shown: list[Placement[LogPath]], snapshot: Snapshot | None, options: Options
 ) -> list[Mark] | None:
     """The marks of the specified record's assistant messages, where they are asked for."""
-    if snapshot is None or not asks_marks(options):
+    if snapshot is None or not (asks_marks(options) or trees.has_models):
         return None
     judge = _judge(options)
     if shown:
@@ -154,9 +154,9 @@ def with_record(
 
 
 def count_flags(record: Record, options: Options) -> Record:
-    """A record with its flags counted in place of its marks, once it is known which replies these are."""
+    """A record with its flags counted, once it is known which replies its marks are about."""
     flags = Counter(mark.why for mark in record.marks) if options.flag != "none" else {}
-    return replace(record, marks=[], flags=dict(sorted(flags.items())))
+    return replace(record, flags=dict(sorted(flags.items())))
 
 
 def of_each(
@@ -274,7 +274,7 @@ def _make_all(
         replace(_snapshot(each.placement.path, each.entry, last_tools=last_tools), shared=calls)
         for each, calls in zip(wanted, shared, strict=True)
     ]
-    if not asks_marks(options):
+    if not (asks_marks(options) or trees.has_models):
         return [make(snapshot, None) for snapshot in snapshots]
     judge, shown = _judge(options), [each.placement for each in wanted]
     marks = judge.of_trees(trees, paths, shown, [each.whole for each in shown])

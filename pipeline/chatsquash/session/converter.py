@@ -28,6 +28,7 @@ from chatsquash.formats import PLAIN
 from chatsquash.reading.documents import LogDocument, line_of
 from chatsquash.reading.reader import MixedSessionsError, Reader, Reading
 from chatsquash.redaction.pseudonyms import anonymizer
+from chatsquash.session.contents import ContentsMeasure
 from chatsquash.session.lineages import MOST, Lineages
 from chatsquash.session.log_findings import (
     SessionCoverage,
@@ -81,6 +82,7 @@ class Converter:
         self._reader = Reader(options)
         self._maker = RecordMaker(options, self._plan, self._anonymizer)
         self._privacy = OutcomePrivacy(options, self._maker.lengths)
+        self._contents = ContentsMeasure(options, self._maker.lengths)
         self.hashed = Hashed()
         """What was read last."""
 
@@ -148,7 +150,7 @@ class Converter:
             outcome = self._read(file, log, observer)
         except MixedSessionsError:
             return None
-        return outcome and self._privacy.outcome(outcome, log, file)
+        return outcome and self._contents.measure(self._privacy.outcome(outcome, log, file))
 
     def _read(self, file: BinaryIO, log: Log, observer: EntryObserver | None) -> Outcome | None:
         self.hashed = Hashed()
@@ -287,7 +289,9 @@ class Converter:
             records, refused, covered = agents.records(read.document, log, self._options, session, make_last)
             return records, refused, noted, covered
         if not self._is_asked_more and not session.asides and not session.elsewhere and session.followed.only_grew():
-            return grown_session(session, make_last(session.snapshot), noted)
+            snapshot = session.snapshot
+            marks = session.followed.grown_marks(snapshot.entry) if snapshot else None
+            return grown_session(session, make_last(snapshot, marks), noted)
         from chatsquash.session import conversations  # which sessions that only grow do not need
 
         name = session.id or log.identity
