@@ -12,7 +12,7 @@ from chatsquash.core.model import Severity
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
 from chatsquash.core.text import certified, escape, frequent_kinds, pluralize
-from chatsquash.dataset.omissions import COMPLETE, ReplyTotals, explained, lacks, last_line, more_replies
+from chatsquash.dataset.omissions import ReplyTotals, explained, lacks, last_line, more_replies, option_for_more
 from chatsquash.redaction.placeholders import is_secret, words
 from chatsquash.session import cleaning
 
@@ -328,8 +328,7 @@ def summary_of(options: Options) -> Summary:
 
 def _more(options: Options) -> str:
     """The option that writes the replies of other conversations; empty if all are written."""
-    is_open = options.conversations is None and options.sessions_by is None and not options.join
-    return COMPLETE if is_open else "--conversations all" if options.conversations != "all" else ""
+    return option_for_more(options.conversations, options.sessions_by, join=options.join)
 
 
 def by_code(what: str, findings: Counter[tuple[Severity, str]]) -> Iterator[str]:
