@@ -119,7 +119,7 @@ def test_the_folder_holds_records_run_json_hidden_files_and_reports(here):
     write_log(here / "logs" / "a.jsonl")
     convert("logs")
     reports = [
-        "findings.jsonl", "integrity-report.txt", "redactions.csv", "rejected.jsonl", "sessions.jsonl",
+        "findings.jsonl", "integrity-report.txt", "outcomes.jsonl", "redactions.csv", "rejected.jsonl", "sessions.jsonl",
         "tool-usage.csv", "tools.csv",
     ]  # fmt: skip
     names = [".chatsquash", ".chatsquash/lock", ".chatsquash/written.json", "2026-01-13.jsonl", "README.md", "reports"]

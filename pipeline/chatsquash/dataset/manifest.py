@@ -118,12 +118,11 @@ def _json_value(value: object) -> object:
     return [printable(each) for each in value] if isinstance(value, tuple | list) else value
 
 
-def requests(options: Options) -> dict[str, object]:
-    """The options that are not as by default, the key and what says where logs are aside."""
-    usual = describe(type(options)())
-    on_card = {each.name for each in declared(type(options)) if each.on_card}
-    chosen = describe(options).items()
-    return {name: value for name, value in chosen if name in on_card and value != usual[name]}
+def requests(described: Mapping[str, object]) -> dict[str, object]:
+    """Of options as ``run.json`` has them those that are not as by default, without the key and paths of logs."""
+    usual = describe(Options())
+    on_card = {each.name for each in declared() if each.on_card}
+    return {name: value for name, value in described.items() if name in on_card and value != usual[name]}
 
 
 def as_described(recorded: Mapping[str, Any], groups: Collection[str]) -> dict[str, Any]:
