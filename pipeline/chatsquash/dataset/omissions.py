@@ -92,6 +92,12 @@ def more_replies(counts: Mapping[str, Any], option: str) -> str:
     return f"{missing:,} of {replies} {are} in no record; add {options} to keep {them}"
 
 
+def option_for_more(conversations: str | None, sessions_by: str | None, *, join: bool) -> str:
+    """Return the option that writes the replies of other conversations; empty if all are written."""
+    is_open = conversations is None and sessions_by is None and not join
+    return COMPLETE if is_open else "--conversations all" if conversations != "all" else ""
+
+
 def explained(missing: list[Lack]) -> str:
     """The code of the finding that the last line explains: the most frequent one of what it names first."""
     return next((code for lack in missing for code in _most_first(lack.why)), "")
