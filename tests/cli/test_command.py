@@ -172,7 +172,10 @@ def test_errors_say_where_what_and_what_to_do(command, arguments, err):
 
 @cases(
     "arguments, error",
-    ("convert logs --single-file --group-by scenario", "--single-file and --group-by scenario exclude each other"),
+    (
+        "convert logs --single-file --group-by scenario",
+        "--group-by scenario has no effect with --single-file: leave one of them out",
+    ),
     ("convert logs --reset hf", "--reset: no such option; did you mean --preset?"),
     ("convert logs --zzz", "--zzz: no such option; see chatsquash convert --help"),
     ("convert logs --workers x", "--workers: 'x' is not a whole number; see chatsquash convert --help"),
@@ -436,7 +439,7 @@ def test_check_ends_with_3_for_findings_that_count(command, here, record, option
 def test_check_says_which_option_finds_what_fail_on_names(command, here):
     write_log(here / "data.jsonl", WITH_SECRET)
     found = command("check", "data.jsonl", "--fail-on", "secret-found")
-    assert found.err == "error: --fail-on secret-found: nothing finds it without --redact; add that\n"
+    assert found.err == "error: --fail-on secret-found has no effect without --redact: add it\n"
 
 
 def test_check_shows_a_rendering_and_counts_nothing(command, here):
@@ -560,7 +563,14 @@ def test_a_long_error_is_cut_in_its_middle(command):
     ),
     ("--preset hf --single-file", "--single-file has no effect on the files of a dataset folder: leave it out"),
     ("--full --resume", "--full has no effect with --resume: leave one of them out"),
-    ("--quiet --verbose", "--quiet and --verbose exclude each other"),
+    ("--quiet --verbose", "--verbose has no effect with --quiet: leave one of them out"),
+    ("--shard-size 5MB", "--shard-size has no effect without --format: add it, as in --format parquet"),
+    ("--keep logprobs", "--keep logprobs has no effect without --preset hf: add it"),
+    ("--pairs logged", "--pairs logged has no effect without --format: add it, as in --format jsonl"),
+    ("--drop arguments-invalid", "--drop arguments-invalid has no effect without --check-arguments: add it"),
+    ("--redact none --anonymize", "--redact none has no effect with --anonymize: leave one of them out"),
+    ("--report --no-merge --engine ray", "--report has no effect with --no-merge: leave one of them out"),
+    ("--quiet --progress json", "--progress json has no effect with --quiet: leave one of them out"),
 )
 def test_options_without_effect_are_refused(command, here, arguments, error):
     write_log(here / "logs/a.jsonl", log_line())

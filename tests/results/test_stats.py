@@ -198,9 +198,12 @@ def test_tools_beyond_twenty_are_counted(command, tmp_path):
     "options, message",
     (
         ["--template", "a.jinja"],
-        "--template says what tokens are counted of; its folder has no tokenizer.json, so it needs --tokenizer.",
+        "--template has no effect without --tokenizer: add it, since its model has no tokenizer.json",
     ),
-    (["--tokenizer", "nowhere.json"], "nowhere.json: cannot be read ("),
+    (
+        ["--tokenizer", "nowhere.json"],
+        "nowhere.json: no such file or folder; name one, or a model in the Hugging Face cache",
+    ),
 )
 def test_what_cannot_be_counted_is_told(command, tmp_path, options, message):
     ended = command("stats", write(tmp_path / "a.jsonl", CHAT), *options)

@@ -128,10 +128,10 @@ def test_what_is_missing_is_named_unless_it_was_given_with_another_value(
         ("--drop no-tool", "--drop no-tool: no finding has this code"),
         ("--min-turns 3 --max-turns 2", "--min-turns 3 is more than --max-turns 2"),
         ("--from chat", "--from 'chat': not known; did you mean chatgpt? known are gemini, "),
-        ("--samples auto", "--samples auto: needs the chat template of the model"),
+        ("--samples auto", "--samples auto has no effect without --template: add it, as in"),
         ("--samples reply --preset hf --loss training", "--loss training: prompt and completion say what is trained on"),
         ("--samples reply --preset openai --sample-shape prompt-completion", "--sample-shape prompt-completion: --preset openai has none"),
-        ("--max-tokens 9", "--max-tokens 9: counts tokens, so it needs --tokenizer"),
+        ("--max-tokens 9", "--max-tokens 9 has no effect without --tokenizer: add it, as in"),
         ("--metadata --preset openai", "--metadata: the services of --preset openai"),
 )  # fmt: skip
 def test_options_that_cannot_be_meant_are_named_as_they_are_typed(command, arguments, told):
@@ -180,8 +180,8 @@ def test_of_the_codes_of_a_variable_those_that_are_looked_for_count(command, mon
 
 BESIDE = [
     (["check", "d.jsonl", "--show", "1", "--json", "--template", "t"], "--json has no effect with --show"),
-    (["check", "d.jsonl", "--show", "1"], "--show prints a rendering, so it needs --template"),
-    (["stats", "d.jsonl", "--template", "t"], "--template says what tokens are counted of; its folder has no tokenizer.json, so it needs --tokenizer"),
+    (["check", "d.jsonl", "--show", "1"], "--show has no effect without --template: add it"),
+    (["stats", "d.jsonl", "--template", "t"], "--template has no effect without --tokenizer: add it, since its model has no tokenizer.json"),
     (["check", "d.jsonl", "--render-time", "5"], "--render-time has no effect without --template: add it"),
     (["stats", "d.jsonl", "--render-memory", "5MB"], "--render-memory has no effect without --template: add it"),
     (["translate", "d.jsonl", "--to", "portable", "-o", "-", "--force"], "--force has no effect with --output -"),

@@ -91,7 +91,7 @@ def _shown_template(template: str | None, *, as_json: bool) -> str:
     if is_typed("fail_on"):
         raise click.UsageError("--fail-on has no effect with --show: leave one of them out.")
     if not template:
-        raise click.UsageError("--show prints a rendering, so it needs --template.")
+        raise click.UsageError("--show has no effect without --template: add it.")
     return template
 
 

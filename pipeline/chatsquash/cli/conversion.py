@@ -54,7 +54,9 @@ def watch_of(values: dict[str, Any]) -> Watch:
     from chatsquash.conversion.progress import Watch
 
     if is_typed("quiet") and is_typed("verbose"):
-        raise click.UsageError("--quiet and --verbose exclude each other.")
+        raise click.UsageError("--verbose has no effect with --quiet: leave one of them out.")
+    if is_typed("quiet") and is_typed("progress"):
+        raise click.UsageError(f"--progress {values['progress']} has no effect with --quiet: leave one of them out.")
     return Watch(quiet=values["quiet"], verbose=values["verbose"], as_json=values["progress"] == "json")
 
 
@@ -230,5 +232,5 @@ def _group_by(group_by: GroupBy) -> GroupBy:
     if group_by == "none" or not is_typed("group_by"):
         return "none"
     if is_typed("single_file"):
-        raise click.UsageError(f"--single-file and --group-by {group_by} exclude each other.")
+        raise click.UsageError(f"--group-by {group_by} has no effect with --single-file: leave one of them out.")
     return group_by

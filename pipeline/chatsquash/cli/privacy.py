@@ -101,6 +101,6 @@ def _without_idle(options: Options) -> Options:
     for name, kind in idle.items():
         if is_typed(name):
             flag = f"--{name.replace('_', '-')}"
-            raise click.UsageError(f"{flag} has no effect without --redact {kind}: add that, or leave it out.")
+            raise click.UsageError(f"{flag} has no effect without --redact {kind}: add it.")
     without: dict[str, Any] = dict.fromkeys(idle)
     return replace(options, **without)

@@ -29,9 +29,9 @@ def verify(output: str, given: tuple[str, ...], *, logs: bool, key_file: str | N
     from chatsquash.results.verify import verify as run
 
     if given and not logs:
-        raise click.UsageError("LOGS are compared with --logs only: add that, or leave them out.")
+        raise click.UsageError("LOGS have no effect without --logs: add it.")
     if not given and is_typed("key_file"):
-        raise click.UsageError("--anonymize-key-file has no effect without LOGS: add these, or leave it out.")
+        raise click.UsageError("--anonymize-key-file has no effect without LOGS: add them.")
     known = KnownLogs(given, load_key(key_file)) if given else None
     done = run(place_of(output), logs=logs, known=known)
     if as_json:

@@ -201,7 +201,7 @@ def _refuse_together(options: Options) -> None:
     for code in options.drop:
         refuse_unknown(code, option="--drop", any_error=ERRORS)
     if "arguments-invalid" in options.drop and not options.check_arguments:
-        raise UsageError("--drop arguments-invalid: nothing finds it without --check-arguments; add that")
+        raise UsageError("--drop arguments-invalid has no effect without --check-arguments: add it")
     if options.check_arguments:
         schemas.refuse_missing()
     if options.tools_file is not None or options.system_file is not None:
@@ -242,19 +242,19 @@ def _refuse_filters(options: Options) -> None:
 def _refuse_samples(options: Options) -> None:
     """Refuse samples that cannot be told, or say twice what is trained on, and lengths that cannot be counted."""
     if options.max_tokens is not None and options.tokenizer is None:
-        message = "counts tokens, so it needs --tokenizer (a tokenizer.json, or the folder of the model)"
-        raise UsageError(f"--max-tokens {options.max_tokens}: {message}, or --template with a folder that has both")
+        message = "add it, as in --tokenizer Qwen/Qwen3-8B, or --template with a model that has both"
+        raise UsageError(f"--max-tokens {options.max_tokens} has no effect without --tokenizer: {message}")
     if options.keep != "none" and options.preset != "hf":
-        raise UsageError(f"--keep {options.keep}: only --preset hf has a place for it; add that")
+        raise UsageError(f"--keep {options.keep} has no effect without --preset hf: add it")
     if options.pairs != "none":
         if options.preset not in _PAIRED:
             known = ", ".join(_PAIRED)
             message = f"--preset {options.preset} has none; those that have are {known}"
             raise UsageError(f"--pairs {options.pairs}: {message}")
         if not options.folder:
-            raise UsageError(f"--pairs {options.pairs}: pairs are a part of a dataset folder; add --format jsonl")
+            raise UsageError(f"--pairs {options.pairs} has no effect without --format: add it, as in --format jsonl")
     if options.samples == "auto" and options.template is None:
-        raise UsageError("--samples auto: needs the chat template of the model; add --template MODEL")
+        raise UsageError("--samples auto has no effect without --template: add it, as in --template Qwen/Qwen3-8B")
     if options.samples == "session" or options.shape == "messages":
         return
     if options.preset not in _DIVIDED:

@@ -51,8 +51,7 @@ def token_counter(tokenizer: str | None, template: str | None, **bounds: Any) ->
     """What counts tokens with a tokenizer, of what a template renders if there is one; see ``templates.counting``."""
     tokenizer = tokenizer or (counting.of_template(template) if template else None)
     if template and not tokenizer:
-        why = "its folder has no tokenizer.json, so it needs --tokenizer"
-        raise UsageError(f"--template says what tokens are counted of; {why}.")
+        raise UsageError("--template has no effect without --tokenizer: add it, since its model has no tokenizer.json")
     rendered = rendering.template(template, **bounds) if template else None
     return counting.Counter(counting.Tokenizer(counting.pack(tokenizer)), rendered) if tokenizer else None
 

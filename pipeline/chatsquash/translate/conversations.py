@@ -157,7 +157,7 @@ def dump(
     if sendable:
         return request(conversation, format, foreign_reasoning).body
     if foreign_reasoning != "drop":
-        raise UsageError("foreign_reasoning has no effect without sendable: add that, or leave it out")
+        raise UsageError("foreign_reasoning has no effect without sendable: add it")
     form = _writer(format)
     _refuse_none(conversation)
     try:

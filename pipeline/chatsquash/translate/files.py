@@ -145,7 +145,7 @@ def _refuse_wrong(wanted: Translation) -> None:
     if wanted.force and wanted.output == STREAM:
         raise UsageError("--force has no effect with --output -: leave one of them out")
     if wanted.foreign_reasoning and not wanted.sendable:
-        raise UsageError("--foreign-reasoning has no effect without --sendable: add that, or leave it out")
+        raise UsageError("--foreign-reasoning has no effect without --sendable: add it")
     if wanted.sendable and sendable.service_of(conversations.named(wanted.to)) is None:
         raise UsageError(f"{wanted.to} is sent to no service: leave --sendable out")
 
