@@ -34,9 +34,15 @@ class Manifest:
         self._inputs = bytearray()  # as they will be written, which takes a tenth of the memory of objects
         self._before: BinaryIO | None = None  # those before them, where there are many
         self.records_made = RecordsMade()
+        self.logs = 0
+        """The files that the inputs are of; those of one file follow each other."""
+        self._last: tuple[str, str] | None = None
 
     def add(self, log: Log, digest: str, path_digest: str = "") -> None:
         """Add an input; ``path_digest`` tells its path where something private was replaced in that."""
+        if (log.shown, path_digest) != self._last:
+            self.logs += 1
+            self._last = log.shown, path_digest
         logged = {"path": printable(log.shown), "size": log.size, "xxh3_128": digest}
         if path_digest:
             logged["path_digest"] = path_digest

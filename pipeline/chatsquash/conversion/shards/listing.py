@@ -26,7 +26,7 @@ from chatsquash.dataset.option_rules import refuse_wrong
 from chatsquash.results.output import is_result
 from chatsquash.sources.find import Discovery
 
-_WHOLE = ("part", "unit", "whole", "cut", "reordered")
+_WHOLE = ("part", "unit", "unit_lines", "whole", "cut", "reordered")
 """What a log may be beside a whole file, where it is a session of one that holds several."""
 
 
@@ -99,6 +99,7 @@ class Job(Struct, omit_defaults=True):
     part: int | None = None
     unit: bytes | None = None
     """In base64 where it stands in the file."""
+    unit_lines: int = 1
     whole: int | None = None
     cut: str | None = None
     reordered: int | None = None
