@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 TAGS = set(
     "html head meta title link script body a header main nav strong span p h1 h2 h4 form label input select option button "
     "output table thead tbody tr th td div dl dt dd details summary ul ol li section article pre code mark img progress "
-    "noscript br hr em s blockquote".split()
+    "noscript br hr em s blockquote svg rect".split()
 )
 URLS = re.compile(r"(/(?!/)\S*|#\S*|\?\S*|)")
 OUTSIDE = re.compile(r"(https?://|mailto:)[^\s\\]+", re.IGNORECASE)

@@ -148,7 +148,7 @@ def _order(sort: str) -> tuple[pl.Expr | None, bool]:
     name = sort.removeprefix("-")
     if name not in SORTS:
         return None, False
-    order = pl.col(name) if name != "findings" else pl.col("errors") * 1_000_000 + pl.col("warnings")
+    order = pl.col(name) if name != "findings" else pl.col("errors").cast(pl.Int64) * 1_000_000 + pl.col("warnings")
     order = order.cast(pl.String) if name in ("format", "model", "outcome") else order
     return order, sort.startswith("-")
 

@@ -290,6 +290,12 @@ def is_in(shown: Conversation, rows: Rows, replies: Sequence[ReplyOutcome]) -> b
     return any(_row(rows, reply) == shown.at for reply in _firsts(replies)) and shown.place is not None
 
 
+def first_url(shown: Conversation, rows: Rows, replies: Sequence[ReplyOutcome]) -> str | None:
+    """The URL of the first of some replies that is in a record."""
+    places = (_place(shown, rows, reply)[1] for reply in _firsts(replies))
+    return next(filter(None, places), None)
+
+
 def _firsts(replies: Sequence[ReplyOutcome]) -> list[ReplyOutcome]:
     """The first reply that stands in each record."""
     replies_by_record: dict[int, ReplyOutcome] = {}
@@ -310,11 +316,11 @@ def _place(shown: Conversation, rows: Rows, reply: ReplyOutcome) -> tuple[str, s
         return "a record that was left out, since another one stands for it", None
     row = shown.result.sessions.row(at, named=True)
     if row["outcome"] != WRITTEN:
-        return f"a record that was left out: {escape(str(row['outcome']))}", url(shown.result, "s", at)
+        return f"a record that was left out: {escape(str(row['outcome']))}", url(shown.result, "s", at, **shown.kept)
     place = "this record" if at == shown.at else escape(f"{row['file']}:{row['row']}")
     is_sample = shown.result.session_lines[at].get("sample") is not None  # which begins elsewhere
     if reply.message is None or is_sample:
-        return place, url(shown.result, "s", at)
+        return place, url(shown.result, "s", at, **shown.kept)
     return f"{place}, message {reply.message:,}", url(
-        shown.result, "s", at, m=reply.message, fragment=f"m{reply.message}"
+        shown.result, "s", at, **{**shown.kept, "m": reply.message}, fragment=f"m{reply.message}"
     )
