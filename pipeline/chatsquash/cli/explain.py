@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
-
 import click
 
-from chatsquash.checks import refuse_unknown, rules
+from chatsquash.checks import explanations, refuse_unknown, rules
 from chatsquash.cli.click_options import Codes, argument
 from chatsquash.cli.command import Command
 from chatsquash.cli.exits import tolerate_closed_pipe
@@ -29,13 +27,13 @@ def explain(codes: tuple[str, ...]) -> None:
 def page(code: str) -> str:
     """The page of a finding, as Markdown; raises ``UsageError`` for a code that no finding has."""
     refuse_unknown(code)
-    return (files("chatsquash.checks") / "pages" / f"{code}.md").read_text(encoding="utf-8")
+    return explanations.page(code)
 
 
 def list_findings() -> str:
     """The codes of all findings, each with its severity and a sentence."""
     width = max(map(len, rules()))
-    said = {code: page(code).split("\n\n")[1].replace("\n", " ") for code in rules()}
+    said = {code: explanations.meaning(code) for code in rules()}
     graves = {code: "/".join(rule.severities) for code, rule in rules().items()}
     longest = max(map(len, graves.values()))
     return "\n".join(f"{code:<{width}}  {graves[code]:<{longest}}  {said[code]}" for code in sorted(rules()))
@@ -44,14 +42,16 @@ def list_findings() -> str:
 def list_columns() -> str:
     """The columns of the session table, each with its type and a condition."""
     from chatsquash.core.text import aligned
-    from chatsquash.dataset.session_table import COLUMNS
+    from chatsquash.dataset.session_table import COLUMNS, EXAMPLE
 
     rows = [("column", "type", "example"), *((each.name, each.kind, each.example) for each in COLUMNS)]
+    valued = [f"{each.name} has {each.values}." for each in COLUMNS if each.kind == "text" and each.values != "texts"]
     late = ", ".join(each.name for each in COLUMNS if each.known_late)
     notes = [
         "",
+        *valued,
         f"Only known after records are written, so not for convert --where: {late}.",
-        'Combine conditions, as in --where "turns >= 2 AND exit = 0". A null fulfils none.',
+        f'Combine conditions, as in --where "{EXAMPLE}". A null fulfils none.',
         "docs/output.md says what each column contains.",
     ]
     return "\n".join([*(line.rstrip() for line in aligned(rows)), *notes])

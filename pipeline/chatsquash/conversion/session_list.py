@@ -88,13 +88,11 @@ def _numbered(frame: pl.DataFrame) -> pl.DataFrame:
 
 def _rows(frame: pl.DataFrame, condition: pl.Expr | None) -> list[Row]:
     """For each session its first row that meets a condition."""
-    import polars as pl
+    if condition is not None:
+        from chatsquash.dataset.where import matching  # which takes time to import
 
-    try:
-        chosen = frame if condition is None else frame.filter(condition)
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
-        raise UsageError("--where: a value of the session table does not fit the condition") from None
-    return chosen.unique("nth", keep="first", maintain_order=True).to_dicts()
+        frame = matching(frame, condition)
+    return frame.unique("nth", keep="first", maintain_order=True).to_dicts()
 
 
 def _prompts(folder: Folder, rows: list[Row]) -> dict[int, str | None]:

@@ -19,13 +19,14 @@ _MIXED = "session-id-mismatch"
 """The finding for which a file of several sessions is left out."""
 _UNREADABLE = ("bad-line", "bad-entry")
 """The findings of which each is a line that could not be read."""
-_NOT_READ = {
+_IN_PART = {
+    "unrelated-conversations": ("most replies of ", "log"),
     "cut-short": ("the rest of ", "log"),
     "archive-member": ("", "archive member"),
     "cut-archive": ("the rest of ", "archive"),
     "unreadable-archive": ("", "archive"),
 }
-"""Errors about what was not read, and is no session that was left out; what each is one of."""
+"""Errors about what is missing, though no session was left out; what each is one of."""
 
 
 class Lack(NamedTuple):
@@ -53,7 +54,7 @@ def _lacks(counts: Mapping[str, Any]) -> Iterator[Lack]:
         yield Lack(pluralize(sum(sessions.values()), "session"), sessions)
     if unreadable:
         yield Lack(pluralize(unreadable, "line"), {code: _errors(counts, code) for code in _UNREADABLE})
-    for code, (of, one) in _NOT_READ.items():
+    for code, (of, one) in _IN_PART.items():
         if count := _errors(counts, code):
             yield Lack(f"{of}{pluralize(count, one)}", {code: count})
 
@@ -89,6 +90,12 @@ def more_replies(counts: Mapping[str, Any], option: str) -> str:
     are, them = ("is", "it") if missing == 1 else ("are", "them")
     replies = pluralize(counts["replies"]["logged"], "reply", "replies")
     return f"{missing:,} of {replies} {are} in no record; add {options} to keep {them}"
+
+
+def option_for_more(conversations: str | None, sessions_by: str | None, *, join: bool) -> str:
+    """Return the option that writes the replies of other conversations; empty if all are written."""
+    is_open = conversations is None and sessions_by is None and not join
+    return COMPLETE if is_open else "--conversations all" if conversations != "all" else ""
 
 
 def explained(missing: list[Lack]) -> str:

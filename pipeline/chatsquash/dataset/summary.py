@@ -12,9 +12,11 @@ from chatsquash.core.model import Severity
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
 from chatsquash.core.text import certified, escape, frequent_kinds, pluralize
-from chatsquash.dataset.omissions import COMPLETE, ReplyTotals, explained, lacks, last_line, more_replies
+from chatsquash.dataset.omissions import ReplyTotals, explained, lacks, last_line, more_replies, option_for_more
 from chatsquash.redaction.placeholders import is_secret, words
 from chatsquash.session import cleaning
+
+_GROUPED: tuple[Severity, str] = ("info", "grouped-by-id")
 
 
 @dataclass(slots=True)
@@ -202,6 +204,11 @@ class Summary:
             "passed_over": self.passed_over,
         }
 
+    @property
+    def grouped(self) -> int:
+        """Files whose lines were grouped by session id without an option."""
+        return self.findings[_GROUPED] + self.filtered_findings[_GROUPED]
+
     def _share(self, records: int) -> float:
         """The share of all records that these are."""
         return records / self.replies.written if self.replies.written else 0.0
@@ -228,6 +235,8 @@ class Summary:
         for what, counts in (("left out", self.left_out), ("filtered", self.filtered)):
             for why, count in sorted(counts.items()):
                 yield f"  {count:>7,}  {what}: {why}"
+        if self.grouped:
+            yield f"grouped by session id: {pluralize(self.grouped, 'file')} with several sessions"
         yield from self._division()
         lines = {name: count for name, count in self.account._asdict().items() if name != "joined" or self.joined}
         parts = " + ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in lines.items())
@@ -319,8 +328,7 @@ def summary_of(options: Options) -> Summary:
 
 def _more(options: Options) -> str:
     """The option that writes the replies of other conversations; empty if all are written."""
-    is_open = options.conversations is None and options.sessions_by is None and not options.join
-    return COMPLETE if is_open else "--conversations all" if options.conversations != "all" else ""
+    return option_for_more(options.conversations, options.sessions_by, join=options.join)
 
 
 def by_code(what: str, findings: Counter[tuple[Severity, str]]) -> Iterator[str]:
