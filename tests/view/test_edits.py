@@ -9,11 +9,11 @@ from chatsquash.view.pages.texts import PageTexts
 
 PATCH = "*** Begin Patch\n*** Update File: a.py\n@@\n-a\n+b\n*** End Patch"
 EDITS = {
-    "of Claude Code": ({"file_path": "a.py", "old_string": "a\nb", "new_string": "a\nc"}, "--- a.py\n a\n-b\n+c"),
-    "of an editor": ({"command": "str_replace", "path": "a", "old_str": "b", "new_str": "c"}, "--- a\n-b\n+c"),
+    "of Claude Code": ({"file_path": "a.py", "old_string": "a\nb", "new_string": "a\nc"}, "@@ a.py @@\n a\n-b\n+c"),
+    "of an editor": ({"command": "str_replace", "path": "a", "old_str": "b", "new_str": "c"}, "@@ a @@\n-b\n+c"),
     "several in one call": (
         {"file_path": "a", "edits": [{"old_string": "b", "new_string": "c"}, {"old_string": "d", "new_string": ""}]},
-        "--- a\n-b\n+c\n-d\n+",
+        "@@ a @@\n-b\n+c\n-d\n+",
     ),
     "without a path": ({"old_string": "b", "new_string": "c"}, "-b\n+c"),
     "a patch": ({"input": PATCH}, PATCH),

@@ -82,6 +82,8 @@ class Showing:
     """The messages that are trained on, by their indices in the file; ``None``: only flags say so."""
     medium: Callable[[Json], Html] = medium
     """Makes HTML of a part of a content that is no text."""
+    is_open: Callable[[str], bool] = lambda arguments: False  # noqa: ARG005
+    """Whether a call with these arguments is unfolded."""
     body: Callable[[str, str], Html] = _plain
     """Makes HTML of a text, cut to size, that is ``said``, ``thought``, ``call`` or ``result``."""
 
@@ -248,7 +250,12 @@ def _call(call: dict[str, Any], showing: Showing) -> Html:
     text = call_arguments(call)
     name = tag("code", _short(chat.call_name(call) or "?"), class_="name", dir="auto")
     opening = tag("span", " ".join(text[: 4 * _OPENING].split())[:_OPENING], class_="opening", dir="auto")
-    return _details(together(("call ", name, " ", opening)), *_body("call", text, showing), class_="call")
+    return _details(
+        together(("call ", name, " ", opening)),
+        *_body("call", text, showing),
+        class_="call",
+        open=showing.is_open(text),
+    )
 
 
 def _beside(record: StoredRecord, result: int | None, showing: Showing) -> Html:

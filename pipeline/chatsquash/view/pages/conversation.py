@@ -15,6 +15,7 @@ from chatsquash.records.reading import message_calls, message_parts
 from chatsquash.view.conversation import WINDOW, Conversation, Window
 from chatsquash.view.pages import code, relations
 from chatsquash.view.pages.code import tools
+from chatsquash.view.pages.edits import is_edit
 from chatsquash.view.pages.layout import comma_list, facts, page, session_url, short, spaced, url
 from chatsquash.view.pages.relations import SubAgent
 from chatsquash.view.pages.texts import SEARCHED, PageTexts, in_red, secrets_in
@@ -299,7 +300,7 @@ def bounded(shown: Conversation, window: Window, notes: dict[int, list[Child]]) 
     place = f"{shown.place.file}:{shown.place.row}" if shown.place else ""
     less = Showing(place, text=_LEAST, notes=notes, trained=shown.trained, medium=picture)
     texts = PageTexts(renders=not shown.is_as_written)
-    full = replace(less, text=TEXT, article=_ARTICLE, parts=_PARTS, body=texts.body)
+    full = replace(less, text=TEXT, article=_ARTICLE, parts=_PARTS, is_open=is_edit, body=texts.body)
     return articles(window.record, full, less, _PAGE)
 
 

@@ -16,9 +16,14 @@ _EDITS = 100
 """Edits of a call that are shown."""
 
 
+def is_edit(arguments: str) -> bool:
+    """Return whether the arguments of a call look like those of an edit."""
+    return _BEGIN in arguments or any(f'"{old}"' in arguments for old, _ in _PAIRS)
+
+
 def edit_diff(arguments: str) -> str | None:
     """Return the arguments of a call as a diff; ``None`` for a call that is not an edit."""
-    if _BEGIN not in arguments and not any(old in arguments for old, _ in _PAIRS):
+    if not is_edit(arguments):
         return None
     if arguments.lstrip().startswith(_BEGIN):
         return _patch(arguments)
@@ -37,7 +42,7 @@ def _edits(value: Json) -> Iterator[str]:
     edits = value.get("edits")
     replaced = [each for each in [value, *(edits if isinstance(edits, list) else [])][:_EDITS] if _pair(each)]
     if replaced and path:
-        yield f"--- {path}"
+        yield f"@@ {path} @@"
     for each in replaced:
         old, new = _pair(each) or ("", "")
         yield from line_diff(old, new)

@@ -174,11 +174,12 @@ def _drawn(replies: list[ReplyOutcome]) -> Html:
     """The replies of a path as marks, in their order; lost ones are hollow."""
     some = replies[:_MARKS]
     marks = [
-        tag("rect", x=4 * at, y=1, width=3, height=10, class_=f"reply {reply.status}") for at, reply in enumerate(some)
+        tag("rect", x=6 * at + 1, y=1, width=3, height=10, class_=f"reply {reply.status}")
+        for at, reply in enumerate(some)
     ]
     counts = Counter(reply.status for reply in replies)
     words = ", ".join(f"{count:,} {status}" for status, count in counts.items())
-    width = 4 * len(some)
+    width = 6 * len(some)
     return tag("svg", *marks, viewBox=f"0 0 {width} 12", width=width, height=12, role="img", aria_label=words)
 
 

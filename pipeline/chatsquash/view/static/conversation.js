@@ -294,7 +294,7 @@ async function tellFacts() {
   if (!answer.ok) return;
   for (const [number, text] of Object.entries(await answer.json())) {
     const told = document.createElement("span");
-    told.className = "name facts";
+    told.className = "name logged";
     told.dir = "auto";
     told.textContent = text;
     article(number)?.querySelector("header")?.append(told);
