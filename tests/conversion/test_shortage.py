@@ -7,12 +7,15 @@ import os
 import resource
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from chatsquash import Options, convert
+from chatsquash.conversion.shards import divide
 from chatsquash.core.errors import ShortageError
+from chatsquash.dataset.store import Output
 from chatsquash.reading import sessions
 from chatsquash.storage.folder import Folder
 from tests.conftest import log_line, tree, write_log
@@ -126,6 +129,43 @@ def test_the_command_says_it_and_how_to_go_on_and_ends_with_1(here, command, mon
     )
     assert command("convert", "logs", "--sessions-by", "id", "--quiet", "--resume").code == 0
     assert sessions_of() == ["before", "x8", "y8", "z8"]
+
+
+FULL = [
+    ("convert", ["convert", "logs", "--full", "--no-anonymize"], Output, "write"),
+    ("shards", ["shards", "logs", "-n", "1", "--no-anonymize"], divide, "_write"),
+    ("merge of shards", ["merge", "out"], Output, "write"),
+    ("merge of results", ["merge", "out", "other", "-o", "both"], Output, "write"),
+]
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT], ids=errno.errorcode.get)
+@pytest.mark.parametrize("what, arguments, holder, name", FULL, ids=[row[0] for row in FULL])
+def test_a_full_disk_is_told_with_the_folder(here, command, monkeypatch, number, what, arguments, holder, name):
+    (here / "logs/b.jsonl.gz").unlink()
+    convert("logs", "other", BY_ID)
+    if what == "merge of shards":
+        command("shards", "logs", "-n", "1", "--no-anonymize", "--replace")
+        command("convert", "--shard", "1/1")
+    with monkeypatch.context() as lacking:
+        lacking.setattr(holder, name, refuse(number))
+        code, out, err = command(*arguments)
+    folder = here / "both" if "both" in arguments else here / "out"
+    assert (code, out) == (1, "")
+    told = {f"error: {place}: {os.strerror(number)}" for place in (folder, folder.relative_to(here))}
+    assert err.splitlines()[-1].partition(";")[0] in told
+
+
+def test_a_full_temporary_folder_is_named(here, command, monkeypatch):
+    monkeypatch.setattr("chatsquash.conversion.session_list.read", refuse(errno.ENOSPC))
+    ended = command("list", "logs")
+    assert (ended.code, ended.err) == (1, f"error: {tempfile.gettempdir()}: {os.strerror(errno.ENOSPC)}\n")
+
+
+def test_another_error_of_the_system_names_no_folder(here, command, monkeypatch):
+    monkeypatch.setattr(Output, "write", refuse(errno.EIO))
+    ended = command("convert", "logs", "--full", "--no-anonymize")
+    assert ended.err.startswith(f"error: {os.strerror(errno.EIO)}")
 
 
 LIMITED = """

@@ -15,6 +15,7 @@ import click
 
 from chatsquash.cli.exits import tolerate_closed_pipe
 from chatsquash.core.errors import ChatsquashError, NothingToReadError
+from chatsquash.core.platform import name_full_folder
 from chatsquash.core.version import __version__
 
 if TYPE_CHECKING:
@@ -76,6 +77,9 @@ def main() -> NoReturn:
     except ChatsquashError as problem:
         code = _fail(str(problem), problem)
     except OSError as problem:
+        from tempfile import gettempdir  # which only an error needs
+
+        name_full_folder(problem, gettempdir())
         place = f"{problem.filename}: " if problem.filename else ""
         code = _fail(f"{place}{problem.strerror}", problem)
     except MemoryError as problem:

@@ -24,6 +24,7 @@ from chatsquash.core.log import Log
 from chatsquash.core.model import Finding, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome, Place
+from chatsquash.core.platform import name_full_folder
 from chatsquash.core.text import printable
 from chatsquash.dataset import output_in
 from chatsquash.dataset.card import CARD, card, card_facts
@@ -130,6 +131,7 @@ def _convert(
         out.commit(incremental.memory(summary, discovery))
         incremental.delete_useless()
     except BaseException as problem:
+        name_full_folder(problem, out.path)
         incremental.interrupt(problem, summary.sessions)
         raise
     finally:

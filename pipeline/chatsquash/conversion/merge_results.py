@@ -22,6 +22,7 @@ from chatsquash.core.log import Log
 from chatsquash.core.model import Finding
 from chatsquash.core.options import Options, declared
 from chatsquash.core.outcome import LinePlace, Outcome
+from chatsquash.core.platform import name_full_folder
 from chatsquash.dataset import output_in
 from chatsquash.dataset.choice import Choice, SessionChoice
 from chatsquash.dataset.stored_sessions import StoredSession
@@ -56,6 +57,7 @@ def merge_results(
         _refuse_inside(out, results)
         output = output_in(out, force=options.force)
         opened.callback(output.discard)
+        opened.push(lambda _, problem, __: name_full_folder(problem, output.path))
         if (old := old_result(output)) and not options.replace:
             old.refuse()
         summary = summary_of(merged)

@@ -64,6 +64,12 @@ def mount(descriptor: int) -> tuple[int, str]:
     return os.fstat(descriptor).st_dev, mounted.decode()
 
 
+def name_full_folder(problem: BaseException, folder: object) -> None:
+    """Name a folder in an error about a full disk that names no file."""
+    if isinstance(problem, OSError) and problem.errno in (ENOSPC, EDQUOT):
+        problem.filename = problem.filename or str(folder)
+
+
 def sync(descriptor: int) -> None:
     """Make sure that the bytes of an open file, or the names in an open folder, reach the disk."""
     os.fsync(descriptor)

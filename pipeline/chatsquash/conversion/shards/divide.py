@@ -22,6 +22,7 @@ from chatsquash.core.errors import UsageError
 from chatsquash.core.index import Sets
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
+from chatsquash.core.platform import name_full_folder
 from chatsquash.core.text import escape, pluralize
 from chatsquash.core.urls import is_remote
 from chatsquash.dataset import output_in
@@ -122,6 +123,9 @@ def _divide(discovery: Discovery, output: str | PathLike[str], options: Options,
             return _write(place, discovery, options, count, out.result())
         finally:
             place.close()
+    except OSError as problem:
+        name_full_folder(problem, out.path)
+        raise
     finally:
         out.discard()
 

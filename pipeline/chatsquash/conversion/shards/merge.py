@@ -27,6 +27,7 @@ from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import LinePlace, Outcome
+from chatsquash.core.platform import name_full_folder
 from chatsquash.core.text import pluralize
 from chatsquash.dataset import output_in
 from chatsquash.dataset.manifest import RecordsMade, describe
@@ -99,6 +100,9 @@ def _merge(place: Place, out: Path | str, observer: Observer | None, started: fl
         output.commit()
         place.clear()
         output.clear(output.journal)
+    except OSError as problem:
+        name_full_folder(problem, output.path)
+        raise
     finally:
         output.discard()
     return summary
