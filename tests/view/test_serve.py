@@ -3,6 +3,7 @@
 import asyncio
 import os
 import re
+import shutil
 import signal
 import socket
 import stat
@@ -14,6 +15,7 @@ import urllib.error
 import urllib.request
 from contextlib import contextmanager, suppress
 from http.cookies import SimpleCookie
+from pathlib import Path
 
 import pytest
 import uvicorn
@@ -390,3 +392,11 @@ def test_a_beginning_is_refused(here, two, command, which, said):
     done = command("view", "out", which)
     assert done.code == 2
     assert said in done.err
+
+
+def test_of_logs_all_conversations_are_shown_and_sub_agents_are_folded(here):
+    golden = Path(__file__).parents[1] / "golden/claude_code/a_sub_agent_in_a_folder_of_its_session/logs"
+    shutil.copytree(golden, here / "logs")
+    with running(here, "logs") as (_, lines):
+        base, cookie = enter(lines)
+        assert "<summary>1 sub-agent</summary>" in get(f"{base}/", cookie)[2]

@@ -29,7 +29,7 @@ def view(arguments: tuple[str, ...], *, port: int, opens: bool, template: str | 
     from chatsquash.dataset.option_rules import refuse_typed
     from chatsquash.view import serve
 
-    converting = Options(anonymize=False, trace_replies=True, **reading)
+    converting = Options(anonymize=False, conversations="all", trace_replies=True, **reading)
     refuse_typed(converting)
     if serve.result_of(serve.with_session(arguments)[0]):
         refuse_idle(reading, "on a result, whose logs were read before")
