@@ -16,7 +16,7 @@ from chatsquash.core.options import declared
 from chatsquash.dataset.omissions import ReplyTotals
 from chatsquash.dataset.summary import Summary
 from chatsquash.inspect.agents import known_agents
-from chatsquash.sources.no_logs import what_is_read
+from chatsquash.sources import no_logs
 from chatsquash.translate import conversations
 from tests.checks.rows import assistant, call, tool
 from tests.conftest import cases, log_line, write_log
@@ -46,7 +46,7 @@ SUMMARY = """\
 1 session seen = 1 written + 0 left out
 1 line seen = 1 selected + 0 superseded + 0 cut + 0 cleaned + 0 left out + 0 unreadable + 0 blank
 1 reply logged = 1 carried
-0.0 MB in S s (R MB/s)
+1 file, 1 session, 1 conversation: 0.0 MB in S s (R MB/s)
 records: out (1 file); reports: out/reports
 """
 
@@ -89,7 +89,7 @@ findings:
         1  error    timestamp-order
         1  warning  divided-session
         1  info     file-not-read
-0.0 MB in S s (R MB/s)
+2 files, 2 sessions, 2 conversations: 0.0 MB in S s (R MB/s)
 records: out (1 file); reports: out/reports
 left out: 1 session (timestamp-order): chatsquash explain timestamp-order
 """
@@ -135,7 +135,7 @@ def test_exit_codes(command, here, lines, options, code):
     assert Path("out").exists() == (code in (0, 3))
 
 
-LOGS_ARE = what_is_read()
+LOGS_ARE = f"{no_logs.READ}\n{no_logs.NEXT}"
 CHOOSE = "choose another with --output"
 
 
@@ -143,7 +143,7 @@ CHOOSE = "choose another with --output"
     ("a wrong path", ["nope"], "error: nope: cannot be read (No such file or directory)\n"),
     ("a wrong path beside a good one", ["logs", "nope"], "error: nope: cannot be read (No such file or directory)\n"),
     ("a glob that nothing fits", ["*.x"], "error: *.x: nothing matches\n"),
-    ("nothing to read", ["other"], f"error: other: no session logs to read; seen: 1 .md. {LOGS_ARE}\n"),
+    ("nothing to read", ["other"], f"error: other: no session logs to read; seen: 1 .md\n{LOGS_ARE}\n"),
     ("logs in the output folder", ["logs", "-o", "."], f"error: logs: lies in the output folder, which is never read; {CHOOSE}\n"),
     ("an output folder of others", ["logs", "-o", "other"],
      f"error: other: is not empty and was not written by chatsquash; {CHOOSE}, or add to it with --force\n"),

@@ -45,7 +45,7 @@ def finding(code, severity):
 
 
 def full() -> Summary:
-    summary = Summary(output="out", seconds=2.0, files=["2026-01-13.jsonl"], passed_over=4)
+    summary = Summary(output="out", seconds=2.0, files=["2026-01-13.jsonl"], passed_over=4, logs=3)
     summary.others = Counter({".md": 2, "no suffix": 1})
     sizes = Account(selected=70, unreadable=20)
     cleaned = {"info_messages": 1, "system_prompts": 0, "empty_assistants": 2}
@@ -78,7 +78,7 @@ def test_the_summary_for_people():
         "        1  error    timestamp-order",
         "        1  warning  no-tools",
         "        1  info     cleaned",
-        "4.5 MB in 2.00 s (2 MB/s)",
+        "3 files, 3 sessions, 4 conversations: 4.5 MB in 2.00 s (2 MB/s)",
         "records: out (1 file); reports: out/reports",
         "what a finding means: chatsquash explain bad-line",
         "left out: 1 session (timestamp-order), 3 lines (bad-line): chatsquash explain timestamp-order",
@@ -86,14 +86,14 @@ def test_the_summary_for_people():
 
 
 def test_a_run_without_anything_to_tell_tells_little():
-    summary = Summary(output="out", seconds=1.0, files=["a.jsonl", "b.jsonl"])
+    summary = Summary(output="out", seconds=1.0, files=["a.jsonl", "b.jsonl"], logs=1)
     summary.add(JOB, outcome())
     summary.close()
     assert summary.as_text().splitlines() == [
         "1 session seen = 1 written + 0 left out",
         "3 lines seen = 1 selected + 2 superseded + 0 cut + 0 cleaned + 0 left out + 0 unreadable + 0 blank",
         "0 replies logged = 0 carried",
-        "1.5 MB in 1.00 s (2 MB/s)",
+        "1 file, 1 session, 1 conversation: 1.5 MB in 1.00 s (2 MB/s)",
         "records: out (2 files); reports: out/reports",
     ]
 
@@ -207,6 +207,7 @@ def test_what_is_missing_of_a_filtered_session_is_missing_all_the_same():
 
 def test_the_summary_for_programs():
     assert full().as_json() == {
+        "logs": 3,
         "sessions": {
             "seen": 3, "written": 2, "left_out": {"timestamp-order": 1}, "filtered": {}, "duplicates": 0,
             "joined": 0,

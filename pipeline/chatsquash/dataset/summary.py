@@ -27,6 +27,8 @@ class Summary:
     ``lines == sum(account)`` and ``bytes == sum(sizes)``; ``replies`` has sums of its own.
     """
 
+    logs: int = 0
+    """Files that were read."""
     sessions: int = 0
     """Session logs seen."""
     written: int = 0
@@ -171,6 +173,7 @@ class Summary:
     def counts(self) -> dict[str, object]:
         """The counts as JSON values; they depend on the input and the options alone."""
         return {
+            "logs": self.logs,
             "sessions": {
                 "seen": self.sessions,
                 "written": self.written,
@@ -203,6 +206,12 @@ class Summary:
             "other_files": dict(sorted(self.others.items())),
             "passed_over": self.passed_over,
         }
+
+    @property
+    def scope(self) -> str:
+        """How many files, sessions and conversations were read."""
+        counts = ((self.logs, "file"), (self.sessions, "session"), (self.replies.seen, "conversation"))
+        return ", ".join(pluralize(count, what) for count, what in counts)
 
     @property
     def grouped(self) -> int:
@@ -307,7 +316,7 @@ class Summary:
             yield "nothing changed since the last run, nothing was written (--full converts all again)"
         else:
             rate = self.size / 1e6 / self.seconds if self.seconds else 0
-            yield f"{self.size / 1e6:,.1f} MB in {self.seconds:.2f} s ({rate:,.0f} MB/s)"
+            yield f"{self.scope}: {self.size / 1e6:,.1f} MB in {self.seconds:.2f} s ({rate:,.0f} MB/s)"
         if self.other_options:
             names = ", ".join(name.replace("_", "-") for name in self.other_options)
             yield f"replaced an earlier output that was made with other options: {names}"
