@@ -17,7 +17,7 @@ from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record, Rejection
 from chatsquash.reading.documents import line_of
 from chatsquash.records import presets
-from chatsquash.session.log_findings import SessionCoverage, lost_of, ways, with_asides
+from chatsquash.session.log_findings import SessionCoverage, find_unrelated, lost_of, ways, with_asides
 from chatsquash.session.record_filters import RecordFilter, of_records
 from chatsquash.session.record_maker import prefix_of_messages
 from chatsquash.session.select import ToolUnion
@@ -117,7 +117,7 @@ def _marks_of_last(
     trees: Trees, paths: list[LogPath], shown: list[Placement[LogPath]], snapshot: Snapshot | None, options: Options
 ) -> list[Mark] | None:
     """The marks of the specified record's assistant messages, where they are asked for."""
-    if snapshot is None or not (asks_marks(options) or trees.has_models):
+    if snapshot is None or not (asks_marks(options) or len({*trees.models}) > 1):
         return None
     judge = _judge(options)
     if shown:
@@ -215,16 +215,6 @@ def find_repeated(repeated: int, line: int | None, options: Options) -> list[Not
     return [(line, checks.replies_repeated(repeated))] if repeated and not is_flagged else []
 
 
-def find_unrelated(session: Session, begun: int, covered: Coverage) -> list[Noted]:
-    """What is said of a session without ids in which the person began several conversations, if most replies are lost.
-
-    Such a file holds several sessions, of which the specified record has the longest one.
-    """
-    if session.id is not None or begun < 2 or 2 * covered.carried >= covered.total:
-        return []
-    return [(None, checks.unrelated_conversations(begun, covered.total, covered.carried))]
-
-
 def _tail(session: Session, alone: set[int], wanted: list[_RestoredPath], rows: list[ReplyOutcome]) -> list[Noted]:
     """What is said where the log ends with a request that begins anew, and no record holds what it got."""
     last = session.followed.last
@@ -274,7 +264,7 @@ def _make_all(
         replace(_snapshot(each.placement.path, each.entry, last_tools=last_tools), shared=calls)
         for each, calls in zip(wanted, shared, strict=True)
     ]
-    if not (asks_marks(options) or trees.has_models):
+    if not (asks_marks(options) or len({*trees.models}) > 1):
         return [make(snapshot, None) for snapshot in snapshots]
     judge, shown = _judge(options), [each.placement for each in wanted]
     marks = judge.of_trees(trees, paths, shown, [each.whole for each in shown])
