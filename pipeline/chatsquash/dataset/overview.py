@@ -1,0 +1,189 @@
+"""The overview of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from chatsquash.checks import harm
+from chatsquash.checks.coverage import by_why
+from chatsquash.core.model import Severity
+from chatsquash.core.overview import Headline, Overview, Row, listed, separated
+from chatsquash.core.text import certified, frequent_kinds, pluralize, throughput
+from chatsquash.dataset.attention import attention, lost_replies, next_step
+from chatsquash.dataset.omissions import reasons
+from chatsquash.session import cleaning
+
+if TYPE_CHECKING:
+    from chatsquash.dataset.summary import Summary
+
+_LABELS: tuple[tuple[Severity, str], ...] = (("error", "errors"), ("warning", "warnings"), ("info", "notes"))
+_FULL = "--full converts them again"
+_MORE = "--verbose lists them"
+
+
+def run_overview(run: Summary) -> Overview:
+    """Return what people should know about a run, the most important first."""
+    counts: Mapping[str, Any] = run.counts()
+    headlines = (_records(run), _carried(counts), attention(counts))
+    rows = (
+        *_sessions(counts),
+        *_splits(counts, moves=run.moves),
+        *_lines_and_replies(counts),
+        *_training(counts, has_pairs=run.makes_pairs),
+        *_replaced(counts),
+        *_not_read(counts),
+        *findings(counts["findings"]),
+        *_filtered_findings(counts),
+        *_run(run),
+    )
+    return Overview(headlines, rows, next_step(counts, run.more))
+
+
+def findings(counts: Mapping[str, Mapping[str, int]], brief: str | None = _MORE) -> Iterator[Row]:
+    """Return a row for each severity, the worst first, with the number of findings of each code.
+
+    Args:
+        counts: The number of findings by severity and code.
+        brief: What stands for the list of notes unless all details are requested.
+    """
+    for severity, label in _LABELS:
+        if codes := counts.get(severity, {}):
+            parts = listed(_ranked(severity, codes))
+            yield Row(label, sum(codes.values()), parts, severity, brief if severity == "info" else None)
+
+
+def _ranked(severity: Severity, codes: Mapping[str, int]) -> list[tuple[str, int]]:
+    """Codes with their numbers, the worst first and of equally bad ones the most frequent."""
+    return sorted(codes.items(), key=lambda each: (harm.rank(severity, each[0]), -each[1], each[0]))
+
+
+def _filtered_findings(counts: Mapping[str, Any]) -> Iterator[Row]:
+    if by_severity := counts["filtered_findings"]:
+        parts = [each for severity, codes in by_severity.items() for each in _ranked(severity, codes)]
+        total = sum(count for _, count in parts)
+        yield Row(
+            "filtered",
+            total,
+            ("findings of filtered sessions:", *listed(parts)),
+            "info",
+            f"findings of filtered sessions ({_MORE})",
+        )
+
+
+def _records(run: Summary) -> Headline:
+    written, output = run.replies.written, run.output
+    if not written:
+        return Headline((f"no record was written to {output}",), "error")
+    records, files = pluralize(written, "record"), pluralize(len(run.files), "file")
+    if run.unchanged:
+        return Headline((f"{records} in {output} ({files}):", "nothing changed since the last run"))
+    return Headline((f"{records} written to {output} ({files})",))
+
+
+def _carried(counts: Mapping[str, Any]) -> Headline:
+    replies = counts["replies"]
+    if not replies["logged"]:
+        return Headline(("no reply was logged",), "warning")
+    logged = pluralize(replies["logged"], "logged reply", "logged replies")
+    carried = f"{replies['carried']:,} of {logged} in the records"
+    return Headline((carried,), "warning" if lost_replies(counts) else None)
+
+
+def _sessions(counts: Mapping[str, Any]) -> Iterator[Row]:
+    sessions = counts["sessions"]
+    written = "all" if sessions["written"] == sessions["seen"] else f"{sessions['written']:,}"
+    parts = [f"{written} written"] if sessions["written"] else []
+    aside = {"left out": sessions["left_out"], "filtered": sessions["filtered"]}
+    parts += [f"{sum(why.values()):,} {name}{reasons(why)}" for name, why in aside.items() if why]
+    if sessions["duplicates"]:
+        parts.append(pluralize(sessions["duplicates"], "duplicate"))
+    if sessions["joined"]:
+        parts.append(f"{sessions['joined']:,} joined")
+    yield Row("sessions", sessions["seen"], separated(parts))
+
+
+def _splits(counts: Mapping[str, Any], *, moves: bool) -> Iterator[Row]:
+    parts = [
+        f"{each['records']:,} {name} ({each['share']:.1%}, requested {each['asked']:.1%})"
+        for name, each in counts["splits"].items()
+    ]
+    if moves:
+        parts.append("by cluster: records may move when logs are added")
+    if parts:
+        yield Row("splits", len(counts["splits"]), separated(parts))
+
+
+def _lines_and_replies(counts: Mapping[str, Any]) -> Iterator[Row]:
+    lines, replies, reasoning = counts["lines"], counts["replies"], counts["reasoning"]
+    yield Row(
+        "lines",
+        lines["seen"],
+        listed((name.replace("_", " "), count) for name, count in lines.items() if name != "seen"),
+    )
+    parts = [f"{replies[name]:,} {name}" for name in ("carried", "rewritten") if replies[name]]
+    parts += by_why(replies["lost"])
+    if copied := replies.get("copied"):
+        parts.append(f"and {pluralize(copied, 'copy', 'copies')} in other logs")
+    if replies["logged"]:
+        yield Row("replies", replies["logged"], separated(parts))
+    if reasoning["carried"] < reasoning["logged"] or reasoning["withheld"]:
+        yield Row(
+            "reasoning",
+            reasoning["logged"],
+            listed([("in the records", reasoning["carried"]), ("withheld at the source", reasoning["withheld"])]),
+        )
+
+
+def _training(counts: Mapping[str, Any], *, has_pairs: bool) -> Iterator[Row]:
+    if loss := counts["loss"]:
+        messages = {"trained on": loss["trained"], **loss["not_trained"]}
+        yield Row("messages", sum(messages.values()), ("of the assistant:", *listed(messages.items())))
+    if samples := counts["samples"]:
+        yield Row("samples", samples["trained"], (certified(samples["true"], samples["trained"]),))
+    if has_pairs:
+        kinds = listed(counts["pairs"].items())
+        yield Row("pairs", sum(counts["pairs"].values()) or None, kinds or ("none found",))
+
+
+def _replaced(counts: Mapping[str, Any]) -> Iterator[Row]:
+    if cleaned := counts["cleaned"]:
+        named = (
+            (rule.replace("_", " ").removesuffix("s"), cleaned[rule])
+            for rule in cleaning.rule_names()
+            if rule in cleaned
+        )
+        yield Row("cleaned", sum(cleaned.values()), separated(pluralize(count, rule) for rule, count in named))
+    if addresses := counts["addresses"]:
+        yield Row("anonymised", addresses, ("e-mail address" if addresses == 1 else "e-mail addresses",))
+    secrets = counts["secrets"]
+    if secrets["found"]:
+        is_left = secrets["replaced"] < secrets["found"]
+        replaced = f"{secrets['replaced'] or 'none'} replaced" if is_left else "all replaced"
+        yield Row(
+            "secrets",
+            secrets["found"],
+            (f"in {pluralize(secrets['records'], 'record')},", replaced),
+            "error" if is_left else None,
+        )
+    if private := counts["private"]:
+        yield Row("replaced", sum(private.values()), listed((kind, count) for kind, count in private.items()))
+
+
+def _not_read(counts: Mapping[str, Any]) -> Iterator[Row]:
+    if others := counts["other_files"]:
+        yield Row("not read", sum(others.values()), listed(frequent_kinds(others)))
+    if passed_over := counts["passed_over"]:
+        yield Row("passed over", passed_over, (f"{'log' if passed_over == 1 else 'logs'}, by options",))
+
+
+def _run(run: Summary) -> Iterator[Row]:
+    if run.other_options:
+        names = separated(name.replace("_", "-") for name in run.other_options)
+        yield Row("replaced", None, ("an earlier output that was made with other options:", *names))
+    if run.reused and not run.unchanged:
+        yield Row(
+            "reused", run.reused, (f"{'session' if run.reused == 1 else 'sessions'} of an earlier run", f"({_FULL})")
+        )
+    if not run.unchanged:
+        yield Row("time", None, (throughput(run.size, run.seconds),))
