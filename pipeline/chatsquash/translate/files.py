@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
@@ -89,16 +89,14 @@ class TranslationReport(Tally, kw_only=True):
         """What people should know about the translation."""
         written = Headline((f"{pluralize(self.written, 'conversation')} written as {self.to}",))
         counts = {label: getattr(self, name) for name, label in LABELS.items()}
-        rows = [
-            Row(label, sum(kinds.values()), listed(sorted(kinds.items()))) for label, kinds in counts.items() if kinds
-        ]
+        rows = tuple(Row(label, sum(kinds.values()), _most_first(kinds)) for label, kinds in counts.items() if kinds)
         stay = self.has_addresses and not self.anonymized
-        step = (
-            Headline(("e-mail addresses are unchanged;", "add --anonymize to replace them"), "warning")
-            if stay
-            else None
-        )
-        return Overview((written,), (*rows,), step)
+        step = Headline(("e-mail addresses are unchanged;", "add --anonymize to replace them"), "warning")
+        return Overview((written,), rows, step if stay else None)
+
+
+def _most_first(kinds: Mapping[str, int]) -> tuple[str, ...]:
+    return listed(sorted(kinds.items(), key=lambda each: (-each[1], each[0])))
 
 
 class LossError(ChatsquashError):
