@@ -76,8 +76,12 @@ class Overview(NamedTuple):
 
 
 def listed(counts: Iterable[tuple[str, int]]) -> tuple[str, ...]:
-    """Return names with their counts as the parts of a row; without those that are 0."""
-    return separated(f"{count:,} {name}" for name, count in counts if count)
+    """Return names with their counts as the parts of a row.
+
+    Those of 0 are left out.  A single one has no count, since that is the total of the row.
+    """
+    named = [(name, count) for name, count in counts if count]
+    return separated(f"{count:,} {name}" if len(named) > 1 else name for name, count in named)
 
 
 def separated(parts: Iterable[str]) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from chatsquash.checks import harm
+from chatsquash.checks import harm, rules
 from chatsquash.checks.coverage import NEVER
 from chatsquash.checks.documentation import sentence
 from chatsquash.core.model import Severity
@@ -102,7 +102,7 @@ def worst(findings: Findings, harmless: Collection[str] = ()) -> Headline | None
         (harm.rank(severity, code), -count, code, severity)
         for severity in _GRAVE
         for code, count in findings.get(severity, {}).items()
-        if code not in harmless
+        if code in rules() and code not in harmless
     ]
     if not ranked:
         return None

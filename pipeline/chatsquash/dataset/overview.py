@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from chatsquash.checks import harm
-from chatsquash.checks.coverage import by_why
+from chatsquash.checks.coverage import in_words
 from chatsquash.core.model import Severity
 from chatsquash.core.overview import Headline, Overview, Row, listed, separated
 from chatsquash.core.text import certified, frequent_kinds, pluralize, throughput
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from chatsquash.dataset.summary import Summary
 
 _LABELS: tuple[tuple[Severity, str], ...] = (("error", "errors"), ("warning", "warnings"), ("info", "notes"))
-_FULL = "--full converts them again"
 _MORE = "--verbose lists them"
 
 
@@ -92,15 +91,13 @@ def _carried(counts: Mapping[str, Any]) -> Headline:
 
 def _sessions(counts: Mapping[str, Any]) -> Iterator[Row]:
     sessions = counts["sessions"]
-    written = "all" if sessions["written"] == sessions["seen"] else f"{sessions['written']:,}"
-    parts = [f"{written} written"] if sessions["written"] else []
-    aside = {"left out": sessions["left_out"], "filtered": sessions["filtered"]}
-    parts += [f"{sum(why.values()):,} {name}{reasons(why)}" for name, why in aside.items() if why]
-    if sessions["duplicates"]:
-        parts.append(pluralize(sessions["duplicates"], "duplicate"))
-    if sessions["joined"]:
-        parts.append(f"{sessions['joined']:,} joined")
-    yield Row("sessions", sessions["seen"], separated(parts))
+    parts = [("written", sessions["written"])]
+    for name in ("left_out", "filtered"):
+        why = sessions[name]
+        parts.append((f"{name.replace('_', ' ')}{reasons(why)}", sum(why.values())))
+    duplicates = "duplicate" if sessions["duplicates"] == 1 else "duplicates"
+    parts += [(duplicates, sessions["duplicates"]), ("joined", sessions["joined"])]
+    yield Row("sessions", sessions["seen"], listed(parts))
 
 
 def _splits(counts: Mapping[str, Any], *, moves: bool) -> Iterator[Row]:
@@ -116,23 +113,16 @@ def _splits(counts: Mapping[str, Any], *, moves: bool) -> Iterator[Row]:
 
 def _lines_and_replies(counts: Mapping[str, Any]) -> Iterator[Row]:
     lines, replies, reasoning = counts["lines"], counts["replies"], counts["reasoning"]
-    yield Row(
-        "lines",
-        lines["seen"],
-        listed((name.replace("_", " "), count) for name, count in lines.items() if name != "seen"),
-    )
-    parts = [f"{replies[name]:,} {name}" for name in ("carried", "rewritten") if replies[name]]
-    parts += by_why(replies["lost"])
-    if copied := replies.get("copied"):
-        parts.append(f"and {pluralize(copied, 'copy', 'copies')} in other logs")
+    classes = ((name.replace("_", " "), count) for name, count in lines.items() if name != "seen")
+    yield Row("lines", lines["seen"], listed(classes))
+    parts = [(name, replies[name]) for name in ("carried", "rewritten")]
+    copied = replies.get("copied", 0)
+    aside = (f"(and {pluralize(copied, 'copy', 'copies')} in other logs)",) if copied else ()
     if replies["logged"]:
-        yield Row("replies", replies["logged"], separated(parts))
+        yield Row("replies", replies["logged"], (*listed([*parts, *in_words(replies["lost"])]), *aside))
     if reasoning["carried"] < reasoning["logged"] or reasoning["withheld"]:
-        yield Row(
-            "reasoning",
-            reasoning["logged"],
-            listed([("in the records", reasoning["carried"]), ("withheld at the source", reasoning["withheld"])]),
-        )
+        parts = [("in the records", reasoning["carried"]), ("withheld at the source", reasoning["withheld"])]
+        yield Row("reasoning", reasoning["logged"], listed(parts))
 
 
 def _training(counts: Mapping[str, Any], *, has_pairs: bool) -> Iterator[Row]:
@@ -148,12 +138,9 @@ def _training(counts: Mapping[str, Any], *, has_pairs: bool) -> Iterator[Row]:
 
 def _replaced(counts: Mapping[str, Any]) -> Iterator[Row]:
     if cleaned := counts["cleaned"]:
-        named = (
-            (rule.replace("_", " ").removesuffix("s"), cleaned[rule])
-            for rule in cleaning.rule_names()
-            if rule in cleaned
-        )
-        yield Row("cleaned", sum(cleaned.values()), separated(pluralize(count, rule) for rule, count in named))
+        names = ((rule, rule.replace("_", " ")) for rule in cleaning.rule_names() if rule in cleaned)
+        parts = ((name.removesuffix("s") if cleaned[rule] == 1 else name, cleaned[rule]) for rule, name in names)
+        yield Row("cleaned", sum(cleaned.values()), listed(parts))
     if addresses := counts["addresses"]:
         yield Row("anonymised", addresses, ("e-mail address" if addresses == 1 else "e-mail addresses",))
     secrets = counts["secrets"]
@@ -181,9 +168,8 @@ def _run(run: Summary) -> Iterator[Row]:
     if run.other_options:
         names = separated(name.replace("_", "-") for name in run.other_options)
         yield Row("replaced", None, ("an earlier output that was made with other options:", *names))
-    if run.reused and not run.unchanged:
-        yield Row(
-            "reused", run.reused, (f"{'session' if run.reused == 1 else 'sessions'} of an earlier run", f"({_FULL})")
-        )
+    if reused := run.sessions if run.unchanged else run.reused:
+        sessions = "session" if reused == 1 else "sessions"
+        yield Row("reused", reused, (f"{sessions} of an earlier run", "(--full converts them again)"))
     if not run.unchanged:
         yield Row("time", None, (throughput(run.size, run.seconds),))
