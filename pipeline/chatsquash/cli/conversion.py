@@ -11,7 +11,7 @@ from chatsquash.cli import exits
 from chatsquash.cli.click_options import option
 from chatsquash.cli.command_line import is_given, is_typed, refuse_idle, without_idle
 from chatsquash.cli.exits import fail_on, tolerate_closed_pipe
-from chatsquash.cli.printing import print_overview
+from chatsquash.cli.printing import print_options, print_overview
 
 if TYPE_CHECKING:
     from chatsquash.conversion.engines import Where
@@ -163,8 +163,7 @@ def _with_shorthands(options: Options, values: dict[str, Any]) -> Options:
         return options
     expanded = expand(options, names, {each.name for each in declared() if is_typed(each.name)})
     if not values.get("quiet"):
-        with tolerate_closed_pipe():
-            click.echo("\n".join(expanded.lines), err=True)
+        print_options(*expanded.lines)
     return expanded.options
 
 
@@ -184,9 +183,8 @@ def _set_for_trainer(values: dict[str, Any]) -> None:
     def spelled(names: Iterable[str]) -> str:
         return " ".join(flags[each] if values[each] is True else f"{flags[each]} {values[each]}" for each in names)
 
-    with tolerate_closed_pipe():
-        kept = f"; as given: {spelled(sorted(own))}" if own else ""
-        click.echo(f"--for {trainers.parse(values['trainer'])[0]} sets {spelled(chosen) or 'nothing'}{kept}", err=True)
+    kept = f"; as given: {spelled(sorted(own))}" if own else ""
+    print_options(f"--for {trainers.parse(values['trainer'])[0]} sets {spelled(chosen) or 'nothing'}{kept}")
 
 
 def _with_kinds(options: Options) -> Options:

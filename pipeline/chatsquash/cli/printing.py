@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from chatsquash.cli.exits import tolerate_closed_pipe
-from chatsquash.core.overview import WIDTH, Overview
+from chatsquash.core.overview import WIDTH, Headline, Overview
 
 if TYPE_CHECKING:
     from chatsquash.core.model import Severity
 
+_BEFORE_OPTION = re.compile(" (?=--)")
 _STYLES: dict[Severity, dict[str, Any]] = {
     "error": {"fg": "red", "bold": True},
     "warning": {"fg": "yellow"},
@@ -26,6 +28,12 @@ def print_overview(overview: Overview, *, verbose: bool = False) -> None:
     paint = _paint if _shows_colours() else None
     with tolerate_closed_pipe():
         click.echo(overview.as_text(_width(), verbose=verbose, paint=paint), err=True)
+
+
+def print_options(*lines: str) -> None:
+    """Print lines with options, none of which is parted from its value where a line is wrapped."""
+    headlines = (Headline(tuple(_BEFORE_OPTION.split(line))) for line in lines)
+    print_overview(Overview((*headlines,)))
 
 
 def _paint(text: str, severity: Severity | None) -> str:
