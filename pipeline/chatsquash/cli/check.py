@@ -13,7 +13,7 @@ from chatsquash.cli import exits, privacy
 from chatsquash.cli.click_options import argument, option, options, rendering
 from chatsquash.cli.command import Command
 from chatsquash.cli.command_line import is_typed, refuse_alone
-from chatsquash.cli.exits import fail_on
+from chatsquash.cli.exits import fail_on, tolerate_closed_pipe
 from chatsquash.cli.printing import print_overview
 
 if TYPE_CHECKING:
@@ -126,7 +126,12 @@ def _print_findings(
         counts[finding.severity, finding.code] += 1
         record = f"{printable(finding.file)}:{finding.line}" if finding.line is not None else None
         click.echo(report.as_json(finding, record) if as_json else report.as_text(finding))
-    print_overview(_overview(counts, trials, [each.summary() for each in looks if each]))
+    repair = next(trials.repair(), None) if trials else None
+    overview = _overview(counts, trials, [each.summary() for each in looks if each])
+    print_overview(overview._replace(next_step=None) if repair else overview)
+    if repair:
+        with tolerate_closed_pipe():
+            click.echo(f"\n{repair}", err=True)  # in one line, since it is a command
     return counts
 
 
@@ -140,8 +145,7 @@ def _overview(counts: Counter[tuple[Severity, str]], trials: Trials | None, look
     severities = by_severity(counts)
     headlines = (*(Headline((line,)) for line in looked), found(severities))
     rows = (*(trials.rows() if trials else ()), *findings(severities, brief=None))
-    repair = next(trials.repair(), None) if trials else None
-    return Overview(headlines, rows, Headline((repair,)) if repair else worst(severities))
+    return Overview(headlines, rows, worst(severities))
 
 
 def _evaluation(paths: tuple[str, ...]) -> Evaluation | None:
