@@ -23,6 +23,7 @@ __all__ = [
     "redact",
     "stats",
     "verify",
+    "with_shorthands",
 ]
 
 TYPE_CHECKING = False  # as typing has it, which takes time to import
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from chatsquash.api import check, convert, convert_session, push, read, redact, stats, verify
+    from chatsquash.api import check, convert, convert_session, push, read, redact, stats, verify, with_shorthands
     from chatsquash.api import list_sessions as list  # noqa: A004, F401 - import * leaves it out
     from chatsquash.core.model import Conversation
     from chatsquash.core.options import Options
@@ -59,6 +60,7 @@ _HOMES = {
     "redact": "chatsquash.api",
     "stats": "chatsquash.api",
     "verify": "chatsquash.api",
+    "with_shorthands": "chatsquash.api",
 }
 
 

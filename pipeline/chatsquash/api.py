@@ -17,6 +17,7 @@ from chatsquash.conversion import in_memory
 from chatsquash.conversion.complete_options import with_key
 from chatsquash.core.errors import ChatsquashError
 from chatsquash.core.options import Options, declared
+from chatsquash.core.shorthands import expand
 
 if TYPE_CHECKING:
     from chatsquash.core.model import Finding
@@ -69,6 +70,25 @@ def _public_iterator(function: Callable[_P, Iterator[_R]]) -> Callable[_P, Itera
 convert = _public(conversion.convert)
 convert_session = _public(in_memory.convert_session)
 read = _public_iterator(in_memory.read)
+
+
+@_public
+def with_shorthands(options: Options, *names: str) -> Options:
+    """Set the options that shorthands of the command stand for, such as ``--complete``.
+
+    Args:
+        options: The other options; those that differ from the defaults stay as they are.
+        names: ``complete``, ``success`` or ``final_answers``.
+
+    Returns:
+        The options, of which ``where`` has both conditions if both set one.
+
+    Raises:
+        UsageError: An unknown shorthand.
+    """
+    usual = Options()
+    given = {each.name for each in declared() if getattr(options, each.name) != getattr(usual, each.name)}
+    return expand(options, names, given).options
 
 
 @_public

@@ -47,7 +47,8 @@ SEVERITIES = {
         template-error template-tool-lost template-call-lost template-text-lost template-system-lost
         template-result-lost template-arguments-twice template-python template-null calls-without-tools
         tool-parameters tool-name unknown-role
-        empty-dataset cut-by-logger archive-member cut-archive unreadable-archive eval-overlap unsearched-line redaction-failed no-sample output-growth joined-reply not-rendered""",
+        empty-dataset cut-by-logger archive-member cut-archive unreadable-archive eval-overlap unsearched-line redaction-failed no-sample output-growth joined-reply not-rendered
+        unrelated-conversations""",
     "error warning": "session-id-mismatch timestamp-order",
     "warning": """
         missing-session-id missing-timestamp naive-timestamp wrong-type short-tail missing-reply extra-choices
@@ -61,7 +62,8 @@ SEVERITIES = {
         cleaned file-not-read hosted-tools context-cleared vendor-form shape-changed filtered duplicate-record source-without-tools
         not-read client-text template-reasoning-lost no-tools tool-result-retried second-copy reasoning-lost
         reasoning-withheld reasoning-restored context-restored restore-ambiguous supplied-tools supplied-system arguments-unchecked
-        tool-members chosen-chain reordered cut-to-fit sent-context no-exchange joined unanswered-session repeated-conversation""",
+        tool-members chosen-chain reordered cut-to-fit sent-context no-exchange joined unanswered-session repeated-conversation
+        grouped-by-id""",
 }
 
 

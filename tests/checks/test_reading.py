@@ -41,6 +41,7 @@ ROWS = [
     ),
     (reading.short_tail(9, 2, 8, 40), "short-tail", "warning", "line 9 has 2 messages, line 8 has 40 and is converted"),
     (reading.missing_reply("the response is an error body"), "missing-reply", "warning", "the response is an error body"),
+    (reading.grouped_by_id(1_200), "grouped-by-id", "info", "the file mixes 1,200 sessions, so that its lines are grouped as by --sessions-by id"),
     (reading.reordered(1_200), "reordered", "info", "1,200 lines stood behind later ones and were put in the order"),
     (reading.extra_choices(3), "extra-choices", "warning", "3 choices, the first"),
     (reading.reply_truncated(), "reply-truncated", "warning", "length limit"),

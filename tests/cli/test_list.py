@@ -50,6 +50,7 @@ def test_every_preset_has_prompts(logs, command, preset, packing):
 
 CHOICES = [
     (["--where", "turns >= 2"], ["aaaaaaaa-2"]),
+    (["--where", "CAST(session AS INT) > 0"], []),
     (["--where", "left_out = 'unknown-format'"], ["broken"]),
     (["--sort", "prompt"], ["aaaaaaaa-1", "aaaaaaaa-2", "broken"]),
     (["--sort", "-turns"], ["aaaaaaaa-2", "aaaaaaaa-1", "broken"]),
@@ -99,7 +100,7 @@ def test_a_line_fits_the_terminal_and_fills_it(width):
     "arguments, told",
     [
         (["out", "--sort", "turn"], "--sort turn: no such column; did you mean turns?"),
-        (["out", "--where", "turn > 1"], "has no column turn; the nearest one is turns"),
+        (["out", "--where", "turn > 1"], "has no column turn; did you mean turns?"),
         (["out", "--max-line", "5MB"], "--max-line has no effect on a result"),
         (["missing"], "missing"),
     ],

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import datasets
 import duckdb
+import mlcroissant
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -167,6 +168,18 @@ def test_the_default_layout_gives_back_exactly_its_records(logs, tmp_path, group
         json.loads(line) for name in summary.files for line in (tmp_path / "out" / name).read_bytes().splitlines()
     ]
     assert load(tmp_path / "out", split="train").to_list() == written
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of what mlcroissant imports
+@cases("packing", "jsonl", "jsonl.gz", "parquet")
+def test_croissant_is_valid_and_not_taken_for_data(folder, packing):
+    made = folder(format=packing)
+    metadata = mlcroissant.Dataset(str(made / "croissant.json")).metadata
+    assert not metadata.ctx.issues.errors
+    assert {each.content_url for each in metadata.distribution} == {f"data/{each.name}" for each in made.glob("data/*")}
+    assert metadata.data_collection
+    assert metadata.personal_sensitive_information
+    assert load(made)["train"].num_rows == PLAIN + len(MIXED)
 
 
 def test_parquet_needs_no_card(folder):

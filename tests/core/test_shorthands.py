@@ -2,13 +2,14 @@
 
 import pytest
 
+import chatsquash
 from chatsquash import Options, convert
 from chatsquash.core.errors import UsageError
 from chatsquash.core.record_options import RecordOptions
 from chatsquash.core.shape_options import Preset
-from chatsquash.core.shorthands import expand
+from chatsquash.core.shorthands import SUCCESS, expand
 from chatsquash.dataset import trainers
-from tests.conftest import cases, log_line, user, write_log
+from tests.conftest import assistant, cases, log_line, user, write_log
 
 ALL = {"sessions_by": "chain", "conversations": "all", "restore": "reasoning", "loss": "weight"}
 
@@ -68,6 +69,67 @@ def test_complete_leaves_the_mask_to_the_trainer(here, command, trainer):
     assert "--complete sets --sessions-by chain" in ended.err
     assert "--loss" not in ended.err.partition("--complete sets")[2].partition("\n")[0]
     assert any((here / "out/trainer").iterdir())
+
+
+def test_success_sets_a_condition_and_keeps_that_of_the_user():
+    assert differing(expand(Options(), ["success"]).options) == {}
+    assert expand(Options(), ["success"]).options.where == SUCCESS
+    both = expand(Options(where="turns >= 2 OR exit = 0"), ["success"], {"where"})
+    assert both.options.where == f"(turns >= 2 OR exit = 0) AND {SUCCESS}"
+    assert both.lines == (f'--success sets --where "{both.options.where}"',)
+    assert expand(both.options, ["success"], {"where"}).options.where == both.options.where
+
+
+def test_final_answers_sets_samples_unless_the_user_does():
+    expanded = expand(Options(), ["final_answers"])
+    assert differing(expanded.options) == {"samples": "last"}
+    assert expanded.lines == ("--final-answers sets --samples last",)
+    assert expand(Options(samples="reply"), ["final_answers"], {"samples"}).options.samples == "reply"
+
+
+@pytest.mark.parametrize("names", [("complete", "final_answers"), ("final_answers", "complete")])
+def test_complete_goes_by_the_samples_of_the_other_shorthands(names):
+    expanded = expand(Options(preset="hf"), names)
+    assert (expanded.options.samples, expanded.options.loss) == ("last", "none")
+    assert (
+        "--complete goes without --loss weight: prompt and completion already mark what to train on" in expanded.lines
+    )
+
+
+@pytest.mark.parametrize("preset", Preset.__args__)
+@pytest.mark.parametrize("shorthands", [["success"], ["final_answers"], ["success", "final_answers", "complete"]])
+def test_shorthands_are_accepted_with_every_preset(here, preset, shorthands):
+    write_log(here / "logs/a.jsonl", log_line("q", assistant("a"), user("Thanks!"), reply="b"))
+    expanded = expand(Options(preset=preset, anonymize=False), shorthands)
+    assert convert("logs", "out", expanded.options).written == 1
+
+
+MASKS = [(name, trainer.sample_shape) for name, trainer in trainers.TRAINERS.items()]
+
+
+@pytest.mark.parametrize("trainer, shape", MASKS, ids=[row[0] for row in MASKS])
+def test_final_answers_are_masked_as_the_trainer_does_or_refused(here, command, trainer, shape):
+    write_log(here / "logs/a.jsonl", log_line("q", assistant("a"), user("r"), reply="b"))
+    ended = command("convert", "logs", "--final-answers", "--success", "--for", trainer, "--where", "turns > 0")
+    if shape is None:
+        assert ended.code == 2
+        assert "trains on all of the assistant's turns; leave --samples last out" in ended.err
+        return
+    assert f"--sample-shape {shape}" in ended.err
+    assert '--success sets --where "(turns > 0) AND COALESCE(' in ended.err
+
+
+def test_python_has_the_shorthands(here):
+    options = chatsquash.with_shorthands(Options(preset="openai", conversations="main"), "complete", "success")
+    assert (options.preset, options.conversations, options.loss, options.restore) == (
+        "openai",
+        "main",
+        "weight",
+        "none",
+    )
+    assert options.where == SUCCESS
+    with pytest.raises(UsageError, match="did you mean final_answers"):
+        chatsquash.with_shorthands(Options(), "final_answer")
 
 
 def test_an_unknown_shorthand_is_refused():

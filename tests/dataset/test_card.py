@@ -1,9 +1,13 @@
 """The card of a dataset, and what a loader reads in it."""
 
+import hashlib
+import json
+
 from chatsquash import Options, convert
 from chatsquash.core.accounting import ToolUse, Usage
-from chatsquash.dataset.card import CardFacts, Statistics, card
-from tests.checks.rows import assistant, call, result, tool
+from chatsquash.dataset.card import CardFacts, card
+from chatsquash.dataset.card_statistics import Statistics
+from chatsquash.dataset.model_terms import FAMILIES, UNKNOWN, terms_of
 from tests.conftest import cases, log_line, write_log
 
 EVIL = "x`|<script>\n\u202e" + "y" * 100
@@ -17,10 +21,10 @@ COUNTS = {
 
 def told(**fields) -> CardFacts:
     usual = {
-        "splits": {}, "columns": [], "typed": True, "statistics": Statistics(), "counts": COUNTS, "asked": {},
+        "columns": [], "pair_columns": [], "typed": True, "statistics": Statistics(), "counts": COUNTS,
         "anonymized": True, "flag": "none", "are_samples": False,
     }  # fmt: skip
-    return CardFacts(**{**usual, "pairs": {}, "pair_columns": [], **fields})
+    return CardFacts(**{**usual, **fields})
 
 
 def using(*tools: ToolUse) -> Usage:
@@ -51,26 +55,18 @@ def test_findings_are_listed_by_code():
     assert section(card(told(counts={**COUNTS, "findings": {}})), "Findings") == ["None."]
 
 
-def test_records_that_define_and_that_call_tools_are_counted_apart(tmp_path):
-    lines = [
-        log_line("Which?", assistant("", call(name="ls")), result("a"), reply="a.", session_id="1"),
-        log_line("Which?", assistant("", call(name="ls")), result("a"), reply="a.", session_id="2", tools=[tool("ls")]),
-        log_line("Which?", reply="None.", session_id="3"),
-    ]
-    write_log(tmp_path / "log.jsonl", *lines)
-    convert([str(tmp_path / "log.jsonl")], tmp_path / "out", Options(preset="hf", sessions_by="id"))
-    page = (tmp_path / "out" / "README.md").read_text()
-    assert "\nOf 3 records, 1 define tools and 2 call them.\n" in page
-    assert "\n- tool-calling\n" in page
-
-
 def test_names_from_logs_are_no_markup():
     statistics = Statistics()
-    statistics.models[EVIL] = 2
+    statistics.models[EVIL], statistics.trained[EVIL] = 2, 30
     statistics.tools.add(using(ToolUse(EVIL, 2, 3, 4)))
     page = card(told(statistics=statistics))
     shown = "`x'¦<script>\\n\\u202e" + "y" * 67 + "`"
-    assert section(page, "Models")[2:] == [f"| {shown} | 2 |"]
+    assert section(page, "Models")[2:] == [
+        f"| {shown} | 2 | 30 | 100.0% |",
+        "",
+        "Trained on are 30 characters in messages of the assistant: text, reasoning and calls.",
+    ]
+    assert section(page, "Terms of the models")[2].startswith(f"| other models | {shown} | Check the terms")
     assert section(page, "Tools")[2:] == [f"| {shown} | 1 | 2 | 3 | 4 |"]
 
 
@@ -122,3 +118,68 @@ def test_logs_without_counts_are_said_to_have_none(tmp_path):
     write_log(tmp_path / "logs/a.jsonl")
     convert(tmp_path / "logs", tmp_path / "out", Options(format="jsonl"))
     assert "The logs do not say how many tokens they are." in (tmp_path / "out/README.md").read_text()
+
+
+@cases(
+    "model, family",
+    ("of a gateway", "anthropic/claude-sonnet-4.5", "Anthropic Claude"),
+    ("of Bedrock", "us.anthropic.claude-opus-4-1-20250805-v1:0", "Anthropic Claude"),
+    ("dated", "gpt-4.1-2025-04-14", "OpenAI"),
+    ("a reasoning model", "o4-mini", "OpenAI"),
+    ("open weights of a provider with a service", "openai/gpt-oss-120b", "OpenAI gpt-oss"),
+    ("a fine-tuned one", "ft:gpt-4o-mini:acme::x", "OpenAI"),
+    ("Gemma", "gemma-3-27b-it", "Google Gemma"),
+    ("Gemini", "gemini-2.5-pro", "Google Gemini"),
+    ("Llama", "meta-llama/Llama-3.3-70B-Instruct", "Meta Llama"),
+    ("Mixtral", "mixtral-8x7b", "Mistral"),
+    ("Qwen", "qwen3:8b", "Alibaba Qwen"),
+    ("distilled from DeepSeek", "deepseek-r1-distill-llama-70b", "DeepSeek"),
+    ("Kimi", "moonshotai/Kimi-K2-Thinking", "Moonshot Kimi"),
+    ("Grok", "grok-4", "xAI Grok"),
+    ("a name that contains o1", "yolo1", "other models"),
+    ("unknown", "Bielik-11B", "other models"),
+)
+def test_a_model_belongs_to_a_family(model, family):
+    assert terms_of(model).family == family
+
+
+def test_every_note_but_that_of_unknown_models_has_a_source():
+    assert all(each.source.startswith("https://") and each.note.endswith(".") for each in FAMILIES)
+    assert "Check the terms" in UNKNOWN.note
+
+
+def test_the_default_layout_has_the_same_card(tmp_path):
+    write_log(tmp_path / "logs/2026-01-13/a.jsonl", log_line("a", reply="xx"))
+    convert(tmp_path / "logs", tmp_path / "out")
+    page = (tmp_path / "out/README.md").read_text()
+    assert "\n1 record in 1 file, each a whole conversation" in page
+    assert '    path:\n    - "2026-01-13.jsonl"\n' in page
+    assert section(page, "Models")[2] == "| not named in the log | 1 | 2 | 100.0% |"
+    assert "## Files" not in page
+
+
+def test_croissant_has_each_file_with_its_hash_and_what_the_run_knows(tmp_path):
+    write_log(tmp_path / "logs/a.jsonl", log_line("Mail ann@acme.com", reply="x"), "no JSON")
+    convert(tmp_path / "logs", tmp_path / "out", Options(format="jsonl"))
+    told = json.loads((tmp_path / "out/croissant.json").read_text())
+    data = (tmp_path / "out/data/train-00000-of-00001.jsonl").read_bytes()
+    (file,) = told["distribution"]
+    assert (file["contentUrl"], file["contentSize"]) == ("data/train-00000-of-00001.jsonl", f"{len(data)} B")
+    assert file["sha256"] == hashlib.sha256(data).hexdigest()
+    assert told["rai:dataCollectionTimeFrame"] == ["2026-01-13", "2026-01-13"]
+    assert told["rai:dataCollectionMissingData"] == "1 line could not be read."
+    assert told["rai:personalSensitiveInformation"][0] == "1 e-mail address replaced by pseudonyms."
+    assert "license" not in told
+    outputs = json.loads((tmp_path / "out/run.json").read_text())["outputs"]
+    assert "croissant.json" in {each["path"] for each in outputs}
+
+
+@cases(
+    "fields, missing",
+    ("no day", {"at": None}, "rai:dataCollectionTimeFrame"),
+    ("nothing is missing", {}, "rai:dataCollectionMissingData"),
+)
+def test_croissant_says_nothing_that_is_not_known(tmp_path, fields, missing):
+    write_log(tmp_path / "logs/a.jsonl", log_line("Hi", reply="x", **fields))
+    convert(tmp_path / "logs", tmp_path / "out", Options(format="jsonl"))
+    assert missing not in json.loads((tmp_path / "out/croissant.json").read_text())

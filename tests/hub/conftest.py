@@ -64,7 +64,7 @@ def manifest(out: Path) -> dict:
 
 def public(out: Path) -> dict[str, bytes]:
     """What a push has to send."""
-    names = ("README.md", *(f"{each.parent.name}/{each.name}" for each in out.glob("*/*.*")))
+    names = ("README.md", "croissant.json", *(f"{each.parent.name}/{each.name}" for each in out.glob("*/*.*")))
     return {name: (out / name).read_bytes() for name in names if not name.startswith((".chatsquash", "reports/"))}
 
 

@@ -22,9 +22,9 @@ def test_a_push_sends_the_dataset_in_one_commit_and_nothing_else(push, hub, out)
     assert (done.code, hub.private) == (0, {"me/chats": True})
     expected = public(out)
     names = sorted(name.partition("/")[0] for name in expected)
-    assert names == ["README.md", "data", "data", "images"]
+    assert names == ["README.md", "croissant.json", "data", "data", "images"]
     assert hub.files() == {".gitattributes": b"", **expected}
-    assert [file.title for file in hub.branches["main"][-1].files.values()] == ["initial commit", *[TITLE] * 4]
+    assert [file.title for file in hub.branches["main"][-1].files.values()] == ["initial commit", *[TITLE] * 5]
     assert len(hub.branches["main"]) == 2  # what made it, and the push
     for asked in hub.asked:
         assert PRIVATE.encode() not in asked.body
@@ -43,10 +43,10 @@ def test_what_is_sent_is_listed_with_sizes(push, hub, out):
     others = [["send", size, name] for name, size in sorted(sizes.items()) if not name.startswith("images/")]
     assert rows == [*others, images]
     assert done.out.splitlines()[-2:] == [
-        f"4 files, {total:,} bytes to send",
+        f"5 files, {total:,} bytes to send",
         "all else stays in out: reports, run.json, journals",
     ]
-    assert done.err == f"sent 4 files, {total:,} bytes, in one commit: {hub.url}/datasets/me/chats\n"
+    assert done.err == f"sent 5 files, {total:,} bytes, in one commit: {hub.url}/datasets/me/chats\n"
 
 
 def test_a_second_push_sends_nothing(push, hub):
@@ -54,7 +54,7 @@ def test_a_second_push_sends_nothing(push, hub):
     hub.asked.clear()
     done = push()
     assert (done.code, done.err) == (0, "nothing to send\n")
-    assert done.out.splitlines()[1] == "0 files, 0 bytes to send; 4 files there already"
+    assert done.out.splitlines()[1] == "0 files, 0 bytes to send; 5 files there already"
     assert {asked.method for asked in hub.asked} == {"GET"}
     assert len(hub.branches["main"]) == 2
 
@@ -75,7 +75,7 @@ def test_another_result_replaces_files_and_deletes_those_of_a_former_push_only(p
     assert [line.split()[1] for line in done.out.splitlines() if line.startswith("delete")] == gone
     assert len(gone) >= 2
     replaced = [line.split()[2] for line in done.out.splitlines() if "replaces what is there" in line]
-    assert replaced == ["README.md", "data/train-00000-of-00001.jsonl"]
+    assert replaced == ["README.md", "croissant.json", "data/train-00000-of-00001.jsonl"]
     assert len(hub.branches["main"]) == 4
 
 
@@ -147,7 +147,7 @@ def test_without_a_terminal_it_has_to_be_told_not_to_ask(push, hub, monkeypatch)
     assert "nobody is at a terminal: add --yes" in done.err
 
 
-@pytest.mark.parametrize("given, code, told", [("y", 0, "sent 4 files"), ("n", 1, "nothing was sent\n")])
+@pytest.mark.parametrize("given, code, told", [("y", 0, "sent 5 files"), ("n", 1, "nothing was sent\n")])
 def test_whoever_is_there_is_asked(push, hub, answer, given, code, told):
     answer(given)
     done = push(yes=False)
@@ -157,7 +157,7 @@ def test_whoever_is_there_is_asked(push, hub, answer, given, code, told):
 
 def test_a_dry_run_only_looks(push, hub):
     done = push("--dry-run", yes=False)
-    assert (done.code, done.err, len(done.out.splitlines())) == (0, "nothing was sent (--dry-run)\n", 7)
+    assert (done.code, done.err, len(done.out.splitlines())) == (0, "nothing was sent (--dry-run)\n", 8)
     assert [asked.method for asked in hub.asked] == ["GET"]
     assert push("--dry-run").code == 2  # with --yes
 
@@ -199,7 +199,7 @@ def test_a_branch_is_made_and_main_stays(push, hub):
     done = push(url="hf://me/chats@draft/1")
     assert done.out.splitlines()[0] == "hf://datasets/me/chats@draft/1: private, a new branch"
     assert set(hub.files()) == {*BEFORE, "notes.txt"}
-    assert len(hub.files("draft/1")) == 6
+    assert len(hub.files("draft/1")) == 7
     assert push(url="hf://me/chats@draft/1").err == "nothing to send\n"
     assert push(url="hf://me/chats@refs/pr/1").code == 2
 

@@ -161,7 +161,7 @@ def test_what_lies_beside_data_and_is_not_named_stays(push, hub, out):
     for name in ("data/train-00009-of-00009.jsonl", "images/0.png", "dataset_info.json"):
         (out / name).write_bytes(SECRET)
     assert push().code == 0
-    assert len(hub.files()) == 5
+    assert len(hub.files()) == 6
     assert not any(SECRET in asked.body for asked in hub.asked)
 
 

@@ -20,7 +20,7 @@ EARLIER = "earlier:"
 
 FORMS = ("anthropic", "clippy", "gemini", "model_messages", "ollama", "openai_chat", "openai_responses")
 FORMS += ("oumi", "oumi_history", "portable", "pydantic_ai", "vercel_ai")
-COMMANDS = ("check", "convert", "explain", "formats", "inspect", "merge", "push", "redact", "report", "shards")
+COMMANDS = ("check", "convert", "explain", "formats", "inspect", "list", "merge", "push", "redact", "report", "shards")
 COMMANDS += ("show", "sources", "stats", "translate", "verify", "view")
 LOGS = ("samples", "golden", "generated")
 ONE = ("--workers", "1")

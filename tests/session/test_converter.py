@@ -363,6 +363,7 @@ MADE_ELSEWHERE = {
     "joined-texts",
     "not-read",
     "unrelated-requests",
+    "grouped-by-id",  # tests/session/test_grouping.py has it
     "bad-record",
     "empty-dataset",
     "address-left",

@@ -66,18 +66,18 @@ def test_exit_codes(content, expected):
     assert exit_code(content) == expected
 
 
-def tool_call(arguments, call_id):
-    return {"id": call_id, "type": "function", "function": {"name": "bash", "arguments": arguments}}
+def tool_call(arguments, call_id, name="bash"):
+    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
 def said(*messages):
     return View(Conversation(list(messages), []))
 
 
-def ran(command, content, call_id="c", **members):
+def ran(command, content, call_id="c", name="bash", **members):
     arguments = json.dumps({"command": command}) if isinstance(command, (str, list)) else command
     return [
-        assistant(None, tool_calls=[tool_call(arguments, call_id)]),
+        assistant(None, tool_calls=[tool_call(arguments, call_id, name)]),
         {"role": "tool", "tool_call_id": call_id, "content": content, **members},
     ]
 
@@ -97,6 +97,28 @@ def test_the_last_run_counts_and_other_commands_do_not():
 def test_a_run_whose_result_names_no_code_is_unknown_though_one_before_did():
     view = said(user("go"), *ran("pytest", "Exit code: 1", "a"), *ran("pytest", "3 passed", "b"))
     assert ending(view, Response())[:2] == (None, None)
+
+
+CLAUDE_CODE = {"role": "system", "content": "You are Claude Code, Anthropic's official CLI for Claude."}
+BILLED = {"role": "system", "content": "x-anthropic-billing-header: cc_version=2.1.197.dc1; cc_entrypoint=cli;"}
+BACKGROUND = "Command running in background with ID: b1. Output is being written to: /tmp/b1.output"
+
+
+@cases("source, first, result, expected",
+    ("claude_code", user("go"), ran("pytest", "3 passed", name="Bash"), 0),
+    ("anthropic", CLAUDE_CODE, ran("pytest && git push", "3 passed", name="Bash"), 0),
+    ("anthropic", BILLED, ran("pytest", "3 passed", name="Bash"), 0),
+    ("anthropic", user("go"), ran("pytest", "3 passed", name="Bash"), None),
+    ("openai_chat", CLAUDE_CODE, ran("pytest", "3 passed", name="Bash"), None),
+    ("claude_code", user("go"), ran("pytest", "Exit code 2", name="Bash", is_error=True), 2),
+    ("claude_code", user("go"), ran("pytest", "The user rejected it.", name="Bash", is_error=True), None),
+    ("claude_code", user("go"), ran("pytest | tail", "3 passed", name="Bash"), None),
+    ("claude_code", user("go"), ran("pytest", BACKGROUND, name="Bash"), None),
+    ("claude_code", user("go"), ran("pytest", "[Old tool result content cleared]", name="Bash"), None),
+    ("claude_code", user("go"), ran("pytest", "3 passed", name="mcp__shell__run"), None),
+)  # fmt: skip
+def test_a_bash_result_of_claude_code_without_an_error_counts_as_exit_code_0(source, first, result, expected):
+    assert ending(said(first, *result), Response(), source=source).exit == expected
 
 
 def test_results_that_stand_elsewhere_are_found_all_the_same():

@@ -6,8 +6,9 @@ import msgspec
 
 from chatsquash.core.accounting import ToolUse, Usage
 from chatsquash.core.log import Log, Piece
-from chatsquash.core.model import Finding, RejectedLine
+from chatsquash.core.model import Finding, Mark, RejectedLine
 from chatsquash.core.outcome import (
+    Contents,
     Ending,
     Facts,
     Family,
@@ -25,7 +26,7 @@ from chatsquash.session import private_texts
 HIDDEN = {
     "Outcome.session", "SessionFindings.trace", "Finding.session", "Finding.file", "Finding.text",
     "RejectedLine.reason", "SelectedEntry.model", "Family.session", "Family.log", "Relative.pattern", "Facts.session",
-    "Facts.source", "Facts.model", "ToolUse.name", "Usage.tool_names", "Ending.finish",
+    "Facts.source", "Facts.model", "Mark.model", "Contents.trained", "ToolUse.name", "Usage.tool_names", "Ending.finish",
     *(f"Ending.{name}_evidence" for name in ("exit", "reward", "finish", "truncated", "failed_results", "last_user")),
 }  # fmt: skip
 OURS = {
@@ -75,7 +76,8 @@ def test_what_may_come_from_a_log_is_hidden():
     chosen = SelectedEntry(1, None, None, "x-model", 1)
     usage = Usage(1, ("x-tool",), 1, 1, 1, (ToolUse("x-used", 1, 0, 0),))
     facts = Facts(session="x-facts", source="x-source", model="x-served")
-    record = Record(b"{}", usage, facts=facts, chosen=chosen, ending=ending)
+    marks, contents = [Mark((0,), model="x-marked")], Contents(trained={"x-trained": 1, "": 2})
+    record = Record(b"{}", usage, facts=facts, chosen=chosen, ending=ending, marks=marks, contents=contents)
     outcome = Outcome(
         "x-session",
         SessionRecords([record], chosen=chosen, family=Family("x-family", "p", "x-stem", None)),

@@ -61,6 +61,48 @@ def test_a_sample_is_a_reply_behind_its_own_request(log, options, expected):
     assert all(len(each["completion"]) == 1 for each in made)
 
 
+@cases(
+    "log, options, expected",
+    ("of one conversation there is one", logs.grows, {}, GROWN[1:]),
+    ("a conversation from which another one goes on has its own", logs.edited, {"conversations": "all"}, 2),
+    ("a reply that was sampled again is that of a conversation", logs.regenerated, {"conversations": "all"}, 2),
+    (
+        "the conversation before a summary and the request for it have their own",
+        logs.compacted,
+        {"conversations": "all"},
+        3,
+    ),
+    ("a last reply that broke off is none", logs.broken, {}, 0),
+)
+def test_the_last_sample_of_a_conversation_is_its_last_reply(log, options, expected):
+    made = records(log(), samples="last", preset="hf", **options)
+    told = [f"{said(each['prompt'])} | {said(each['completion'])}" for each in made]
+    assert (told if isinstance(expected, list) else len(told)) == expected
+    every = records(log(), samples="reply", preset="hf", **options)
+    assert all(each in every for each in made)
+
+
+def test_the_other_replies_of_a_conversation_are_carried_as_context(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_log(tmp_path / "logs/a.jsonl", *logs.grows())
+    summary = convert("logs", "out", Options(**PLAIN, samples="last", preset="hf", trace_replies=True))
+    assert (summary.written, summary.replies.logged, summary.replies.carried) == (1, 2, 2)
+    assert [(row["status"], row["loss"]) for row in report("replies.jsonl")] == [("carried", 0), ("carried", 1)]
+
+
+def test_every_format_has_at_most_one_last_sample_for_each_conversation(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    options = {**PLAIN, "preset": "hf", "conversations": "all", "metadata": True, "drop_duplicates": False}
+    convert(SAMPLES, "last", Options(**options, samples="last"))
+    convert(SAMPLES, "reply", Options(**options, samples="reply"))
+    lasts, replies = ((read_lines(tmp_path / name / "data/train-00000-of-00001.jsonl")) for name in ("last", "reply"))
+    names = itemgetter("source", "session_id", "conversation")
+    final = {names(each): len(each["prompt"]) for each in lasts}
+    assert len(final) == len(lasts) > 50
+    for each in replies:
+        assert len(each["prompt"]) <= final.get(names(each), len(each["prompt"]))
+
+
 def test_a_sample_has_the_context_and_the_tools_that_were_sent():
     lines = logs.emptied()
     lines[1]["request"]["tools"] = [logs.tool("other")]
@@ -107,6 +149,43 @@ def test_a_sample_that_ends_with_calls_is_no_log_that_broke_off(tmp_path, monkey
     summary = convert(SAMPLES / "documents", "out", Options(**PLAIN, preset="hf", samples="reply"))
     assert summary.written
     assert not any(code == "unanswered-call" for _, code in summary.findings)
+
+
+def mended(finish="stop"):
+    """A session whose tests fail, and pass before its last reply."""
+    log = logs.Log()
+    first, second = (logs.calling("bash", '{"command": "pytest"}', f"call_{number}") for number in (1, 2))
+    log.add(user("Mend it."), says=first)
+    failed = (user("Mend it."), first, logs.result("Exit code: 1", "call_1"))
+    log.add(*failed, says=second)
+    log.add(*failed, second, logs.result("Exit code: 0", "call_2"), says="It is mended.", finish=finish)
+    return log.lines
+
+
+@cases("samples, count", ("reply", 3), ("last", 1), ("auto", 1))
+def test_a_sample_has_the_ending_of_its_conversation(samples, count):
+    options = Options(**PLAIN, samples=samples, preset="hf", template=packed("im_start") if samples == "auto" else None)
+    (outcome,) = convert_session([json.dumps(line) for line in mended()], options)
+    assert [(each.ending.exit, each.ending.truncated) for each in outcome.records] == [(0, False)] * count
+
+
+def test_a_last_reply_that_met_its_limit_is_the_ending_of_the_other_samples():
+    options = Options(**PLAIN, samples="reply", preset="hf")
+    (outcome,) = convert_session([json.dumps(line) for line in mended(finish="length")], options)
+    assert [(each.ending.exit, each.ending.truncated) for each in outcome.records] == [(0, True)] * 2
+
+
+def test_a_sample_of_a_file_has_the_ending_of_its_conversation(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    options = {**PLAIN, "preset": "hf", "conversations": "all"}
+    endings = []
+    for samples in ("session", "reply"):
+        convert(SAMPLES, "out", Options(**options, samples=samples, drop_duplicates=False, replace=True))
+        rows = [row for row in report("sessions.jsonl") if row["file"]]
+        columns = itemgetter("exit", "reward", "finish", "truncated", "failed_results", "last_user")
+        endings.append({(row["log"], row["session"], row["conversation"]): columns(row) for row in rows})
+    whole, divided = endings
+    assert {name: whole[name] for name in divided} == divided
 
 
 # As few as possible

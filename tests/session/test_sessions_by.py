@@ -41,7 +41,7 @@ def users(out):
 
 
 def test_a_file_is_a_session_unless_something_else_is_asked(tmp_path):
-    write_log(tmp_path / "logs/day.jsonl", *mixed())
+    write_log(tmp_path / "logs/day.jsonl", *mixed("aaab"))
     summary = convert(tmp_path / "logs", tmp_path / "out", PLAIN)
     assert dict(summary.left_out) == {"session-id-mismatch": 1}
     (found,) = findings("session-id-mismatch", out=tmp_path / "out")

@@ -78,6 +78,7 @@ def test_the_folder_has_data_a_card_and_what_is_not_for_upload(logs):
     assert files() == [
         ".gitignore",
         "README.md",
+        "croissant.json",
         *summary.files,
         *reports,
         "reports/tool-usage.csv",
@@ -340,4 +341,9 @@ def test_git_takes_only_what_is_for_upload(logs):
     done = subprocess.run(
         ["git", "-C", "out", "ls-files", "--others", "--exclude-standard"], capture_output=True, text=True, check=True
     )
-    assert done.stdout.splitlines() == ["README.md", "data/train-00000-of-00001.jsonl", "dataset_info.json"]
+    assert done.stdout.splitlines() == [
+        "README.md",
+        "croissant.json",
+        "data/train-00000-of-00001.jsonl",
+        "dataset_info.json",
+    ]

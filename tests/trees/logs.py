@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tests.conftest import assistant, user
@@ -276,6 +277,38 @@ def lone() -> list[Any]:
     log = Log()
     log.add(AGENT, user("Which test fails?"), says="The test of sums.")
     log.add(AGENT, user("How large is the repository?"), says="It has 40 files.")
+    return log.lines
+
+
+def nameless(log: Callable[[], list[Any]]) -> Callable[[], list[Any]]:
+    """The same log without session ids."""
+    return lambda: [{name: value for name, value in line.items() if name != "session_id"} for line in log()]
+
+
+def by_turns() -> list[Any]:
+    """Three conversations of two turns, logged by turns."""
+    log = Log()
+    conversations = [
+        ("Which test fails?", "The test of sums.", "Mend it.", "It is mended."),
+        ("How large is the repository?", "It has 40 files.", "List the three largest.", "parser.py, sums.py, main.py"),
+        ("Who wrote the parser?", "Ada did, in March.", "When was it changed last?", "On the second of May."),
+    ]
+    for first, answer, _, _ in conversations:
+        log.add(AGENT, user(first), says=answer)
+    for first, answer, second, last in conversations:
+        log.add(AGENT, user(first), assistant(answer), user(second), says=last)
+    return log.lines
+
+
+def with_titles() -> list[Any]:
+    """The client asks for three titles of a conversation of two turns."""
+    log = Log(tools=[READ])
+    prompt = "Which test fails?"
+    one = log.add(AGENT, user(prompt), says="The test of sums.")
+    for words in ("two", "three", "four"):
+        title = {"role": "system", "content": f"Write a title of {words} words for what the user asks."}
+        log.add(title, user(prompt), says=f"A title of {words} words", tools=[])
+    log.add(AGENT, user(prompt), one, user("Mend it."), says="It is mended.")
     return log.lines
 
 

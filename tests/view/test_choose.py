@@ -5,8 +5,8 @@ import json
 import pytest
 
 from chatsquash import frame
-from chatsquash.view.pages.sessions import PAGE, SORTS, SessionQuery, select_sessions
 from chatsquash.view.result import ViewerResult
+from chatsquash.view.selection import PAGE, SORTS, SessionQuery, select_sessions
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ def test_every_column_sorts_both_ways_with_what_is_not_known_last(result, name):
 
 
 def test_pages_follow_each_other(result, monkeypatch):
-    monkeypatch.setattr("chatsquash.view.pages.sessions.PAGE", 30)
+    monkeypatch.setattr("chatsquash.view.selection.PAGE", 30)
     whole = [sessions(result, page=str(page)) for page in (1, 2, 3, 4)]
     assert [len(page) for page in whole] == [30, 30, 25, 0]
     assert sessions(result) == whole[0]

@@ -100,6 +100,13 @@ def _lines(reader, asked):
     return list(map(json.loads, answer.text.splitlines()))
 
 
+def test_a_hit_has_the_first_prompt_of_its_record_as_title(here):
+    write_log(here / "logs/a.jsonl", log_line("why is it\nlate", reply="a needle", session_id="a"))
+    convert("logs", "out", Options(anonymize=False))
+    hit = next(each for each in _lines(Reader(here / "out"), "needle") if "href" in each)
+    assert (hit["title"], hit["session"], hit["message"]) == ("why is it late", "a", 1)
+
+
 def test_names_of_members_are_no_hit(sample_reader):
     assert _lines(sample_reader, '"tool_call_id":')[-1] == {"end": "all", "found": 0}
 

@@ -93,7 +93,7 @@ def test_logs_are_shown_from_a_private_folder_that_goes_however_it_ends(here, lo
         base, cookie = enter(lines)
         status, _, page = get(f"{base}/", cookie)
         assert status == 200
-        assert ">a</a>" in page
+        assert ">a</code>" in page
         assert str(folder) not in page
         assert get(f"{base}/")[0] == 403
         process.send_signal(how)
@@ -188,7 +188,7 @@ def test_logs_are_read_as_the_options_of_inspect_say(here):
     with running(here, "logs", "--from", "openai-chat", "--sessions-by", "id") as (_, said):
         base, cookie = enter(said)
         page = get(f"{base}/", cookie)[2]
-        assert re.findall(r">([ab])</a>", page) == ["a", "b"]
+        assert re.findall(r">([ab])</code>", page) == ["a", "b"]
         of_first = get_session(base, cookie)
         assert "hello" in get(of_first, cookie)[2]
         assert "hello" in get(f"{of_first}/log/1", cookie)[2]

@@ -51,7 +51,7 @@ def test_the_report(documented, reports, take):
 
 def test_the_viewer(documented, viewers, take):
     with viewers(documented) as page:
-        page.get_by_role("link", name="1768212345678901234", exact=True).click()
+        page.locator("tr", has_text="1768212345678901234").locator("a.title").click()
         page.wait_for_url("**/s/*")
         page.wait_for_load_state()
         page.set_viewport_size(SIZE)

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 
 import pytest
 
@@ -9,7 +10,7 @@ from chatsquash import Options, convert
 from tests import hostile_logs
 from tests.conftest import assistant, log_line, user, write_log
 from tests.hostile_logs import ELSEWHERE, SCRIPT
-from tests.web.browser import NARROW, WIDE, serious, too_wide, unfold, unreached
+from tests.web.browser import NARROW, ROOT, WIDE, serious, too_wide, unfold, unreached
 from tests.web.conftest import Run, served, shown
 
 PAGES = ("", "/log", "/tree", "/template", "/log/3", "/log/3/difference")
@@ -36,8 +37,15 @@ def sessions(page):
     return {log.rpartition("/")[2]: url for log, url in found}
 
 
+def title(page, name):
+    """The title of a session, by its id."""
+    return (
+        page.locator("table.sessions tbody tr").filter(has=page.get_by_text(name, exact=True)).first.locator("a.title")
+    )
+
+
 def open_session(page, name):
-    page.get_by_role("link", name=name, exact=True).first.click()
+    title(page, name).click()
     page.wait_for_url("**/s/*")
     page.wait_for_load_state()
 
@@ -184,10 +192,63 @@ def test_a_filter_leaves_what_it_says_and_back_brings_all_again(samples, viewers
         assert told(page, "found") == "85 of 85 sessions, 79 of 79 records"
         page.get_by_role("link", name="tokens").click()
         page.wait_for_url("**sort=-tokens*")
-        column = page.locator("table.sessions tbody tr td:nth-child(6)").all_inner_texts()
+        column = page.locator("table.sessions tbody td[data-name=tokens]").all_inner_texts()
         counts = [int(each.replace(",", "")) for each in column if each]
         assert counts == sorted(counts, reverse=True)
         assert counts[0] > 80_000
+
+
+def test_filters_apply_as_somebody_types_and_are_in_the_url(samples, viewers):
+    with viewers(samples) as page:
+        page.locator("input[name=text]").press_sequentially("disk-alert")
+        wait_for(page, "found", "1 of 85 sessions, 1 of 79 records")
+        assert page.locator("table.sessions tbody tr").count() == 1
+        assert page.evaluate("location.search") == "?text=disk-alert"
+        assert page.evaluate("document.activeElement.name") == "text"
+        open_session(page, DISK)
+        page.go_back()
+        assert told(page, "found") == "1 of 85 sessions, 1 of 79 records"
+        assert page.input_value("input[name=text]") == "disk-alert"
+        page.fill("input[name=text]", "")
+        wait_for(page, "found", "85 of 85 sessions, 79 of 79 records")
+        assert page.evaluate("location.search") == ""
+        page.fill("input[name=turns]", "4")
+        page.wait_for_url("**/?turns=4")
+
+
+def test_a_filter_follows_a_result_that_replaced_the_one_on_the_page(browser, viewers, tmp_path):
+    write_log(tmp_path / "logs/a.jsonl", log_line(user("first"), session_id="a"))
+    convert(tmp_path / "logs", tmp_path / "out", Options(anonymize=False))
+    with served(tmp_path / "out") as (url, base), viewers(Run("", url, base)) as page:
+        write_log(tmp_path / "logs/b.jsonl", log_line(user("second"), session_id="b"))
+        convert(tmp_path / "logs", tmp_path / "out", Options(anonymize=False))
+        page.fill("input[name=text]", "b.jsonl")
+        page.wait_for_url("**/?text=b.jsonl")
+        page.get_by_text("1 of 2 sessions, 1 of 2 records").wait_for()
+
+
+def test_sessions_are_cards_on_a_phone(samples, viewers):
+    with viewers(samples, width=NARROW) as page:
+        card = title(page, DISK).locator("xpath=ancestor::tr")
+        box = card.bounding_box()
+        for cell in card.locator("td:visible").all():
+            inner = cell.bounding_box()
+            assert box["x"] <= inner["x"]
+            assert inner["x"] + inner["width"] <= box["x"] + box["width"]
+        names = card.locator("td").evaluate_all("all => all.map((each) => getComputedStyle(each, '::before').content)")
+        assert names[1:4] == ['"agent"', '"model"', '"began"']
+        assert too_wide(page) == []
+
+
+def test_sub_agents_unfold_below_their_session(browser, viewers, tmp_path):
+    golden = ROOT / "tests/golden/claude_code/a_sub_agent_in_a_folder_of_its_session/logs"
+    shutil.copytree(golden, tmp_path / "logs")
+    convert(tmp_path / "logs", tmp_path / "out", Options(anonymize=False, conversations="all"))
+    with served(tmp_path / "out") as (url, base), viewers(Run("", url, base)) as page:
+        assert page.locator(".children a").is_hidden()
+        page.get_by_text("1 sub-agent").click()
+        page.locator(".children a").click()
+        page.wait_for_url("**/s/0")
 
 
 def test_keys_lead_to_prompts_errors_and_findings_and_fold(samples, viewers):
@@ -404,7 +465,7 @@ def test_the_keyboard_alone_reaches_everything(either, viewers):
 
 def test_the_keyboard_alone_leads_from_the_list_to_what_a_tool_said(samples, viewers):
     with viewers(samples) as page:
-        link = page.get_by_role("link", name=DISK, exact=True)
+        link = title(page, DISK)
         for _ in range(200):
             page.keyboard.press("Tab")
             if link.evaluate("each => each === document.activeElement"):

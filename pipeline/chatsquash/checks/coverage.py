@@ -119,6 +119,17 @@ def replies_lost(logged: int, in_records: int, lost: Mapping[str, int], ways: Ma
     return Fact(f"{in_records:,} of {pluralize(logged, 'logged reply', 'logged replies')} are in the records; {rest}")
 
 
+@rule("error", kind="replies")
+def unrelated_conversations(conversations: int, logged: int, carried: int) -> Fact:
+    """Reported when a file without session ids has several conversations, and its record less than half of the replies.
+
+    Nothing relates them: none is a side request, a sub-agent, a compaction or a retry of another one. chatsquash writes
+    the record, and the exit code says that something is missing.
+    """
+    seen = f"{conversations:,} conversations without a session_id that do not continue each other"
+    return Fact(f"{seen}; the record has {carried:,} of {logged:,} replies: --complete keeps all of them")
+
+
 @rule("info", kind="replies")
 def reasoning_lost(logged: int, reasoned: int, carried: int) -> Fact:
     """Reported when replies had reasoning that no record holds, since the client left it out of the history."""

@@ -28,7 +28,8 @@ def session_id_mismatch(first_id: str, other_id: str, first_line: int, merge: bo
     """Reported when a file holds more than one `session_id`: the record would mix sessions.
 
     chatsquash leaves the session out, also with `--on-invalid keep`. `--sessions-by id` makes a session of the lines of
-    each id. Only `--on-invalid keep` with `--sessions-by file` converts the file as one session, and this is a warning.
+    each id, as is the default where two ids have two lines or more (`grouped-by-id`). Only `--on-invalid keep` with
+    `--sessions-by file` converts the file as one session, and this is a warning.
     """
     seen = f"session_id is {quoted(other_id)}, line {first_line} has {quoted(first_id)}"
     if merge:
@@ -170,6 +171,16 @@ def unrelated_requests(count: int) -> Fact:
     """
     how = "--sessions-by file makes one of them"
     return Fact(f"{count:,} requests without a session_id go on from no other one: each is a session ({how})")
+
+
+@rule("info")
+def grouped_by_id(count: int) -> Fact:
+    """Reported once for each file that clearly mixes sessions: at least two ids have two lines or more.
+
+    Without `--sessions-by` and `--on-invalid`, the lines of each id then become a session. `--sessions-by file` refuses
+    such a file.
+    """
+    return Fact(f"the file mixes {count:,} sessions, so that its lines are grouped as by --sessions-by id")
 
 
 @rule("info")

@@ -256,7 +256,7 @@ _CHAPTERS = {
 }
 """The groups of declared options in each chapter, by task."""
 _BY_NAME = {
-    **dict.fromkeys(("complete", "trainer"), "Shortcuts"),
+    **dict.fromkeys(("complete", "success", "final_answers", "trainer"), "Shortcuts"),
     **dict.fromkeys(("logs", "agents", "count"), "Input"),
     **dict.fromkeys(("sessions_by", "limit"), "Sessions and conversations"),
     **dict.fromkeys(("reasoning", "json_tool_calls"), "Records"),
@@ -268,6 +268,8 @@ _BY_NAME = {
 """The chapters of options that are not in that of their group, or have no group."""
 _USED = {
     "complete": ("--complete", "Keep every reply, in the context in which it was sampled."),
+    "success": ("--success", "Only write conversations that are known to have ended well."),
+    "final_answers": ("--final-answers", "Write one sample per conversation: its last reply."),
     "agents": ("--agent NAME", "Convert the sessions of this agent on this machine."),
     "from_format": ("--from FORMAT", "Read all logs in this format."),
     "since": ("--since DATE", "Only convert sessions from this day on."),
@@ -275,7 +277,6 @@ _USED = {
     "conversations": ("--conversations WHICH", "Write the last, the main or all conversations."),
     "join": ("--join", "Combine a gateway's log with the agent's file."),
     "count": ("-n, --shards N", "Number of shards."),
-    "cleanup": ("--cleanup AGENT", "Remove text that this agent adds (claude-code)."),
     "preset": ("--preset NAME", "Record shape: chat, hf, mistral, openai, sharegpt, text."),
     "reasoning": ("--reasoning HOW", "Keep, inline or drop reasoning."),
     "max_tokens": ("--max-tokens N", "Only write records with at most N tokens."),
@@ -285,7 +286,6 @@ _USED = {
     "drop": ("--drop CODE", "Skip sessions with this finding (errors: any error)."),
     "redact": ("--redact KINDS", "Replace secrets, phones, ips, paths or names:FILE."),
     "output": ("-o, --output DIR", "Write records and reports here. [default: out]"),
-    "workers": ("--workers N", "Number of processes. [default: one per core]"),
     "replace": ("--replace", "Replace the output of other logs."),
     "fail_on": ("--fail-on CODE,...", "Exit with 3 if one of these findings is made."),
     "help_all": ("--help-all", "Show all options and exit."),

@@ -128,8 +128,7 @@ def options_of(values: dict[str, Any], *, makes_key: bool = True) -> Options:
             values[each.name] = values[each.name] or None  # no name is none
     _pass_over_alias(values)
     if values.get("trainer"):
-        if "complete" in _shorthands(values) and not is_typed("conversations"):
-            values["conversations"] = "all"  # by which the trainer's mask is chosen
+        values.update(_for_mask(values))
         _set_for_trainer(values)
     options = Options(**{each.name: values[each.name] for each in declared() if each.name in values})
     options = without_idle(_with_shorthands(options, values))
@@ -151,6 +150,15 @@ def _shorthands(values: dict[str, Any]) -> list[str]:
     from chatsquash.core.shorthands import SHORTHANDS
 
     return [name for name in SHORTHANDS if values.get(name)]
+
+
+def _for_mask(values: dict[str, Any]) -> dict[str, Any]:
+    """What shorthands set by which the mask of a trainer is chosen."""
+    from chatsquash.core.shorthands import SHORTHANDS
+
+    options = {each: value for name in _shorthands(values) for each, value in SHORTHANDS[name].options.items()}
+    deciding = options.keys() & {"conversations", "samples"}
+    return {name: options[name] for name in deciding if not is_typed(name)}
 
 
 def _with_shorthands(options: Options, values: dict[str, Any]) -> Options:

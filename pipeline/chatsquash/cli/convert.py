@@ -54,8 +54,8 @@ def _agents() -> tuple[str, ...]:
 def convert(logs: tuple[str, ...], *, agents: tuple[str, ...], shard: str | None, report: bool, **given: Any) -> int:
     """Convert session logs (folders, files, globs or URLs) into a dataset, one record per session.
 
-    Exit codes: 0 if everything was written, 3 if sessions or lines were skipped or there is no record, 1 if the run
-    was stopped by an error, 2 if it could not start.
+    Exit codes: 0 if everything was written, 3 if sessions, lines or most replies of a log were skipped or there is no
+    record, 1 if the run was stopped by an error, 2 if it could not start.
     """
     from chatsquash.conversion.engines import engine
     from chatsquash.core.platform import collect_less

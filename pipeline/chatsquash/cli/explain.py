@@ -42,14 +42,16 @@ def list_findings() -> str:
 def list_columns() -> str:
     """The columns of the session table, each with its type and a condition."""
     from chatsquash.core.text import aligned
-    from chatsquash.dataset.session_table import COLUMNS
+    from chatsquash.dataset.session_table import COLUMNS, EXAMPLE
 
     rows = [("column", "type", "example"), *((each.name, each.kind, each.example) for each in COLUMNS)]
+    valued = [f"{each.name} has {each.values}." for each in COLUMNS if each.kind == "text" and each.values != "texts"]
     late = ", ".join(each.name for each in COLUMNS if each.known_late)
     notes = [
         "",
+        *valued,
         f"Only known after records are written, so not for convert --where: {late}.",
-        'Combine conditions, as in --where "turns >= 2 AND exit = 0". A null fulfils none.',
+        f'Combine conditions, as in --where "{EXAMPLE}". A null fulfils none.',
         "docs/output.md says what each column contains.",
     ]
     return "\n".join([*(line.rstrip() for line in aligned(rows)), *notes])

@@ -26,9 +26,9 @@ from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome, Place
 from chatsquash.core.text import printable
 from chatsquash.dataset import output_in
-from chatsquash.dataset.card import CARD, plain_card
+from chatsquash.dataset.card import CARD, card, card_facts
+from chatsquash.dataset.card_statistics import Statistics
 from chatsquash.dataset.choice import Choice, SessionChoice, stop_for
-from chatsquash.dataset.columns import fields
 from chatsquash.dataset.filters import unwanted
 from chatsquash.dataset.groups import LABELS, Groups
 from chatsquash.dataset.manifest import Manifest, describe, requests
@@ -185,6 +185,7 @@ class Conversion:
         self._groups = Groups()
         self._rows: Counter[str] = Counter()
         self._sizes: Counter[str] = Counter()
+        self._statistics = Statistics()
         self._choice = Choice(options)
         self._given: SessionInputs | None = None
         self._dataset: Dataset | None = None
@@ -261,13 +262,14 @@ class Conversion:
             summary.splits = self._dataset.shares()
             self._reports.close(self._dataset.final())
         summary.close()
+        facts = card_facts(self._options, self._statistics)
+        facts = facts._replace(counts=summary.counts(), asked=self._names.options(requests(self._options)))
         if self._dataset:
-            self._dataset.describe(summary.counts(), self._names.options(requests(self._options)))
+            self._dataset.describe(facts)
         else:
             summary.files = [file.name for file in self._out.staged_files() if "/" not in file.name]
             if summary.files and self._out.is_ours(CARD):
-                card = plain_card(summary.files, self._rows.total(), fields(self._options))
-                self._out.write(CARD, card.encode())
+                self._out.write(CARD, card(facts._replace(files=summary.files)).encode())
         summary.output = printable(self._out.shown)
         summary.seconds = time.monotonic() - started
         self._manifest.write(summary)
@@ -311,8 +313,9 @@ class Conversion:
         places: list[Place] = []
         usages = count_once(record.usage for record in outcome.records)
         for record, usage in zip(outcome.records, usages, strict=True):
+            self._statistics.add(outcome, record, usage)
             if self._dataset:
-                outcome, place = self._dataset.add(log, outcome, record, usage)
+                outcome, place = self._dataset.add(log, outcome, record)
                 places += [place] if place else []
                 continue
             name = f"{group}.jsonl"

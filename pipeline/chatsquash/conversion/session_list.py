@@ -16,23 +16,17 @@ from chatsquash.core.options import Options
 from chatsquash.core.text import hint
 from chatsquash.dataset.session_table import COLUMNS, row_of
 from chatsquash.records import places
-from chatsquash.records.line import NotARecordError
-from chatsquash.records.reading import native, parse, record
 from chatsquash.results.frame import frame_of, frame_of_rows
 from chatsquash.results.output import is_output
 from chatsquash.results.show import SHORTEST
+from chatsquash.results.titles import ending, title_of_line, title_of_value
 from chatsquash.storage.folder import Folder
-from chatsquash.trees.canonical import prompt_text
 
 if TYPE_CHECKING:
     import polars as pl
 
 FIELDS = ("id", "day", "agent", "model", "replies", "tokens", "outcome", "prompt", "session", "log")
 """What is listed of a session."""
-_LONGEST = 200
-"""Characters of a prompt."""
-_SCANNED = 10_000
-"""Characters of a prompt in which its words are looked for."""
 Row = dict[str, Any]
 
 
@@ -80,7 +74,7 @@ def _of_logs(paths: Sequence[str], options: Options) -> tuple[pl.DataFrame, list
     prompts: list[str | None] = []
     for session in read(paths, options):
         rows.append(row_of(session.facts))
-        prompts.append(_first_prompt(session.records[0]) if session.records else None)
+        prompts.append(title_of_value(session.records[0]) if session.records else None)
     return frame_of_rows(rows).with_row_index("nth"), prompts
 
 
@@ -94,13 +88,11 @@ def _numbered(frame: pl.DataFrame) -> pl.DataFrame:
 
 def _rows(frame: pl.DataFrame, condition: pl.Expr | None) -> list[Row]:
     """For each session its first row that meets a condition."""
-    import polars as pl
+    if condition is not None:
+        from chatsquash.dataset.where import matching  # which takes time to import
 
-    try:
-        chosen = frame if condition is None else frame.filter(condition)
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
-        raise UsageError("--where: a value of the session table does not fit the condition") from None
-    return chosen.unique("nth", keep="first", maintain_order=True).to_dicts()
+        frame = matching(frame, condition)
+    return frame.unique("nth", keep="first", maintain_order=True).to_dicts()
 
 
 def _prompts(folder: Folder, rows: list[Row]) -> dict[int, str | None]:
@@ -113,26 +105,8 @@ def _prompts(folder: Folder, rows: list[Row]) -> dict[int, str | None]:
     for name, numbers in wanted.items():
         for each in places.rows(folder, name):
             if (nth := numbers.get(each.number)) is not None:
-                try:
-                    prompts[nth] = _first_prompt(parse(each.data))
-                except NotARecordError:
-                    prompts[nth] = None
+                prompts[nth] = title_of_line(each.data)
     return prompts
-
-
-def _first_prompt(value: Any) -> str | None:
-    """The beginning of the first thing that the user said in a record of any preset."""
-    try:
-        messages = native(record(value)).messages
-    except NotARecordError:
-        return None
-    said = (prompt_text(message) for message in messages if message["role"] == "user")
-    text = next(filter(None, said), None)
-    return None if text is None else _cut(" ".join(text[:_SCANNED].split()), _LONGEST)
-
-
-def _cut(text: str, longest: int) -> str:
-    return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def _entry(row: Row, prefix: str, prompt: str | None) -> dict[str, Any]:
@@ -144,25 +118,11 @@ def _entry(row: Row, prefix: str, prompt: str | None) -> dict[str, Any]:
         "model": row["model"],
         "replies": row["replies_logged"],
         "tokens": None if usage == [None, None] else sum(filter(None, usage)),
-        "outcome": row["left_out"] or row["filtered"] or _ending(row),
+        "outcome": row["left_out"] or row["filtered"] or ending(row),
         "prompt": prompt,
         "session": row["session"],
         "log": row["log"],
     }
-
-
-def _ending(row: Row) -> str | None:
-    """How the conversation of a record ended, by the strongest evidence."""
-    if row["reward"] is not None:
-        return f"reward {row['reward']:g}"
-    if row["exit"] is not None:
-        return f"exit {row['exit']}"
-    if row["truncated"]:
-        return "truncated"
-    if row["last_user"] in ("thanks", "complaint", "correction"):
-        return str(row["last_user"])
-    finish: str | None = row["finish"]
-    return finish
 
 
 def _prefixes(sessions: Iterable[str]) -> dict[str, str]:

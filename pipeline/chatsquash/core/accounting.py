@@ -145,14 +145,15 @@ def of_entry(entry: Entry) -> LoggedUsage:
 
 def of_reply(reply: Response) -> LoggedUsage:
     """The usage that a response reports; the model is that of the request if the response does not name one."""
-    model = reply.model
-    if not model:
-        try:
-            requested = jsonio.loads(reply.asked)
-        except (ValueError, RecursionError):
-            requested = None
-        model = requested if isinstance(requested, str) and requested else None
-    return LoggedUsage(model, *reply.tokens)
+    return LoggedUsage(model_of(reply), *reply.tokens)
+
+
+def model_of(reply: Response) -> str | None:
+    """The model that a response names, else the request."""
+    if reply.model:
+        return reply.model
+    requested = jsonio.value(reply.asked)
+    return requested if isinstance(requested, str) and requested else None
 
 
 def total(counts: Iterable[Tokens]) -> Tokens:

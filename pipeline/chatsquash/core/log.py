@@ -102,6 +102,8 @@ class Log(Struct, frozen=True):
     """Why the rest of a file was not read, of which this is the last session."""
     apart: int = 0
     """How many sessions its file holds of which no request goes on from another; 0 but for the first of them."""
+    grouped: int = 0
+    """How many sessions its file has that were grouped by id without an option; 0 but for the first of them."""
     reordered: int | None = None
     """How many of its lines stood behind later ones, which ``spans`` have in the order of their times; ``None``: they
     are in the order of the file."""

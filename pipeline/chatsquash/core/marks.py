@@ -109,7 +109,8 @@ def _together(marks: Iterable[Mark]) -> Mark:
     """The mark of joined messages, which are trained on only if all of them are."""
     parts = [*marks]
     why = next((mark.why for mark in parts if mark.why), "")
-    return Mark(tuple(at for mark in parts for at in mark.at), why)
+    model = next((mark.model for mark in parts if mark.model), "")
+    return Mark(tuple(at for mark in parts for at in mark.at), why, model=model)
 
 
 def _places(messages: Iterable[Message | Json]) -> Iterator[int]:

@@ -294,6 +294,8 @@ class Mark(NamedTuple):
     """Why it is not to be trained on, a word of ``tree.loss``; empty: it is."""
     place: int = 0
     """0-based index in the record, once it is made."""
+    model: str = ""
+    """The model that wrote it, as logged; empty if it is not known."""
 
 
 class Conversation(Struct, frozen=True):

@@ -12,7 +12,7 @@ from chatsquash.core.model import ConversationKind, Finding, Mark, RejectedLine,
 
 
 class Facts(NamedTuple):
-    """What a log says about the request that became a record; only read for a dataset folder."""
+    """What a log says about the request that became a record."""
 
     prefix: str = ""
     """A digest of the system prompt and the first user message, hexadecimal."""
@@ -82,6 +82,9 @@ class Likeness(Struct, frozen=True, array_like=True):
     """A digest of the first user message, without case, digits and white space; empty if there is none."""
 
 
+LastUser = Literal["thanks", "complaint", "correction", "none", "unknown"]
+
+
 class Ending(NamedTuple):
     """How a conversation ended, each value with its evidence; ``None`` if unknown."""
 
@@ -99,7 +102,7 @@ class Ending(NamedTuple):
     failed_results: int | None = None
     """How many tool results the log marks as errors."""
     failed_results_evidence: str | None = None
-    last_user: Literal["thanks", "complaint", "correction", "none", "unknown"] = "unknown"
+    last_user: LastUser = "unknown"
     """What the user said last of what the assistant did."""
     last_user_evidence: str | None = None
 
@@ -114,6 +117,23 @@ class Redaction(Struct, frozen=True, array_like=True):
     count: int
     digest: str = ""
     """Its SHA-256, if the hashes of values are requested."""
+
+
+class Contents(Struct, frozen=True, array_like=True):
+    """What a record contains as it is written, for the dataset card."""
+
+    characters: int = 0
+    """Those of its line."""
+    defines_tools: bool = False
+    calls: int = 0
+    images: bool = False
+    """Whether it contains images."""
+    reasons: bool = False
+    """Whether a message has reasoning."""
+    redacted: bool = False
+    """Whether a placeholder or a pseudonym replaced something in it."""
+    trained: dict[str, int] = {}
+    """By model the length of the messages that are trained on; ``""`` if the log does not name the model."""
 
 
 class Record(Struct, frozen=True, array_like=True):
@@ -169,6 +189,8 @@ class Record(Struct, frozen=True, array_like=True):
     """The private values found in it, except e-mail addresses."""
     alike: Likeness | None = None
     """``None`` if records are compared by their bytes only."""
+    contents: Contents | None = None
+    """``None`` for a record that is too large to be parsed again."""
 
 
 class PreferencePair(NamedTuple):

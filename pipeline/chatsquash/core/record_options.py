@@ -12,7 +12,7 @@ from chatsquash.core.shape_options import ShapeOptions
 Conversations = Literal["last", "main", "all"]
 Restore = Literal["none", "reasoning", "results", "all"]
 Loss = Literal["none", "weight", "training", "loss"]
-Samples = Literal["session", "reply", "auto"]
+Samples = Literal["session", "reply", "last", "auto"]
 TooLong = Literal["drop", "cut"]
 Pairs = Literal["none", "logged", "counterfactual"]
 SampleShape = Literal["prompt-completion", "messages"]
@@ -125,13 +125,16 @@ class RecordOptions(ShapeOptions):
     samples: Samples = _sample(
         "session",
         "What a sample is: a conversation (session), a reply with the context that the model was sent "
-        "(reply), or as few as --template allows without changing that context (auto).",
+        "(reply), only the last such reply of each conversation (last), or as few samples as --template allows "
+        "without changing that context (auto).",
     )
     sample_shape: SampleShape | None = _sample(
         None,
         "How samples of a reply mark what to train on: as prompt and completion, or with a member of each message.",
         usually="by preset",
-        needs=(Need("samples", one_of("session"), "reply", "`--sample-shape` without `--samples reply` or `auto`"),),
+        needs=(
+            Need("samples", one_of("session"), "reply", "`--sample-shape` without `--samples reply`, `last` or `auto`"),
+        ),
     )
     pairs: Pairs = _sample(
         "none",

@@ -40,11 +40,12 @@ class ShapeOptions:
         choices_of=("chatsquash.session.cleaning",),
         metavar="AGENT",
     )
-    on_invalid: OnInvalid = option(
-        "skip",
+    on_invalid: OnInvalid | None = option(
+        None,
         "What to do with a session whose timestamps go backwards or whose session id changes: skip it, "
         "keep it (with two ids only under --sessions-by file), or abort the run.",
         group="sessions",
+        usually="skip",
         conflicts=(
             Conflict(
                 "strict", one_of(True), "`--on-invalid abort` with `--strict`, which stops for more", only="abort"
@@ -193,7 +194,7 @@ class ShapeOptions:
         "How lines are grouped into sessions: by file, by session id, or by chains of requests that "
         "continue each other, across files.",
         group="reading",
-        usually="file; id for formats that mix sessions",
+        usually="file; id for files and formats that mix sessions",
     )
 
     @property
@@ -201,6 +202,11 @@ class ShapeOptions:
         """The sets of cleaning rules that are applied."""
         first = ("goose",) if self.cleanup_goose else ()
         return tuple(dict.fromkeys((*first, *self.cleanup)))
+
+    @property
+    def splits_mixed(self) -> bool:
+        """Whether a file that clearly mixes sessions is grouped by id, since no option says what to do with it."""
+        return self.sessions_by is None and self.on_invalid is None
 
     @property
     def merges(self) -> bool:

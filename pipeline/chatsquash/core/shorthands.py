@@ -22,12 +22,20 @@ class Shorthand(NamedTuple):
     """The fields of ``Options`` that it sets."""
 
 
+SUCCESS = "COALESCE(reward >= 1, exit = 0, last_user = 'thanks') AND COALESCE(NOT truncated, TRUE)"
+"""The condition of ``--success``, in which the strongest evidence that a log has decides."""
 SHORTHANDS = {
     "complete": Shorthand(
         "Keep every reply in the context in which it was sampled: write all conversations, with restored reasoning "
         "and marks for what to train on.",
         {"sessions_by": "chain", "conversations": "all", "restore": "reasoning", "loss": "weight"},
     ),
+    "success": Shorthand(
+        "Only write conversations that are known to have ended well: a reward of at least 1, otherwise exit code 0 of "
+        "the last tests or build, otherwise thanks of the user.",
+        {"where": SUCCESS},
+    ),
+    "final_answers": Shorthand("Write one sample per conversation: its last reply.", {"samples": "last"}),
 }
 """All shorthands by their names."""
 
@@ -51,13 +59,16 @@ def expand(options: Options, names: Iterable[str], given: Collection[str] = ()) 
     Raises:
         UsageError: An unknown shorthand.
     """
-    lines: list[str] = []
-    for name in names:
-        if name not in SHORTHANDS:
-            raise UsageError(f"{name!r}: not known; {hint(name, SHORTHANDS)}")
+    chosen, lines = set(names), list[str]()
+    for name in sorted(chosen - SHORTHANDS.keys()):
+        raise UsageError(f"{name!r}: not known; {hint(name, SHORTHANDS)}")
+    for name in sorted(chosen, key=lambda each: (each == "complete", each)):  # which goes by what the others set
         wanted = dict(SHORTHANDS[name].options)
         if options.trainer:  # whose mask is chosen by --for
             wanted.pop("loss", None)
+        if options.where and "where" in wanted:
+            wanted["where"] = _both(options.where, wanted["where"])
+            given = {*given} - {"where"}
         overridden = [each for each in wanted if each in given and getattr(options, each) != wanted[each]]
         values = {each: value for each, value in wanted.items() if each not in given}
         without = {each: why for each, why in _unsupported(replace(options, **values)) if each in values}
@@ -67,6 +78,11 @@ def expand(options: Options, names: Iterable[str], given: Collection[str] = ()) 
         options = replace(options, **values)
         lines += _lines(name, values, overridden, without, options)
     return ExpandedOptions(options, tuple(lines))
+
+
+def _both(condition: str, other: str) -> str:
+    """A condition that both conditions have to meet; once only where it has the other one already."""
+    return condition if condition.endswith(other) else f"({condition}) AND {other}"
 
 
 def _unsupported(options: Options) -> Iterator[tuple[str, str]]:
@@ -103,4 +119,4 @@ def _spelled(name: str, value: object) -> str:
     flag = next(each.flag for each in declared() if each.name == name)
     if isinstance(value, bool):
         return flag if value else f"--no-{flag[2:]}"
-    return f"{flag} {value}"
+    return f"{flag} {value}" if str(value).isalnum() else f'{flag} "{value}"'

@@ -4,92 +4,66 @@ from __future__ import annotations
 
 import json
 from array import array
-from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from chatsquash.core.accounting import Usage
-from chatsquash.core.outcome import Record
+from chatsquash.core.options import Options
 from chatsquash.core.text import certified, escape, pluralize
 from chatsquash.dataset.arrow import Field
-from chatsquash.dataset.columns import IMAGES, features, has_json
+from chatsquash.dataset.card_statistics import FEATURES, TRUNCATED, UNKNOWN_END, Statistics, quantile
+from chatsquash.dataset.columns import IMAGES, features, fields, has_json, pair_fields
+from chatsquash.dataset.model_terms import terms, terms_of
 from chatsquash.dataset.shards import Shards
-from chatsquash.session.record_filters import ToolTotals
 
 CARD = "README.md"
 _MOST = 20  # tools and models that are named
+_NAMED = 5  # models of a family
 _LONGEST = 80  # characters of a name
 _TAGS = ("task_categories:", "- text-generation", "tags:", "- chatsquash", "- conversations")
 _INERT = str.maketrans("`|", "'¦")
 
 
-@dataclass(slots=True)
-class Statistics:
-    """A few numbers of each record; 8 bytes each, so that they may be as many as the records."""
-
-    turns: array[int] = field(default_factory=lambda: array("Q"))
-    """Turns of the assistant."""
-    calls: array[int] = field(default_factory=lambda: array("Q"))
-    characters: array[int] = field(default_factory=lambda: array("Q"))
-    tokens: array[int] = field(default_factory=lambda: array("Q"))
-    """Of the last request and its reply, where the log counts both."""
-    models: Counter[str] = field(default_factory=Counter)
-    with_tools: int = 0
-    """Records that define tools."""
-    with_calls: int = 0
-    """Records that call tools."""
-    days: list[str] = field(default_factory=list)
-    """The first and the last day of all, once a record has one."""
-
-    tools: ToolTotals = field(default_factory=ToolTotals)
-
-    def add(self, record: Record, day: str | None, usage: Usage) -> None:
-        """One record more, the day of its session, and the use of tools that counts with it."""
-        self.turns.append(record.usage.assistant_turns)
-        self.calls.append(record.usage.calls)
-        self.characters.append(len(record.line.decode()))
-        self.tools.add(usage)
-        self.with_tools += bool(record.usage.tool_names)
-        self.with_calls += bool(record.usage.calls)
-        if day:
-            self.days = [min([day, *self.days]), max([day, *self.days])]
-        if record.facts is None:
-            return
-        prompt, completion = record.facts.prompt_tokens, record.facts.completion_tokens
-        if prompt is not None and completion is not None:
-            self.tokens.append(prompt + completion)
-        if record.facts.model:
-            self.models[record.facts.model] += 1
-
-
-def quantile(values: array[int], share: float) -> int:
-    """The value that so many of all are below or equal to: one of them."""
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
-
-
 class CardFacts(NamedTuple):
     """What the card says."""
 
-    splits: dict[str, Shards]
-    """Those that have records."""
     columns: list[Field]
-    pairs: dict[str, Shards]
-    """The splits that have pairs."""
     pair_columns: list[Field]
     typed: bool
     """Whether the files tell the types of their columns."""
     statistics: Statistics
-    counts: dict[str, Any]
-    """Of the whole run, as in ``run.json``."""
-    asked: dict[str, object]
-    """The options that are not as by default."""
     anonymized: bool
     flag: str
     """The member that says which messages are trained on, if there is one."""
     are_samples: bool
     """Whether each record is a reply, or several, behind what was sent to get it."""
+    counts: dict[str, Any] = {}  # noqa: RUF012 - never changed
+    """Of the whole run, as in ``run.json``."""
+    asked: dict[str, object] = {}  # noqa: RUF012
+    """The options that are not as by default."""
+    files: list[str] = []  # noqa: RUF012
+    """The files of records in the default layout; empty in a dataset folder."""
+    splits: dict[str, Shards] = {}  # noqa: RUF012
+    """Those that have records, in a dataset folder."""
+    pairs: dict[str, Shards] = {}  # noqa: RUF012
+    """The splits that have pairs."""
+
+    @property
+    def records(self) -> int:
+        """How many there are."""
+        return len(self.statistics.turns)
+
+
+def card_facts(options: Options, statistics: Statistics) -> CardFacts:
+    """What the card says of a run with these options, before it is known which files it wrote."""
+    return CardFacts(
+        columns=fields(options),
+        pair_columns=pair_fields(options) if options.pairs != "none" else [],
+        typed=options.format == "parquet",
+        statistics=statistics,
+        anonymized=options.anonymize,
+        flag=options.flag,
+        are_samples=options.samples != "session",
+    )
 
 
 def card(facts: CardFacts) -> str:
@@ -97,39 +71,10 @@ def card(facts: CardFacts) -> str:
     return "\n".join([*_yaml(facts), *_page(facts)]) + "\n"
 
 
-def plain_card(files: list[str], records: int, columns: list[Field]) -> str:
-    """The text of ``README.md`` beside files of records in the default layout: what a loader needs, and no statistics.
-
-    Without it ``load_dataset`` would take the reports for data, and would infer columns from the first records.
-    """
-    yaml = [
-        "---",
-        "configs:",
-        "- config_name: default",
-        "  data_files:",
-        "  - split: train",
-        "    path:",
-        *(f"    - {json.dumps(name, ensure_ascii=False)}" for name in files),
-        "dataset_info:",
-        "  features:",
-        *(f"  {line}" for line in features(columns, typed=False)),
-        *_TAGS,
-        "---",
-    ]
-    said = f"{pluralize(records, 'record')} in {pluralize(len(files), 'file')}, made by chatsquash of session logs."
-    page = ["", "# Conversations for fine-tuning", "", said, *_section("How to load", _loading(columns, typed=False))]
-    return "\n".join([*yaml, *page]) + "\n"
-
-
 def _yaml(facts: CardFacts) -> Iterator[str]:
+    """What loaders read: without it ``load_dataset`` would take the reports for data, and infer columns."""
     yield "---"
-    if facts.splits:
-        yield "configs:"
-    for config, splits in (("default", facts.splits), ("pairs", facts.pairs)):
-        if splits:
-            yield from (f"- config_name: {config}", "  data_files:")
-        for name, shards in splits.items():
-            yield from (f"  - split: {name}", f"    path: {shards.pattern()}")
+    yield from _configs(facts)
     yield "dataset_info:"
     if facts.pairs:
         yield from _list_item(["config_name: default", *_info(facts.columns, facts.splits, facts)])
@@ -137,9 +82,22 @@ def _yaml(facts: CardFacts) -> Iterator[str]:
     else:
         yield from (f"  {line}" for line in _info(facts.columns, facts.splits, facts))
     yield from _TAGS
-    if facts.statistics.with_tools or facts.statistics.with_calls:
+    if facts.statistics.records_with["tool definitions"] or facts.statistics.records_with["tool calls"]:
         yield "- tool-calling"
     yield "---"
+
+
+def _configs(facts: CardFacts) -> Iterator[str]:
+    if facts.splits or facts.files:
+        yield "configs:"
+    if facts.files:
+        yield from ("- config_name: default", "  data_files:", "  - split: train", "    path:")
+        yield from (f"    - {json.dumps(name, ensure_ascii=False)}" for name in facts.files)
+    for config, splits in (("default", facts.splits), ("pairs", facts.pairs)):
+        if splits:
+            yield from (f"- config_name: {config}", "  data_files:")
+        for name, shards in splits.items():
+            yield from (f"  - split: {name}", f"    path: {shards.pattern()}")
 
 
 def _list_item(lines: list[str]) -> Iterator[str]:
@@ -158,31 +116,96 @@ def _info(columns: list[Field], splits: dict[str, Shards], facts: CardFacts) -> 
 
 
 def _page(facts: CardFacts) -> Iterator[str]:
-    records = sum(shards.records for shards in facts.splits.values())
+    statistics = facts.statistics
     yield from ("", "# Conversations for fine-tuning", "")
     what = (
         "logged replies behind the context that they were sampled in" if facts.are_samples else "a whole conversation"
     )
-    yield f"{pluralize(records, 'record')}, each {what}, made by chatsquash of session logs."
-    files = [
-        (name, f"{shards.records:,}", f"{shards.text:,}", f"`{shards.pattern()}`")
-        for name, shards in facts.splits.items()
-    ]
-    yield from _section("Files", _table(("split", "records", "bytes of text", "files"), files))
+    where = f" in {pluralize(len(facts.files), 'file')}" if facts.files else ""
+    yield f"{pluralize(facts.records, 'record')}{where}, each {what}, made by chatsquash of session logs."
+    if facts.splits:
+        yield from _section("Files", _files(facts))
     if facts.pairs:
         yield from _section("Preference pairs", _pairs(facts))
     yield from _section("How to load", _loading(facts.columns, typed=facts.typed))
-    yield from _section("What the records are like", _likeness(facts.statistics, records))
-    if facts.statistics.models:
-        models = sorted(facts.statistics.models.items(), key=lambda item: (-item[1], item[0]))
-        rows: list[tuple[str, ...]] = [(_code(name), f"{count:,}") for name, count in models]
-        yield from _section("Models", _table(("model, as logged", "records"), _first(rows)))
-    if tools := facts.statistics.tools.most_used():
+    yield from _section("What the records contain", _contents(statistics, facts.records))
+    yield from _section("What the records are like", _likeness(statistics, facts.records))
+    yield from _section("Models", _models(facts))
+    yield from _section("Terms of the models", _terms(statistics))
+    sources = sorted(statistics.sources.items(), key=lambda item: (-item[1], item[0]))
+    rows: list[tuple[str, ...]] = [(f"`{name}`", f"{count:,}") for name, count in sources]
+    yield from _section("Sources", _table(("format of the logs", "records"), rows))
+    if tools := statistics.tools.most_used():
         rows = [(_code(name), *(f"{number:,}" for number in numbers)) for name, numbers in tools]
         head = ("tool", "records", "calls", "failed", "unanswered")
         yield from _section("Tools", _table(head, _first(rows)))
     yield from _section("How it was made", _making(facts))
     yield from _section("Findings", _findings(facts.counts["findings"]))
+
+
+def _files(facts: CardFacts) -> Iterator[str]:
+    files = [
+        (name, f"{shards.records:,}", f"{shards.text:,}", f"`{shards.pattern()}`")
+        for name, shards in facts.splits.items()
+    ]
+    yield from _table(("split", "records", "bytes of text", "files"), files)
+
+
+def _contents(statistics: Statistics, records: int) -> Iterator[str]:
+    known = records - statistics.unmeasured
+    counts = {name: (statistics.records_with[name], known) for name in FEATURES}
+    counts[TRUNCATED] = statistics.records_with[TRUNCATED], records - statistics.records_with[UNKNOWN_END]
+    rows = [(name, f"{count:,}", f"{of - count:,}") for name, (count, of) in counts.items()]
+    yield from _table(("records", "with", "without"), rows)
+    if unknown := statistics.records_with[UNKNOWN_END]:
+        yield from ("", f"Of {pluralize(unknown, 'record')} the log does not say how the last reply ended.")
+    if statistics.unmeasured:
+        yield from ("", f"{pluralize(statistics.unmeasured, 'record')} too large to be measured count in neither.")
+
+
+def _models(facts: CardFacts) -> Iterator[str]:
+    statistics = facts.statistics
+    unit = _unit(facts)
+    total = statistics.trained.total()
+    models = sorted(statistics.models, key=lambda name: (-statistics.trained[name], name))
+    rows: list[tuple[str, ...]] = [
+        (
+            _code(name) if name else "not named in the log",
+            f"{statistics.models[name]:,}",
+            f"{statistics.trained[name]:,}",
+            f"{statistics.trained[name] / total if total else 0:.1%}",
+        )
+        for name in models
+    ]
+    if not rows:
+        yield "No message is trained on."
+        return
+    yield from _table(("model, as logged", "records", f"{unit} trained on", "share"), _first(rows))
+    yield from ("", f"Trained on are {total:,} {unit} in messages of the assistant: text, reasoning and calls.")
+
+
+def _unit(facts: CardFacts) -> str:
+    """What lengths are measured in."""
+    return "tokens" if facts.statistics.counted else "characters"
+
+
+def _terms(statistics: Statistics) -> Iterator[str]:
+    named = sorted(name for name in statistics.models if name)
+    rows = [
+        (each.family, _names(name for name in named if terms_of(name) == each), each.note, each.source)
+        for each in terms(named)
+    ]
+    if rows:
+        yield from _table(("models", "as logged", "note", "source"), rows)
+        yield ""
+    yield "Who publishes or trains on outputs of a model is bound by its terms and those of the service that ran it."
+    yield "These notes are no legal advice, and terms change: read the sources."
+
+
+def _names(names: Iterable[str]) -> str:
+    listed = [_code(name) for name in names]
+    more = [f"{len(listed) - _NAMED:,} more"] if len(listed) > _NAMED else []
+    return ", ".join([*listed[:_NAMED], *more])
 
 
 def _pairs(facts: CardFacts) -> Iterator[str]:
@@ -220,12 +243,11 @@ def _likeness(statistics: Statistics, records: int) -> Iterator[str]:
         "calls of tools": statistics.calls,
         "characters of the record": statistics.characters,
         "tokens, as logged": statistics.tokens,
+        "tokens, as the tokenizer counts them": statistics.counted,
     }
     rows = [(what, *_distribution(values)) for what, values in kinds.items() if values]
     yield from _table(("per record", "least", "median", "90 %", "most", "sum"), rows)
     yield ""
-    used = f"{statistics.with_tools:,} define tools and {statistics.with_calls:,} call them"
-    yield f"Of {pluralize(records, 'record')}, {used}."
     if statistics.tokens:
         known = len(statistics.tokens)
         yield f"Tokens are those that services counted for the last request and its reply, in {known:,} of {records:,}."

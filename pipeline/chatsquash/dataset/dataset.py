@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from chatsquash.checks import dataset as checks
-from chatsquash.core.accounting import Usage
 from chatsquash.core.log import Log
 from chatsquash.core.model import Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome, Place, Record
-from chatsquash.dataset.card import CARD, CardFacts, Statistics, card
-from chatsquash.dataset.columns import fields, metadata, pair_fields
+from chatsquash.core.text import shown
+from chatsquash.dataset.card import CARD, CardFacts, card
+from chatsquash.dataset.columns import metadata
+from chatsquash.dataset.croissant import CROISSANT, croissant
 from chatsquash.dataset.shards import FOLDER, PAIRS, Shards
 from chatsquash.dataset.splits import Splits
 from chatsquash.dataset.store import RUN, Output
@@ -22,9 +22,9 @@ from chatsquash.session.session import finding
 
 IGNORE = ".gitignore"
 INFO = "dataset_info.json"
-_FILES = (CARD, INFO)
+_FILES = (CARD, CROISSANT, INFO)
 _FOLDERS = (f"{FOLDER}/", f"{PAIRS}/", f"{IMAGES}/")
-_PUBLIC = (f"/{CARD}", *(f"/{folder}" for folder in _FOLDERS), f"/{INFO}")
+_PUBLIC = (f"/{CARD}", f"/{CROISSANT}", *(f"/{folder}" for folder in _FOLDERS), f"/{INFO}")
 _PRIVATE = (".chatsquash/", IGNORE, "reports/", RUN)
 """What we write beside; named one by one, too, for what does not know that ``!`` makes an exception."""
 
@@ -51,17 +51,17 @@ class Dataset:
             self._pairs = {split.name: Shards(out, options, split.name, PAIRS) for split in self._splits.splits}
         self._split = ""
         """That of the record which was written last."""
-        self._statistics = Statistics()
         self._images: set[str] = set()
         self.findings: list[Violation] = []
         """What is wrong with the dataset as a whole; complete when it is finished."""
         trained = ["trainer/any"] if options.trainer else []
-        out.refuse_foreign(CARD, IGNORE, INFO, f"{FOLDER}/any", *trained)  # at once, not after the work is done
+        out.refuse_foreign(
+            CARD, CROISSANT, IGNORE, INFO, f"{FOLDER}/any", *trained
+        )  # at once, not after the work is done
 
-    def add(self, log: Log, outcome: Outcome, record: Record, usage: Usage) -> tuple[Outcome, Place]:
+    def add(self, log: Log, outcome: Outcome, record: Record) -> tuple[Outcome, Place]:
         """Write a record: the outcome, with one finding more if it should stand elsewhere, and where it stands.
 
-        ``usage`` is what it has of the use of tools that no record before it of its session has.
         ``final`` says which parts of places are known at the end only.
         """
         begun = next((each for each in outcome.records if each.kind == "main"), outcome.records[0])
@@ -71,7 +71,6 @@ class Dataset:
         place = self._shards[split].add(record.line, beside, record.images)
         if self._options.format != "parquet":
             self._write(record.images)
-        self._statistics.add(record, outcome.output.day, usage)
         if violation is None:
             return outcome, place
         return outcome.with_finding(finding(violation, outcome.session, log.shown)), place
@@ -98,7 +97,8 @@ class Dataset:
         records = sum(shards.records for shards in self._shards.values())
         self.findings += [checks.empty_split(name, records) for name, names in files.items() if records and not names]
         self.findings += self._splits.missed_shares()
-        said = f"# Only {CARD}, {FOLDER}/, {PAIRS}/, {IMAGES}/ and {INFO} are meant for upload."
+        public = f"{CARD}, {CROISSANT}, {FOLDER}/, {PAIRS}/, {IMAGES}/ and {INFO}"
+        said = f"# Only {public} are meant for upload."
         private = [*_PRIVATE, *(["trainer/"] if self._options.trainer else [])]
         self._out.write(IGNORE, "\n".join([said, "/*", *(f"!{name}" for name in _PUBLIC), *private, ""]).encode())
         written = [name for names in files.values() for name in names]
@@ -118,19 +118,12 @@ class Dataset:
             return {}
         return {split.name: (self._shards[split.name].records, split.share) for split in self._splits.splits}
 
-    def describe(self, counts: dict[str, Any], requested: dict[str, object]) -> None:
-        """Write the card."""
-        facts = CardFacts(
-            splits={name: shards for name, shards in self._shards.items() if shards.records},
-            columns=fields(self._options),
-            pairs={name: shards for name, shards in self._pairs.items() if shards.records},
-            pair_columns=pair_fields(self._options) if self._pairs else [],
-            typed=self._options.format == "parquet",
-            statistics=self._statistics,
-            counts=counts,
-            asked=requested,
-            anonymized=self._options.anonymize,
-            flag=self._options.flag,
-            are_samples=self._options.samples != "session",
-        )
+    def describe(self, facts: CardFacts) -> None:
+        """Write the card and the Croissant metadata, given what is known of the whole run."""
+        splits = {name: shards for name, shards in self._shards.items() if shards.records}
+        pairs = {name: shards for name, shards in self._pairs.items() if shards.records}
+        facts = facts._replace(splits=splits, pairs=pairs)
         self._out.write(CARD, card(facts).encode())
+        files = [each for each in self._out.staged_files() if each.name.startswith((f"{FOLDER}/", f"{PAIRS}/"))]
+        described = croissant(files, facts.statistics, facts.counts, anonymized=facts.anonymized)
+        self._out.write(CROISSANT, shown(described, indent=True) + b"\n")

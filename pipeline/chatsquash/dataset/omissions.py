@@ -16,13 +16,14 @@ UNANSWERED = "unanswered-session"
 COMPLETE = "--complete"
 _UNREADABLE = ("bad-line", "bad-entry")
 """The findings of which each is a line that could not be read."""
-_NOT_READ = {
+_IN_PART = {
+    "unrelated-conversations": ("most replies of ", "log"),
     "cut-short": ("the rest of ", "log"),
     "archive-member": ("", "archive member"),
     "cut-archive": ("the rest of ", "archive"),
     "unreadable-archive": ("", "archive"),
 }
-"""Errors about what was not read, and is no session that was left out; what each is one of."""
+"""Errors about what is missing, though no session was left out; what each is one of."""
 
 
 class Lack(NamedTuple):
@@ -50,7 +51,7 @@ def _lacks(counts: Mapping[str, Any]) -> Iterator[Lack]:
         yield Lack(pluralize(sum(sessions.values()), "session"), sessions)
     if unreadable:
         yield Lack(pluralize(unreadable, "line"), {code: _errors(counts, code) for code in _UNREADABLE})
-    for code, (of, one) in _NOT_READ.items():
+    for code, (of, one) in _IN_PART.items():
         if count := _errors(counts, code):
             yield Lack(f"{of}{pluralize(count, one)}", {code: count})
 

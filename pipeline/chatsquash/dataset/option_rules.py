@@ -274,7 +274,7 @@ def _refuse_duplicates(options: Options) -> None:
         flag = "--drop-duplicates" if options.drop_duplicates else "--no-drop-duplicates"
         raise UsageError(f"{flag} means --duplicates {alias}: leave it or --duplicates {options.duplicates} out")
     if options.samples != "session" and options.duplicates in ("prefix", "near"):
-        reason = "each sample of a session is nearly the beginning of the next, and is trained on for itself"
+        reason = "each sample is trained on for itself, also one that begins another one"
         raise UsageError(
             f"--duplicates {options.duplicates} with --samples {options.samples}: {reason}; take --duplicates ids"
         )

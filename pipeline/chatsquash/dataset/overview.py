@@ -27,6 +27,7 @@ def run_overview(run: Summary) -> Overview:
     headlines = (_records(run), _carried(counts), attention(counts))
     rows = (
         *_sessions(counts),
+        *_grouped(run),
         *_splits(counts, moves=run.moves),
         *_lines_and_replies(counts),
         *_training(counts, has_pairs=run.makes_pairs),
@@ -98,6 +99,12 @@ def _sessions(counts: Mapping[str, Any]) -> Iterator[Row]:
     duplicates = "duplicate" if sessions["duplicates"] == 1 else "duplicates"
     parts += [(duplicates, sessions["duplicates"]), ("joined", sessions["joined"])]
     yield Row("sessions", sessions["seen"], listed(parts))
+
+
+def _grouped(run: Summary) -> Iterator[Row]:
+    if run.grouped:
+        files = "file" if run.grouped == 1 else "files"
+        yield Row("grouped", run.grouped, (f"{files} with several sessions, by session id",))
 
 
 def _splits(counts: Mapping[str, Any], *, moves: bool) -> Iterator[Row]:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple, get_args
 
 from chatsquash.core.log import Log
-from chatsquash.core.model import Finding, Severity
-from chatsquash.core.outcome import Ending, Outcome, Place, Record, SelectedEntry
+from chatsquash.core.model import ConversationKind, Finding, Severity
+from chatsquash.core.outcome import Ending, LastUser, Outcome, Place, Record, SelectedEntry
 from chatsquash.core.text import printable
 
 SESSIONS = "reports/sessions.jsonl"
@@ -23,6 +23,11 @@ class TableColumn(NamedTuple):
     kind: Kind
     known_late: bool = False
     """Whether it is known only once a record is written, or left out."""
+
+    @property
+    def values(self) -> str:
+        """The values that it has, in words."""
+        return _VALUES.get(self.name, _VALUES[self.kind])
 
     @property
     def example(self) -> str:
@@ -55,6 +60,19 @@ _EXAMPLES = {
 """What conditions say of columns, if not what is usual of their kind."""
 
 
+_VALUES = {
+    "text": "texts",
+    "int": "whole numbers",
+    "float": "numbers",
+    "bool": "true and false",
+    "start": "times, such as '2026-01-13T10:00:00Z'",
+    "end": "times, such as '2026-01-13T10:00:00Z'",
+    "kind": ", ".join(map(repr, get_args(ConversationKind))),
+    "last_user": ", ".join(map(repr, get_args(LastUser))),
+}
+"""What values columns have: those of a name, else those of a type."""
+
+
 def _columns() -> Iterator[TableColumn]:
     for name in ("file", "row", "offset", "record"):
         yield TableColumn(name, "text" if name == "file" else "int", known_late=True)
@@ -76,6 +94,8 @@ def _columns() -> Iterator[TableColumn]:
 
 
 COLUMNS = tuple(_columns())
+EXAMPLE = "turns >= 2 AND exit = 0"
+"""A condition over several columns."""
 
 
 def columns_by_kind(*, written: bool) -> str:

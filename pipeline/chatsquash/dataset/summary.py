@@ -16,6 +16,8 @@ from chatsquash.dataset.omissions import COMPLETE, ReplyTotals, lacks
 from chatsquash.dataset.overview import run_overview
 from chatsquash.redaction.placeholders import is_secret, words
 
+_GROUPED: tuple[Severity, str] = ("info", "grouped-by-id")
+
 
 @dataclass(slots=True)
 class Summary:
@@ -201,6 +203,11 @@ class Summary:
             "other_files": dict(sorted(self.others.items())),
             "passed_over": self.passed_over,
         }
+
+    @property
+    def grouped(self) -> int:
+        """Files whose lines were grouped by session id without an option."""
+        return self.findings[_GROUPED] + self.filtered_findings[_GROUPED]
 
     def _share(self, records: int) -> float:
         """The share of all records that these are."""

@@ -58,7 +58,7 @@ def _items(paths: Iterable[str], indent: str) -> str:
 
 
 def _trl(training: Training) -> dict[str, str]:
-    hint = training.hint()
+    hint = f"{training.hint()}# Without a GPU, add --use_cpu true.\n"
     first = f'--model_name_or_path {training.in_shell} --dataset_name "$(cd .. && pwd)"'
     split = "" if training.split == "train" else f" --dataset_train_split {training.split}"
     mask = "" if training.last_only else "--assistant_only_loss true "

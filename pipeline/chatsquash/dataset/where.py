@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 import polars as pl
 
 from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
 from chatsquash.core.outcome import Outcome, Record
-from chatsquash.core.text import SHOWN, error_text, quoted
-from chatsquash.dataset.session_table import COLUMNS, Kind, RecordOutcome, columns_by_kind, line_of, row_of
+from chatsquash.core.text import SHOWN, error_text, quoted, suggestion
+from chatsquash.dataset.session_table import COLUMNS, EXAMPLE, Kind, RecordOutcome, columns_by_kind, line_of, row_of
 
 _TYPES: dict[Kind, type[pl.DataType]] = {"text": pl.String, "int": pl.Int64, "float": pl.Float64, "bool": pl.Boolean}
 SCHEMA = {column.name: _TYPES[column.kind] for column in COLUMNS}
@@ -24,6 +23,8 @@ _PIECE = re.compile(
 )
 _QUERY = re.compile("SELECT|EXISTS|VALUES|WITH|(?:READ|SCAN)_\\w*", re.IGNORECASE)
 """Words with which a query or the name of a table function begins, none of which a condition needs."""
+_END = re.compile(r"(?<![\"`\w])end(?![\"`\w])", re.IGNORECASE)
+_QUOTE_END = '; the column end is written "end", since SQL has a word of this name'
 _MOST = 500
 """Words and signs of a condition; the time that polars takes grows with the third power of their number."""
 
@@ -43,11 +44,18 @@ class Where:
         """Whether a record fulfils it."""
         row = row_of(line_of(log, outcome, record, None, RecordOutcome()))
         frame = pl.DataFrame([[row[name]] for name in self._schema], schema=self._schema)
-        try:
-            result = frame.select(self._expression)
-        except (pl.exceptions.PolarsError, pl.exceptions.PanicException):  # such as a cast of a text that is no number
-            return False
-        return result.height == 1 and result.item() is True
+        return matching(frame, self._expression).height == 1
+
+
+def matching(frame: pl.DataFrame, condition: pl.Expr) -> pl.DataFrame:
+    """The rows that fulfil a condition; a row whose values do not allow it, such as a cast, does not."""
+    try:
+        return frame.filter(condition)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+        if frame.height <= 1:
+            return frame.clear()
+    half = frame.height // 2
+    return pl.concat([matching(frame[:half], condition), matching(frame[half:], condition)])
 
 
 def condition_of(condition: str, *, written: bool = False) -> pl.Expr:
@@ -58,7 +66,8 @@ def condition_of(condition: str, *, written: bool = False) -> pl.Expr:
 
     def wrong(why: str) -> UsageError:
         columns = columns_by_kind(written=written)
-        return UsageError(f"--where {condition!r}: {why} (columns: {columns}; see chatsquash explain columns)")
+        listed = f"for example {EXAMPLE!r}; columns: {columns}; see chatsquash explain columns"
+        return UsageError(f"--where {condition!r}: {why} ({listed})")
 
     if why := _refusal(condition):
         raise wrong(why)
@@ -66,7 +75,8 @@ def condition_of(condition: str, *, written: bool = False) -> pl.Expr:
         expression = pl.sql_expr(condition)
         names = expression.meta.root_names()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as problem:
-        raise wrong(f"it is no condition of SQL: {error_text(problem)}") from None
+        text = f"it is not a condition of SQL: {error_text(problem)}"
+        raise wrong(text + (_QUOTE_END if _END.search(condition) else "")) from None
     for name in names:
         if why := _refusal_of_name(name, written=written):
             raise wrong(why)
@@ -88,16 +98,15 @@ def _refusal_of_name(name: str, *, written: bool) -> str | None:
         return f"the column {name} is known once a record is written only: choose another one"
     if name in SCHEMA:
         return None
-    near = get_close_matches(name, SCHEMA, 1, 0.0)[0]
-    text = "" if get_close_matches(name, SCHEMA, 1) else f"; if it is a text, write '{name}'"
-    return f"the session table has no column {name}; the nearest one is {near}{text}"
+    near = suggestion(name, SCHEMA, f"if it is a text, write '{name}'")
+    return f"the session table has no column {name}; {near}"
 
 
 def _examples(names: Iterable[str]) -> str:
-    """Columns with their types, each with a condition."""
+    """Columns with the values that they have, each with a condition."""
     columns = {column.name: column for column in COLUMNS}
     chosen = [columns[name] for name in dict.fromkeys(names)] or [columns["turns"]]
-    return ", ".join(f"{each.name} is {each.kind}, as in {each.example}" for each in chosen)
+    return ", ".join(f"{each.name} has {each.values}, as in {each.example}" for each in chosen)
 
 
 def _refusal(condition: str) -> str | None:

@@ -57,6 +57,7 @@ class Reader:
         self._from = options.from_format
         self._by_id = options.sessions_by == "id"
         self._split = options.sessions_by is None
+        self._splits_mixed = options.splits_mixed
         self._bounds = Bounds.of(options)
         self._known: dict[str, KnownTools] = {}
         self._room = Buffers()
@@ -77,7 +78,8 @@ class Reader:
         ``hashed`` is given all bytes of the log in turn, unless the document in it was read before and its digest is
         known; ``places`` gets those of its lines, as in ``Log.spans``.
 
-        A file of several sessions is only identified: it has to be split first.
+        A file of several sessions is only identified: it has to be split first. If only its ids tell, the entries end
+        with ``MixedSessionsError``.
         """
         forget(file)
         self._files = max(1, len(log.pieces))
@@ -125,7 +127,9 @@ class Reader:
         if document is None:
             items = self._lines(identity.shape).entries(chain(head, stream))
             if identity.seen.format is not None or not identity.seen.why:
-                return Reading(identity.seen, to_the_end(items))
+                entries = to_the_end(items)
+                is_watched = self._splits_mixed and not log.is_part
+                return Reading(identity.seen, until_mixed(entries) if is_watched else entries)
             seen = unrecognised.describe(identity.seen, log.path)
             return Reading(seen, to_the_end(unrecognised.items(items, stream, is_part=not seen.why)))
         if has_read(file, document.size):
@@ -183,6 +187,28 @@ class Reader:
         line = document.line
         stop = len(line) if len(line) <= self._bounds.line else 0
         return self._lines(shape).entries([Line(1, 0, len(line), bytearray(line), 0, stop, document.size)])
+
+
+class MixedSessionsError(Exception):
+    """A file has several sessions, as the ids of its lines tell, and has to be split first."""
+
+
+def until_mixed(items: Iterator[Entry | SkippedLine]) -> Iterator[Entry | SkippedLine]:
+    """Pass on what is read of a file; raise ``MixedSessionsError`` once two ids have two lines each.
+
+    A single line with another id may be a mistake of the logger, which is for the checks to report.
+    """
+    once: set[str] = set()
+    repeated: set[str] = set()
+    for item in items:
+        if isinstance(item, Entry) and (name := item.session_id) is not None:
+            if name not in once:
+                once.add(name)
+            elif name not in repeated:
+                repeated.add(name)
+                if len(repeated) > 1:
+                    raise MixedSessionsError
+        yield item
 
 
 def _to_the_end(

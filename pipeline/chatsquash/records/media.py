@@ -64,6 +64,14 @@ def of(message: Message) -> Iterator[str]:
     yield from (name for name in MEMBERS if not is_empty(message.get(name)))
 
 
+def has_image(message: Message) -> bool:
+    """Whether a message contains an image."""
+    content = message.get("content")
+    parts = content if isinstance(content, list) else ()
+    is_inside = any(chat.medium(part) and placeholder(part) == "[image]" for part in parts)
+    return is_inside or not is_empty(message.get("images"))
+
+
 def shows_media_of_a_result(message: Message) -> bool:
     """Whether a message of the user has nothing but media, or one line that introduces them and ends with a colon.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from msgspec import Struct
@@ -62,9 +62,15 @@ def _said(value: Json) -> list[Any]:
     return messages
 
 
-def reply_marks(draft: Draft, ordinals: Collection[int]) -> list[Mark]:
-    """The marks of a sample in which these messages of the snapshot are trained on."""
-    return [mark._replace(why="" if set(mark.at) <= set(ordinals) else CONTEXT) for mark in draft.marks]
+def reply_marks(draft: Draft, models: Mapping[int, str]) -> list[Mark]:
+    """The marks of a sample in which messages of the snapshot are trained on, by the models that wrote them."""
+    wanted = [models.keys() >= set(mark.at) for mark in draft.marks]
+    return [
+        mark._replace(why="", model=models.get(mark.at[0], "") if mark.at else "")
+        if is_wanted
+        else mark._replace(why=CONTEXT)
+        for mark, is_wanted in zip(draft.marks, wanted, strict=True)
+    ]
 
 
 def make_sample(draft: Draft, sample_marks: list[Mark], options: Options) -> Record:

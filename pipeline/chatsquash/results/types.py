@@ -136,4 +136,8 @@ class SessionRow(TypedDict):
     tokens: Count | None
     replies: _ReplyCounts
     usage: _Usage
+    exit: int | None
+    reward: float | None
     finish: str | None
+    truncated: bool | None
+    last_user: str | None

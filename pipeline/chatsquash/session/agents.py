@@ -147,7 +147,8 @@ def records(
     part = DocumentPart(document, log, options)
     snapshot = session.snapshot
     placement = part.placement(snapshot)
-    marks = part.marks(snapshot, placement) if snapshot and placement and asks_marks(options) else None
+    asks = asks_marks(options) or len({reply.evidence.model for reply in part.place.replies}) > 1
+    marks = part.marks(snapshot, placement) if snapshot and placement and asks else None
     made = make(snapshot, marks) if part.is_chosen else None
     placements = [_keep_written(with_record(placement, made, 0, {}))] if placement and made else []
     rows = part.rows(placements, made, part.whys(snapshot, made))

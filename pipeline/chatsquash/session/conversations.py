@@ -25,7 +25,7 @@ from chatsquash.session.session import Noted, Session, Snapshot
 from chatsquash.trees.account import Placement, account, assistants, place_replies, shared_calls
 from chatsquash.trees.canonical import Canon
 from chatsquash.trees.coverage import coverage
-from chatsquash.trees.kinds import conversations, first_conversation, names, select_paths, unexplained
+from chatsquash.trees.kinds import beginnings, conversations, first_conversation, names, select_paths, unexplained
 from chatsquash.trees.paths import AnyPath, P
 from chatsquash.trees.prefill import without_finished
 from chatsquash.trees.replies import LogPath, Reply, number_messages
@@ -107,6 +107,7 @@ def of_last(
         if path and path.kind in ("side", "subagent"):
             noted.append((line, checks.side_request_selected(path.kind)))
         noted += lost_of(covered, line, ways=ways(covered, len(session.asides), options))
+        noted += find_unrelated(session, len(beginnings(trees, paths)), covered)
         made = count_flags(made, options)
     alone = unexplained(trees, paths, session.followed.unanswered)
     return made, SessionCoverage(covered, rows if options.trace_replies else [], noted, alone, reports_tail=True)
@@ -116,7 +117,7 @@ def _marks_of_last(
     trees: Trees, paths: list[LogPath], shown: list[Placement[LogPath]], snapshot: Snapshot | None, options: Options
 ) -> list[Mark] | None:
     """The marks of the specified record's assistant messages, where they are asked for."""
-    if snapshot is None or not asks_marks(options):
+    if snapshot is None or not (asks_marks(options) or trees.has_models):
         return None
     judge = _judge(options)
     if shown:
@@ -153,9 +154,9 @@ def with_record(
 
 
 def count_flags(record: Record, options: Options) -> Record:
-    """A record with its flags counted in place of its marks, once it is known which replies these are."""
+    """A record with its flags counted, once it is known which replies its marks are about."""
     flags = Counter(mark.why for mark in record.marks) if options.flag != "none" else {}
-    return replace(record, marks=[], flags=dict(sorted(flags.items())))
+    return replace(record, flags=dict(sorted(flags.items())))
 
 
 def of_each(
@@ -214,6 +215,16 @@ def find_repeated(repeated: int, line: int | None, options: Options) -> list[Not
     return [(line, checks.replies_repeated(repeated))] if repeated and not is_flagged else []
 
 
+def find_unrelated(session: Session, begun: int, covered: Coverage) -> list[Noted]:
+    """What is said of a session without ids in which the person began several conversations, if most replies are lost.
+
+    Such a file holds several sessions, of which the specified record has the longest one.
+    """
+    if session.id is not None or begun < 2 or 2 * covered.carried >= covered.total:
+        return []
+    return [(None, checks.unrelated_conversations(begun, covered.total, covered.carried))]
+
+
 def _tail(session: Session, alone: set[int], wanted: list[_RestoredPath], rows: list[ReplyOutcome]) -> list[Noted]:
     """What is said where the log ends with a request that begins anew, and no record holds what it got."""
     last = session.followed.last
@@ -263,7 +274,7 @@ def _make_all(
         replace(_snapshot(each.placement.path, each.entry, last_tools=last_tools), shared=calls)
         for each, calls in zip(wanted, shared, strict=True)
     ]
-    if not asks_marks(options):
+    if not (asks_marks(options) or trees.has_models):
         return [make(snapshot, None) for snapshot in snapshots]
     judge, shown = _judge(options), [each.placement for each in wanted]
     marks = judge.of_trees(trees, paths, shown, [each.whole for each in shown])

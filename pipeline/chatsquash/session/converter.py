@@ -26,8 +26,9 @@ from chatsquash.core.outcome import (
 from chatsquash.core.times import day
 from chatsquash.formats import PLAIN
 from chatsquash.reading.documents import LogDocument, line_of
-from chatsquash.reading.reader import Reader, Reading
+from chatsquash.reading.reader import MixedSessionsError, Reader, Reading
 from chatsquash.redaction.pseudonyms import anonymizer
+from chatsquash.session.contents import ContentsMeasure
 from chatsquash.session.lineages import MOST, Lineages
 from chatsquash.session.log_findings import (
     SessionCoverage,
@@ -81,6 +82,7 @@ class Converter:
         self._reader = Reader(options)
         self._maker = RecordMaker(options, self._plan, self._anonymizer)
         self._privacy = OutcomePrivacy(options, self._maker.lengths)
+        self._contents = ContentsMeasure(options, self._maker.lengths)
         self.hashed = Hashed()
         """What was read last."""
 
@@ -144,8 +146,11 @@ class Converter:
         That is a file that mixes sessions, one of unrelated requests, and one whose lines are to be put in order.
         Raises ``OSError`` for a file that cannot be read.
         """
-        outcome = self._read(file, log, observer)
-        return outcome and self._privacy.outcome(outcome, log, file)
+        try:
+            outcome = self._read(file, log, observer)
+        except MixedSessionsError:
+            return None
+        return outcome and self._contents.measure(self._privacy.outcome(outcome, log, file))
 
     def _read(self, file: BinaryIO, log: Log, observer: EntryObserver | None) -> Outcome | None:
         self.hashed = Hashed()
@@ -240,7 +245,8 @@ class Converter:
         """Whether lines are to be taken in the order of their times that stand otherwise in the file."""
         if not self._puts_in_order or log.reordered is not None:
             return False
-        return any(finding.code == "timestamp-order" for _, finding in session.notes)
+        codes = {finding.code for _, finding in session.notes}
+        return "timestamp-order" in codes and "session-id-mismatch" not in codes
 
     def _is_apart(self, session: Session, log: Log) -> bool:
         """Whether no line has an id and no request goes on from another, so that each is a session."""
@@ -283,7 +289,9 @@ class Converter:
             records, refused, covered = agents.records(read.document, log, self._options, session, make_last)
             return records, refused, noted, covered
         if not self._is_asked_more and not session.asides and not session.elsewhere and session.followed.only_grew():
-            return grown_session(session, make_last(session.snapshot), noted)
+            snapshot = session.snapshot
+            marks = session.followed.grown_marks(snapshot.entry) if snapshot else None
+            return grown_session(session, make_last(snapshot, marks), noted)
         from chatsquash.session import conversations  # which sessions that only grow do not need
 
         name = session.id or log.identity

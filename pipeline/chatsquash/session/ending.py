@@ -10,7 +10,7 @@ from chatsquash.checks.exchanges import exchanges
 from chatsquash.checks.registry import View
 from chatsquash.core import chat, jsonio
 from chatsquash.core.model import Json, Origin, Response
-from chatsquash.core.outcome import Ending
+from chatsquash.core.outcome import Ending, LastUser
 from chatsquash.core.text import printable
 
 _COMMAND = ("command", "cmd", "commands", "script", "code", "input", "CommandLine")
@@ -61,38 +61,62 @@ _EXIT = re.compile(
     re.IGNORECASE | re.MULTILINE | re.VERBOSE,
 )
 """A line in which an agent's program says how the program that it ran ended."""
+_CLAUDE_CODE = re.compile(r"You are Claude Code|x-anthropic-billing-header: cc_version")
+"""What the system prompt of Claude Code begins with."""
+_NO_RESULT = re.compile(r"Command [^\n]{0,80}\bbackground\b|\[Old tool result content cleared\]")
+"""What Claude Code writes instead of the output of a command that still runs, or was long ago."""
 _LEAST, _MOST = -(1 << 31), 1 << 32
 """Between these are the exit codes of all systems; a log may name any number."""
 _SHOWN = 400
 """Characters at each end of a result in which it says so."""
 
 
-def last_exit(view: View) -> tuple[int | None, str | None]:
-    """The exit code, and the message that says it; ``None`` where there is no such command, or none is told."""
-    for arguments, results in _calls(view):
-        if evidence := runs_tests(_command(arguments)):
+def last_exit(view: View, source: str | None = None) -> tuple[int | None, str | None]:
+    """The exit code, and the message that says it; ``None`` where there is no such command, or none is told.
+
+    ``source`` is the format of the log: Claude Code names no code of a command that succeeded.
+    """
+    for call, results in _calls(view):
+        if evidence := runs_tests(_command(call["arguments"])):
             for at, content in results if evidence != "nothing" else ():
-                code = exit_code(content)
+                code, where = exit_code(content), "in the result"
+                if code is None and call.get("name") == "Bash" and _is_success(view, source, at):
+                    code, where = 0, "since there is no error in the result"
                 if code is not None and (evidence == "code" or code == 0):
-                    return code, f"message {at}, {code} in the result of a command that runs tests or a build"
+                    return code, f"message {at}, {code} {where} of a command that runs tests or a build"
             return None, None
     return None, None
 
 
-def _calls(view: View) -> Iterator[tuple[str, list[tuple[int, Json]]]]:
-    """The arguments of each call, the last one first, and its results with the places of these."""
+def _is_success(view: View, source: str | None, at: int) -> bool:
+    """Whether a result of Claude Code's Bash is that of a command that ended without an error."""
+    message = view.messages[at]
+    text = chat.text(message) or ""
+    is_unfinished = _NO_RESULT.match(text) is not None
+    return _is_claude_code(view, source) and not chat.is_marked_failed(message) and not is_unfinished
+
+
+def _is_claude_code(view: View, source: str | None) -> bool:
+    """Whether a conversation is of Claude Code: of its own file, or in requests that its system prompt begins."""
+    if source != "anthropic":
+        return source == "claude_code"
+    first = view.messages[0]
+    return first["role"] == "system" and _CLAUDE_CODE.search((chat.text(first) or "")[:_LOOKED_AT]) is not None
+
+
+def _calls(view: View) -> Iterator[tuple[dict[str, Any], list[tuple[int, Json]]]]:
+    """The name and the arguments of each call, the last one first, and its results with the places of these."""
     columns = view.columns
     if columns.calls is not None and columns.matched:
         count = len(columns.results)
         answered = list(zip(columns.results, columns.given, strict=True))
-        for at in reversed(range(len(columns.calls.arguments))):
-            yield columns.calls.arguments[at], [answered[at]] if at < count else []
+        for at in reversed(range(len(columns.calls.given))):
+            yield columns.calls.given[at]["function"], [answered[at]] if at < count else []
         return
     for call in reversed(view.once(exchanges).calls):
         function = call.given.get("function")
-        arguments = function.get("arguments") if isinstance(function, dict) else None
-        if isinstance(arguments, str):
-            yield arguments, [(each.at, view.messages[each.at].get("content")) for each in call.results]
+        if isinstance(function, dict) and isinstance(function.get("arguments"), str):
+            yield function, [(each.at, view.messages[each.at].get("content")) for each in call.results]
 
 
 def _command(arguments: str) -> str:
@@ -203,7 +227,6 @@ def _code(value: Json) -> int | None:
     return value if type(value) is int and _LEAST <= value < _MOST else None
 
 
-LastUser = Literal["thanks", "complaint", "correction", "none", "unknown"]
 COMPLAINTS = (
     "does not work", "doesn't work", "not working", "didn't work", "did not work", "still fails", "still failing",
     "still broken", "still wrong", "still not", "still doesn't", "still the same", "same error", "another error",
@@ -291,11 +314,14 @@ _LONGEST = 64
 """Characters of a reason that are kept, which may be any text."""
 
 
-def ending(view: View, reply: Response, origin: Origin | None = None) -> Ending:
-    """How a conversation ended: ``view`` is of its messages as they were logged, ``reply`` its last one."""
+def ending(view: View, reply: Response, origin: Origin | None = None, source: str | None = None) -> Ending:
+    """How a conversation ended: ``view`` is of its messages as they were logged, ``reply`` its last one.
+
+    ``source`` is the format of the log.
+    """
     finish, evidence, truncated, why = _finish_reason(reply)
     reward, rewarded = (origin.reward, origin.reward_evidence) if origin else (None, None)
-    exits, said, failed = last_exit(view), last_word(view), failed_results(view)
+    exits, said, failed = last_exit(view, source), last_word(view), failed_results(view)
     return Ending(*exits, reward, rewarded, finish, evidence, truncated, why, *failed, *said)
 
 

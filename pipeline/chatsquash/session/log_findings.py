@@ -110,6 +110,8 @@ def taken_apart(log: Log) -> Iterator[Noted]:
     """How the lines of a session were taken out of their files."""
     if log.apart:
         yield None, reading.unrelated_requests(log.apart)
+    if log.grouped:
+        yield None, reading.grouped_by_id(log.grouped)
     if log.reordered:
         yield None, reading.reordered(log.reordered)
 

@@ -28,6 +28,7 @@ def parts(log: Log, options: Options, expanded: Folder | None = None) -> list[Lo
     """The sessions in a file, as ``split`` gives them; a session that was found, with its lines in order.
 
     Where no line has an id and no request goes on from another, each exchange is one, unless the user said what is.
+    The first session of a file that only its ids tell to be mixed has the number of all.
     """
     return sessions.split(log, options, expanded, _parts) if log.spans is None else [_in_order(log, options)]
 
@@ -35,14 +36,19 @@ def parts(log: Log, options: Options, expanded: Folder | None = None) -> list[Lo
 def _parts(log: Log, file: BinaryIO, options: Options) -> list[Log]:
     places = sessions.places_by_id(file, options)
     logs = [sessions.part(log, spans) for spans in places.values()] or [log]
-    if options.sessions_by is not None or None not in places:
+    if options.sessions_by is not None:
+        return logs
+    file.seek(0)
+    may_mix = identify(file, options).may_mix
+    if not may_mix and len(logs) > 1:
+        return [structs.replace(logs[0], grouped=len(logs)), *logs[1:]]
+    if None not in places:
         return logs
     nameless = list(places).index(None)
-    file.seek(0)
-    if identify(file, options).may_mix:
+    if may_mix:
         logs[nameless : nameless + 1] = _by_tree(logs[nameless], log, file, options, is_mixed=True)
         return logs
-    return logs if len(logs) > 1 else _by_tree(logs[0], log, file, options, is_mixed=False)
+    return _by_tree(logs[0], log, file, options, is_mixed=False)
 
 
 def _by_tree(whole: Log, log: Log, file: BinaryIO, options: Options, *, is_mixed: bool) -> list[Log]:

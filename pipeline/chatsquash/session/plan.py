@@ -109,7 +109,8 @@ class Plan(NamedTuple):
         view = View(conversation, redefined=snapshot.redefined)
         for check in self.checks:
             findings += check(conversation, view)
-        usage, ended = self.measure(view, shared), ending(view, snapshot.entry.reply, snapshot.entry.origin)
+        usage = self.measure(view, shared)
+        ended = ending(view, snapshot.entry.reply, snapshot.entry.origin, source)
         why = self.refuse(view)
         if why:
             findings = [*(each for each in findings if each != why), why]

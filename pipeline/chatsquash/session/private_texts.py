@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Any, BinaryIO, NamedTuple
@@ -13,7 +14,7 @@ from chatsquash.core.accounting import ToolUse
 from chatsquash.core.log import Log
 from chatsquash.core.model import Finding, RejectedLine
 from chatsquash.core.options import Options
-from chatsquash.core.outcome import Ending, Facts, LogNames, Outcome, Record, Relative, SelectedEntry
+from chatsquash.core.outcome import Contents, Ending, Facts, LogNames, Outcome, Record, Relative, SelectedEntry
 from chatsquash.core.text import printable
 from chatsquash.redaction.hits import Finder
 from chatsquash.redaction.privacy import Privacy
@@ -105,6 +106,8 @@ def _record(record: Record, hide: Hide) -> Record:
         facts=_facts(facts, hide) if facts else None,
         ending=_ending(record.ending, hide),
         chosen=_hide_selection(chosen, hide) if chosen else None,
+        contents=record.contents and _hide_contents(record.contents, hide),
+        marks=[mark._replace(model=hide(mark.model)) if mark.model else mark for mark in record.marks],
     )
 
 
@@ -115,6 +118,13 @@ def _facts(facts: Facts, hide: Hide) -> Facts:
 
 def _hide_selection(chosen: SelectedEntry, hide: Hide) -> SelectedEntry:
     return chosen._replace(model=hide(chosen.model)) if chosen.model else chosen
+
+
+def _hide_contents(contents: Contents, hide: Hide) -> Contents:
+    trained = Counter[str]()
+    for model, length in contents.trained.items():
+        trained[hide(model) if model else ""] += length
+    return structs.replace(contents, trained=dict(trained))
 
 
 def _ending(ending: Ending, hide: Hide) -> Ending:

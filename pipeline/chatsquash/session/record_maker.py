@@ -36,7 +36,6 @@ class RecordMaker:
 
     def __init__(self, options: Options, plan: Plan, anonymizer: Anonymizer | None) -> None:
         self._options, self._plan, self._anonymizer = options, plan, anonymizer
-        self._tells_facts = options.folder or bool(options.only_model)
         self._template: Template | None = None
         self.lengths = _lengths(options)
         """Counts the tokens of records, if a tokenizer is set."""
@@ -55,10 +54,10 @@ class RecordMaker:
         if isinstance(made, Rejection):
             return made, findings
         addresses = self._anonymizer.count - before if self._anonymizer else 0
-        facts = self._facts(session, snapshot, log, made.line) if self._tells_facts else None
-        if facts and self._options.tools_file is not None:
+        facts = self._facts(session, snapshot, log, made.line)
+        if self._options.tools_file is not None:
             facts = facts._replace(tools_supplied=any(found.code == "supplied-tools" for found in findings))
-        made = structs.replace(made, facts=facts, addresses=addresses) if facts or addresses else made
+        made = structs.replace(made, facts=facts, addresses=addresses)
         made = with_passwords(made, self._anonymizer)
         if self._options.keep != "none" and self._options.samples == "session":
             from chatsquash.session.samples import with_logprobs  # which few runs ask for

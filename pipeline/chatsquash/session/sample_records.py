@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -14,7 +14,7 @@ from chatsquash.core.model import Entry, Message, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record, Rejection
 from chatsquash.session.agents import DocumentPart
-from chatsquash.session.conversations import begun_with, count_flags, entries_of, summed
+from chatsquash.session.conversations import begun_with, count_flags, entries_of, find_unrelated, summed
 from chatsquash.session.log_findings import SessionCoverage, lost_of, ways, with_asides
 from chatsquash.session.record_filters import of_records
 from chatsquash.session.samples import Reread, Sample, SampleRequest, Sampling, alone, said
@@ -22,7 +22,7 @@ from chatsquash.session.select import ToolUnion
 from chatsquash.session.session import Noted, Session, Snapshot
 from chatsquash.trees.account import Placement, Standing, account, assistants, place_replies
 from chatsquash.trees.documents import FilePath
-from chatsquash.trees.kinds import conversations, first_conversation, names, select_paths, unexplained
+from chatsquash.trees.kinds import beginnings, conversations, first_conversation, names, select_paths, unexplained
 from chatsquash.trees.loss import FAILED, SIDE, Judge
 from chatsquash.trees.replies import LogPath, Reply
 from chatsquash.trees.trees import Trees
@@ -43,6 +43,18 @@ class _Selection(Struct, frozen=True):
     """The names of all conversations by their ``id()``."""
     whys: list[str]
     """Why each reply of the session is not to be trained on, by number; empty for those that are."""
+    last_only: bool
+    """Whether only the last reply of each selected path has a sample."""
+
+    @property
+    def lasts(self) -> set[int]:
+        """The numbers of the last replies of the selected paths."""
+        return {replies[-1].number for _, replies in self.selected}
+
+    def sampled(self, wanted: Collection[int]) -> set[int]:
+        """The numbers of those of the replies that have a sample."""
+        trained = {number for number in wanted if not self.whys[number]}
+        return trained & self.lasts if self.last_only else trained
 
     def reply_paths(self) -> dict[int, tuple[Reply, LogPath]]:
         """The replies by their numbers, each with its conversation: its own where that was chosen, else the first."""
@@ -63,9 +75,14 @@ def of_log(session: Session, name: str, asked: SampleRequest) -> SampledSession:
     wanted = each.reply_paths()
     sampling = Sampling(asked, lambda longer, shorter: _goes_on(each.trees.replies, longer, shorter))
     sampling.canon = each.trees.requests.canon
-    sampled = (reply for reply, _ in wanted.values() if not each.whys[reply.number])
-    for reply, entry in entries_of(sampled, session, asked.reread):
-        sampling.add(reply.number, each.ids[id(wanted[reply.number][1])], snapshot_of(reply.path(), entry))
+    sampled = each.sampled(wanted)
+    made_of = (wanted[number][0] for number in sampled | each.lasts)
+    for reply, entry in entries_of(made_of, session, asked.reread):
+        conversation, snapshot = each.ids[id(wanted[reply.number][1])], snapshot_of(reply.path(), entry)
+        if reply.number in sampled:
+            sampling.add(reply.number, conversation, snapshot)
+        else:
+            sampling.end(conversation, snapshot)
     samples = sampling.finish()
     if logged := session.followed.logprobs:
         from chatsquash.session.samples import in_sample  # which few runs ask for
@@ -90,6 +107,7 @@ def of_log(session: Session, name: str, asked: SampleRequest) -> SampledSession:
         why = checks.no_sample(len(wanted))
         noted.append((last, why))
     noted += lost_of(covered, last, None, ways(covered, len(session.asides), asked.options))
+    noted += find_unrelated(session, len(beginnings(each.trees, each.paths)), covered) if records else []
     alone = unexplained(each.trees, each.paths, session.followed.unanswered)
     return records, why, noted, SessionCoverage(covered, rows, [], alone)
 
@@ -103,7 +121,7 @@ def _select(session: Session, name: str, options: Options, reread: Reread) -> _S
     else:
         selected = [(path, path.last.path()) for path in select_paths(paths, options)]
     judge = Judge(skips_failed=options.loss_skip_failed)
-    each = _Selection(trees, paths, selected, names(paths, name), judge.whys(trees))
+    each = _Selection(trees, paths, selected, names(paths, name), judge.whys(trees), options.samples == "last")
     for number in _failed_calls(each, judge, session, reread) if options.loss_skip_failed else ():
         each.whys[number] = each.whys[number] or FAILED
     for reply in (reply for path in paths if path.kind == "side" for reply in path.own if options.loss_skip_side):
@@ -148,7 +166,7 @@ def _rows(
     """What became of every reply: the sample in which it has loss, else the first one that holds it as context."""
     unwanted = of_records(sampling.asked.options)
     placements: list[Placement[LogPath]] = []
-    aside = {number for number in wanted if each.whys[number]}
+    aside = wanted.keys() - each.sampled(wanted)
     for index, (sample, record) in enumerate(made):
         path = wanted[sample.key][1]
         standing = {trained.key: Standing(trained.ordinal, False) for trained in sample.trained}
@@ -166,7 +184,7 @@ def _rows(
         shown = Placement(path, [reply.message], [0], {key: Standing(0, False)})
         placements.append(replace(shown, why="refused"))
     rows = account(each.trees, each.paths, placements, each.ids)
-    whys = {each.trees.replies[number].line: each.whys[number] for number in aside}
+    whys = {each.trees.replies[number].line: each.whys[number] for number in aside if each.whys[number]}
     return [replace(row, why=whys[row.line]) if row.line in whys and row.status == "lost" else row for row in rows]
 
 
@@ -190,8 +208,9 @@ def of_document(
         for at, mark in zip(placement.assistants, part.marks(snapshot, placement), strict=True):
             if mark.why:
                 unmarked[at] = mark.why
-            else:
+            elif at == placement.assistants[-1] or part.options.samples != "last":
                 sampling.add(at, conversation, alone(snapshot, snapshot.entry.messages[: at + 1]))
+        sampling.end(conversation, snapshot)
     samples = sampling.finish()
     kind = part.place.kind
     records = [

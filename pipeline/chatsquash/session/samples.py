@@ -12,9 +12,10 @@ from xxhash import xxh3_128_digest
 
 from chatsquash.checks import sampling as checks
 from chatsquash.core import jsonio
+from chatsquash.core.accounting import model_of
 from chatsquash.core.model import Entry, Mark, Message, Violation
 from chatsquash.core.options import Options
-from chatsquash.core.outcome import Record, Rejection
+from chatsquash.core.outcome import Ending, Record, Rejection
 from chatsquash.reading.documents import line_of
 from chatsquash.records.samples import CONTEXT, Draft, MessageSpan, draft, make_sample, reply_marks
 from chatsquash.session.session import Noted, Session, Snapshot
@@ -50,6 +51,8 @@ class Trained(Struct, frozen=True):
     """Which of the assistant's messages it is, in the sample's context."""
     span: MessageSpan
     """Where it stands in the record."""
+    model: str
+    """The model that gave it, as logged; empty if it is not known."""
 
 
 class Sample(Struct):
@@ -67,9 +70,9 @@ class Sample(Struct):
     """Whether it stands behind what the template gives at inference; ``None``: nobody asked."""
 
     @property
-    def ordinals(self) -> set[int]:
-        """Which of the assistant's messages are trained on."""
-        return {each.ordinal for each in self.trained}
+    def models(self) -> dict[int, str]:
+        """Which of the assistant's messages are trained on, and the models that wrote them."""
+        return {each.ordinal: each.model for each in self.trained}
 
 
 class Sampling(Struct):
@@ -87,6 +90,14 @@ class Sampling(Struct):
     _numbers: dict[int, tuple[Message, int]] = field(default_factory=dict)
     """What messages with calls are the same by, by their ``id()``."""
     _shared: dict[tuple[int, int], int] = field(default_factory=dict)
+    _endings: dict[str, Ending] = field(default_factory=dict)
+    """How conversations ended, by their ids."""
+
+    def end(self, conversation: str, snapshot: Snapshot) -> None:
+        """Note how a conversation ended, given its last snapshot, which has no sample of its own."""
+        made, _ = self.asked.make(snapshot, None)
+        if not isinstance(made, Rejection):
+            self._endings[conversation] = made.ending
 
     def add(self, key: int, conversation: str, snapshot: Snapshot) -> None:
         """The next reply, which is the last message of a snapshot."""
@@ -99,12 +110,14 @@ class Sampling(Struct):
         if isinstance(made, Rejection):
             self.refused.append((made.why, key, conversation))
             return
+        self._endings[conversation] = made.ending
         drafted = draft(made)
         span = drafted.span(ordinal)
         if span is None or span.stop != drafted.messages:
             self._refuse(checks.joined_reply(), key, conversation, entry)
             return
-        sample = Sample(key, conversation, entry.line, messages, drafted, [Trained(key, ordinal, span)])
+        model = _model(entry, len(messages) - 1)
+        sample = Sample(key, conversation, entry.line, messages, drafted, [Trained(key, ordinal, span, model)])
         self._take(sample, span, entry)
 
     def _take(self, sample: Sample, span: MessageSpan, entry: Entry) -> None:
@@ -169,7 +182,7 @@ class Sampling(Struct):
 
     def marks(self, sample: Sample) -> list[Mark]:
         """The marks of a sample's assistant messages."""
-        return reply_marks(sample.draft, sample.ordinals)
+        return reply_marks(sample.draft, sample.models)
 
     def records(self, samples: list[Sample]) -> Iterator[Record]:
         """The record of each sample."""
@@ -183,6 +196,7 @@ class Sampling(Struct):
                 samples=len(samples),
                 trained=len(sample.trained),
                 true=true if sample.is_true is not None else None,
+                ending=self._endings[sample.conversation],
             )
 
     def notes(self, samples: list[Sample]) -> list[Noted]:
@@ -199,6 +213,13 @@ def said(entry: Entry) -> list[Message]:
     """The messages of a request, and its reply."""
     reply = entry.reply.message
     return [*entry.messages, reply] if reply is not None and not entry.reply.included else entry.messages
+
+
+def _model(entry: Entry, at: int) -> str:
+    """The model that gave the reply at the end of a request, or at a place in a document."""
+    if entry.origin is None:
+        return model_of(entry.reply) or ""
+    return next((reply.model or "" for reply in entry.origin.replies if reply.at == at), "")
 
 
 def alone(snapshot: Snapshot, messages: list[Message]) -> Snapshot:

@@ -18,7 +18,7 @@ from chatsquash.formats import bodies
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.providers.openai_chat.read import turns_of_messages
 from chatsquash.reading import envelopes
-from chatsquash.reading.reader import Reader
+from chatsquash.reading.reader import MixedSessionsError, Reader
 from chatsquash.session.select import select
 from chatsquash.session.session import Snapshot
 
@@ -64,7 +64,10 @@ def session(log: Log, data: bytes, options: Options) -> LoggedConversation | Non
     read = Reader(options).read(io.BytesIO(data), log)
     if read.is_mixed:
         return None
-    selection = select(read.items, trace_roles=False)
+    try:
+        selection = select(read.items, trace_roles=False)
+    except MixedSessionsError:
+        return None
     snapshot = selection.snapshot
     if snapshot is None or not (snapshot.entry.messages or snapshot.entry.reply.message):
         if selection.rejected:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from chatsquash.core import chat
-from chatsquash.core.accounting import total
-from chatsquash.core.model import AddedRun, Edits, Entry, Json, KeptRun, Message, Response, Tokens
+from chatsquash.core.accounting import model_of, total
+from chatsquash.core.model import AddedRun, Edits, Entry, Json, KeptRun, Mark, Message, Response, Tokens
 from chatsquash.reading import usage
 from chatsquash.trees.paths import GrowingRequest
 
@@ -69,7 +69,7 @@ class GrowthTracker(Struct):
             reply = entry.reply
             response = usage.response_id(reply)
             said = (reply.message, reply.finish_reason, reply.cut, entry.limit, response)
-            facts = (*said, len(entry.messages), reply.cleared, entry.is_translated)
+            facts = (*said, len(entry.messages), reply.cleared, entry.is_translated, model_of(reply) or "")
             self.grown.append(GrowingRequest(entry.line, entry.at, entry.tools, *facts))
             self.last = entry
             self._count(entry)
@@ -118,6 +118,18 @@ class GrowthTracker(Struct):
         limit = self.last.limit
         is_probe = limit == b"1" or (limit[:1] == b"{" and usage.limit(limit) == 1)
         return not is_probe and (self._growth is None or self._growth.holds_all(self.last, self.grown))
+
+    def grown_marks(self, entry: Entry) -> list[Mark] | None:
+        """The marks of the assistant messages of a session that only grew, if several models wrote them.
+
+        ``entry`` is the one that the record is made of.
+        """
+        models = {each.count: each.model for each in self.grown}
+        if len({*models.values()}) < 2:
+            return None
+        messages = [*entry.messages, *([entry.reply.message] if entry.reply.message else [])]
+        places = (at for at, message in enumerate(messages) if message["role"] == "assistant")
+        return [Mark((ordinal,), model=models.get(at, "")) for ordinal, at in enumerate(places)]
 
     def branch(self) -> Trees:
         """The trees of the requests so far."""
@@ -178,7 +190,9 @@ def _logprobs(raw: bytes) -> bytes:
 
 
 def _entry(each: GrowingRequest, messages: list[Message], edits: Edits, response: Response | None) -> Entry:
-    reply = response or Response(each.message, finish_reason=each.finish_reason, cut=each.cut, cleared=each.cleared)
+    reply = response or Response(
+        each.message, finish_reason=each.finish_reason, cut=each.cut, model=each.model or None, cleared=each.cleared
+    )
     request = each.line, each.at, None, messages[: each.count], edits, each.tools
     return Entry(*request, reply, limit=each.limit, is_translated=each.is_translated)
 

@@ -285,18 +285,18 @@ def unexplained(trees: Trees, paths: list[LogPath], unanswered: dict[int, Reply 
     Requests that go on from a logged reply are explained, wherever that stands, and so is what a call, a summary or the
     client began, and the first conversation.
     """
-    begun = {reply.number: reply.line for reply in _beginnings(trees, paths)[1:]}
+    begun = {reply.number: reply.line for reply in beginnings(trees, paths)[1:]}
     lines = {*begun.values(), *(each.line for each in trees.again if each.by.number in begun)}
     return lines | {line for line, reply in unanswered.items() if reply is None}
 
 
 def first_conversation(trees: Trees, paths: list[LogPath]) -> Reply | None:
     """The first reply of the conversation that the person began first, or of the first one if none did."""
-    begun = _beginnings(trees, paths) or trees.replies
+    begun = beginnings(trees, paths) or trees.replies
     return begun[0] if begun else None
 
 
-def _beginnings(trees: Trees, paths: list[LogPath]) -> list[Reply]:
+def beginnings(trees: Trees, paths: list[LogPath]) -> list[Reply]:
     """The first reply of each tree that a person began."""
     main = {path.last.tree for path in paths if path.kind == "main"}
     firsts = {reply.tree: reply for reply in reversed(trees.replies)}

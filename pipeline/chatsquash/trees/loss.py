@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -62,8 +62,7 @@ class Judge(Struct, frozen=True):
         borne: list[set[int]] = [set() for _ in placements]
         for reply, index in bearers(placements, written, owners).items():
             borne[index].add(reply)
-        prefilled = {reply.number for reply in trees.replies if reply.is_prefilled}
-        return [self._marks(*each, whys, prefilled) for each in zip(placements, borne, strict=True)]
+        return [self._marks(*each, whys, trees) for each in zip(placements, borne, strict=True)]
 
     def whys(self, trees: Trees) -> list[str]:
         """Why each reply is not trained on, wherever it stands; empty for those that are."""
@@ -84,29 +83,37 @@ class Judge(Struct, frozen=True):
             lost = MISSING if at in lacking else ""
             whys[standing.ordinal] = TRUNCATED_REPLY if at in cut else _flaw(messages[at]) or lost
             others[standing.ordinal] = ELSEWHERE if reply not in own else REWRITTEN if standing.is_rewritten else ""
-        marks = self._with_failed(placement, whys)
+        marks = self._with_failed(
+            placement, whys, {reply.number: reply.evidence.model or "" for reply in placement.path.replies}
+        )
         return [mark._replace(why=mark.why or others.get(number, "")) for number, mark in enumerate(marks)]
 
-    def _marks(
-        self, placement: Placement[LogPath], borne: set[int], whys: list[str], prefilled: set[int]
-    ) -> list[Mark]:
+    def _marks(self, placement: Placement[LogPath], borne: set[int], whys: list[str], trees: Trees) -> list[Mark]:
         """The marks of a conversation that some replies count in, given why each reply is not trained on.
 
-        A message that begins with text of the client (``prefilled``) is not a logged reply.
+        A message that begins with text of the client is not a logged reply.
         """
         whys_here: dict[int, str] = {}
         for reply, standing in placement.standing.items():
             elsewhere = "" if reply in borne else ELSEWHERE
-            changed = NOT_LOGGED if reply in prefilled else REWRITTEN
+            changed = NOT_LOGGED if trees.replies[reply].is_prefilled else REWRITTEN
             whys_here[standing.ordinal] = changed if standing.is_rewritten else whys[reply] or elsewhere
-        return self._with_failed(placement, whys_here)
+        return self._with_failed(placement, whys_here, dict(enumerate(trees.models)))
 
-    def _with_failed(self, placement: Placement[P], whys: dict[int, str]) -> list[Mark]:
-        """The marks of the assistant messages, given why some are not trained on, by their index among them."""
+    def _with_failed(self, placement: Placement[P], whys: dict[int, str], models: Mapping[int, str]) -> list[Mark]:
+        """The marks of the assistant messages, given why some are not trained on, by their index among them.
+
+        ``models`` are those that gave the replies, by number.
+        """
+        wrote = {standing.ordinal: models[reply] for reply, standing in placement.standing.items()}
         failed = corrected(View(Conversation(placement.messages, []))) if self.skips_failed else set()
         side = SIDE if self.skips_side and placement.path.kind == "side" else ""
         return [
-            Mark((ordinal,), whys.get(ordinal, NOT_LOGGED) or (FAILED if at in failed else side))
+            Mark(
+                (ordinal,),
+                whys.get(ordinal, NOT_LOGGED) or (FAILED if at in failed else side),
+                model=wrote.get(ordinal, ""),
+            )
             for ordinal, at in enumerate(placement.assistants)
         ]
 

@@ -33,6 +33,8 @@ class GrowingRequest(Struct, frozen=True, gc=False):
     """As in ``Response.cleared``."""
     is_translated: bool = False
     """As in ``Entry.is_translated``."""
+    model: str = ""
+    """The model that replied."""
 
 
 class LoggedReply(Struct, eq=False, kw_only=True):

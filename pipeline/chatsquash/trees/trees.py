@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct, field
 
 from chatsquash.core import chat
+from chatsquash.core.accounting import model_of
 from chatsquash.core.edits import Histories, kept_beginning
 from chatsquash.core.model import AddedRun, Compacted, Edits, Entry, KeptRun, Response
 from chatsquash.trees.calls import Calls
@@ -84,6 +85,8 @@ class Trees(Struct):
     """Whether a request rewords earlier prompts."""
     requests: Requests = field(default_factory=Requests)
     replies: list[Reply] = field(default_factory=list)
+    models: list[str] = field(default_factory=list)
+    """The models that gave the replies, as logged; empty for those that are not known."""
     again: list[Again] = field(default_factory=list)
     links: list[Link] = field(default_factory=list)
     """Where each tree comes from."""
@@ -111,6 +114,11 @@ class Trees(Struct):
     """Whether the log says of some replies why they ended."""
     _beginning: Reply | None = None
     """The last first reply of a tree."""
+
+    @property
+    def has_models(self) -> bool:
+        """Whether several models replied."""
+        return len({*self.models}) > 1
 
     def add(self, entry: Entry, limit: int | None, response: str, edits: Edits | None = None) -> Reply | None:
         """Add the next request; return its reply, or ``None`` if it has none or repeats an earlier one.
@@ -141,6 +149,7 @@ class Trees(Struct):
             reply.tree = later.tree
         self._link(reply, entry.compacted)
         self._take(reply)
+        self.models.append(model_of(entry.reply) or "")
         if entry.reply.choices > 1 and not reply.is_merged:
             self._learn_choices(reply, entry.reply.raw)
         if later:

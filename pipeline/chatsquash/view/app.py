@@ -33,9 +33,9 @@ from chatsquash.view.pages import template as templates
 from chatsquash.view.pages.code import markdown
 from chatsquash.view.pages.layout import page
 from chatsquash.view.pages.pairs import read_pair
-from chatsquash.view.pages.sessions import parse_query, select_sessions
 from chatsquash.view.pages.template import trained_on
 from chatsquash.view.result import ReplacedError, ViewerResult
+from chatsquash.view.selection import parse_query, select_sessions
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp

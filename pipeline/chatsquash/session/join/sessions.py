@@ -12,7 +12,7 @@ from chatsquash.core.index import Index, Sets
 from chatsquash.core.log import MOST_AGENTS, Join, Log
 from chatsquash.core.model import Entry, SkippedLine
 from chatsquash.core.options import Options
-from chatsquash.reading.reader import Reader
+from chatsquash.reading.reader import MixedSessionsError, Reader
 from chatsquash.reading.sessions import SPAN
 from chatsquash.reading.usage import response_id
 from chatsquash.session.join.matching import AgentView, Keys, keys
@@ -100,6 +100,8 @@ class _Looked:
         try:
             if is_whole and self._read(log):
                 return
+        except MixedSessionsError:
+            pass
         except (OSError, MemoryError):
             return
         for part in self._parts(log):

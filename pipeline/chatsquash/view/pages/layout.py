@@ -68,13 +68,26 @@ def facts(values: Mapping[str, Child]) -> Html:
     return tag("dl", *rows, class_="facts")
 
 
-def table(columns: list[Child], rows: list[list[Child]], **attributes: Any) -> Html:
-    """A table, in a box of its own that scrolls where it is too wide."""
-    head = tag("thead", tag("tr", *(each if type(each) is Html else tag("th", each, scope="col") for each in columns)))
-    body = tag("tbody", *(tag("tr", *(tag("td", cell) for cell in row)) for row in rows))
-    return tag(
-        "div", tag("table", head, body, **attributes), class_="wide", tabindex="0", role="region", aria_label="Table"
+def table(heads: list[Html], rows: list[list[Child]], names: list[str], **attributes: Any) -> Html:
+    """A table that is a list of cards on narrow screens, where each cell has the name of its column."""
+    body = (
+        tag("tr", *(tag("td", cell, data_name=name) for name, cell in zip(names, row, strict=True))) for row in rows
     )
+    inside = tag("thead", tag("tr", *heads)), tag("tbody", *body)
+    whole = tag("table", *inside, **attributes)
+    return tag("div", whole, class_="wide", tabindex="0", role="region", aria_label="Table")
+
+
+def span(seconds: int | None) -> str:
+    """A duration in its two largest units; empty if it is not known."""
+    if seconds is None or seconds < 0:
+        return ""
+    minutes, hours, days = seconds // 60, seconds // 3_600, seconds // 86_400
+    if days:
+        return f"{days:,} d {hours % 24} h"
+    if hours:
+        return f"{hours} h {minutes % 60} min"
+    return f"{minutes} min {seconds % 60} s" if minutes else f"{seconds} s"
 
 
 def choice(name: str, label: str, values: list[tuple[str, str]], chosen: str) -> Html:

@@ -17,12 +17,12 @@ from chatsquash.pages.html.record import Showing, fitting, size
 from chatsquash.records.line import StoredRecord
 from chatsquash.view.conversation import Conversation
 from chatsquash.view.difference import DiffStep, steps
+from chatsquash.view.frames import WRITTEN
 from chatsquash.view.logs import Looked, NoLogError, Rows, SessionLogs
 from chatsquash.view.pages import code
 from chatsquash.view.pages.code import readable, tools
 from chatsquash.view.pages.conversation import attributes, head, pages, section, toolbar
 from chatsquash.view.pages.layout import facts, page, short, spaced, url
-from chatsquash.view.result import WRITTEN
 from chatsquash.view.watching import OUTCOMES, EntryRow, LoggedRequest, MessageRow
 
 ENTRIES = 300

@@ -15,6 +15,7 @@ from chatsquash.records.datasets import PARQUET
 from chatsquash.records.line import NotARecordError
 from chatsquash.records.places import LONGEST, open_records, rows
 from chatsquash.records.reading import native, parse, record
+from chatsquash.results.titles import title
 from chatsquash.view.conversation import Needle
 from chatsquash.view.pages.layout import page, short, url
 from chatsquash.view.result import ReplacedError, ViewerResult
@@ -90,11 +91,13 @@ def _hit(result: ViewerResult, hit: Hit, query: str) -> dict[str, object]:
     at = _row(result, hit)
     session = result.sessions.row(at, named=True)["session"] if at is not None else None
     where = url(result, "s", at, m=hit.message, find=query, fragment=f"m{hit.message}") if at is not None else None
+    name = short(session or hit.file, 200)
     around = (" ".join(text.split("\n")) for text in (hit.before, hit.match, hit.after))
     before, match, after = map(escape, around)
     return {
         "href": where,
-        "session": short(session or hit.file, 200),
+        "title": escape(hit.title or "") or name,
+        "session": name,
         "message": hit.message,
         "count": hit.times,
         "before": before,
@@ -134,6 +137,8 @@ class Hit(NamedTuple):
     before: str
     match: str
     after: str
+    title: str | None
+    """The first prompt of the record."""
 
 
 class Progress(NamedTuple):
@@ -230,8 +235,8 @@ def _parquet(result: ViewerResult, name: str, needle: Needle, progress: Progress
             yield Hit(name, row.number, None, *hit)
 
 
-def _looked_at(line: bytes, needle: Needle) -> tuple[int, int, str, str, str] | None:
-    """Where a record says it first, how often, and what stands around it; ``None`` where only its JSON has it."""
+def _looked_at(line: bytes, needle: Needle) -> tuple[int, int, str, str, str, str | None] | None:
+    """Where a record says it first, how often, what is around it, and its title; ``None`` if only its JSON has it."""
     try:
         conversation = native(record(parse(line)))
     except NotARecordError:
@@ -241,4 +246,4 @@ def _looked_at(line: bytes, needle: Needle) -> tuple[int, int, str, str, str] | 
         return None
     text, begin, end = first
     around = text[max(0, begin - AROUND) : begin], text[begin:end], text[end : end + AROUND]
-    return (counts[0][0], sum(count for _, count in counts), *around)
+    return (counts[0][0], sum(count for _, count in counts), *around, title(conversation.messages))

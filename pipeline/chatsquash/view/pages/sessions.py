@@ -1,30 +1,44 @@
-"""The list of sessions: filters over the columns of the session table, sorting, and its page."""
+"""The page of the list of sessions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from contextlib import suppress
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
+from chatsquash.core.errors import ChatsquashError
 from chatsquash.core.text import escape, pluralize
 from chatsquash.dataset.omissions import lacks
+from chatsquash.dataset.session_table import row_of
 from chatsquash.pages.html.markup import Child, Html, tag, together
-from chatsquash.view.pages.layout import address, choice, comma_list, field, page, short, spaced, table, url
+from chatsquash.results.titles import ending
+from chatsquash.view.frames import WRITTEN
+from chatsquash.view.pages.layout import (
+    address,
+    choice,
+    comma_list,
+    field,
+    page,
+    short,
+    spaced,
+    span,
+    table,
+    url,
+)
 from chatsquash.view.result import ViewerResult
+from chatsquash.view.selection import NUMBERS, PAGE, SORTS, SessionPage, SessionQuery
 
-if TYPE_CHECKING:
-    import polars as pl
-
-_TITLES = {"format": "source", "start": "began", "lost": "lost replies"}
+_TITLES = {"format": "agent", "start": "began", "lost": "lost replies"}
 _ONLY = [("errors", "errors"), ("warnings", "warnings"), ("lost", "lost replies")]
 _REASONS = 30
 """Why something was left out: chatsquash has fewer codes."""
+_CHILDREN = 200
+"""Sub-agents of a session that are listed."""
 
 
 def sessions(result: ViewerResult, query: SessionQuery, selection: SessionPage, *, is_new: bool = False) -> Html:
     """A page of the list; ``is_new``: it is of another result than the pages before."""
-    heads: list[Child] = [_head(name, query) for name in SORTS]
-    rows = list(_rows(result, selection))
     summary = f"{_of(selection.sessions, 'session')}, {_of(selection.records, 'record')}"
     note = (
         "Each row is a record, or a session without one. Tokens, findings and lost replies are those of the whole "
@@ -36,8 +50,7 @@ def sessions(result: ViewerResult, query: SessionQuery, selection: SessionPage, 
         _filters(result, query),
         tag("p", summary, role="status", id="found"),
         _left_out(result),
-        table(heads, rows, class_="sessions") if rows else tag("p", "No session is like that."),
-        _pages(query, selection),
+        tag("div", _table(result, query, selection), _pages(query, selection), id="list"),
         tag("p", note, class_="quiet"),
     ]
     return page("Sessions", result, *body, modules=("sessions.js",))
@@ -51,7 +64,7 @@ def _filters(result: ViewerResult, query: SessionQuery) -> Html:
     return tag(
         "form",
         field("text", "id, log or model has", query.text, type="search"),
-        choice("format", "source", facets["format"], query.format),
+        choice("format", "agent", facets["format"], query.format),
         choice("model", "model", facets["model"], query.model),
         choice("outcome", "outcome", facets["outcome"], query.outcome),
         choice("finding", "finding", facets["finding"], query.finding),
@@ -128,32 +141,81 @@ def _filter(said: str, name: str, value: str, known: set[str]) -> Child:
     return tag("a", said, href=address("/", **{name: value})) if value in known else escape(said)
 
 
-def _rows(result: ViewerResult, selection: SessionPage) -> Iterator[list[Child]]:
+def _table(result: ViewerResult, query: SessionQuery, selection: SessionPage) -> Html:
+    """The sessions of a page; the title of each is its first prompt."""
+    if not selection.rows:
+        return tag("p", "No session is like that.")
+    shown = [row["at"] for row in selection.rows]
+    shown += [child["at"] for children in selection.children.values() for child in children[:_CHILDREN]]
+    titles = result.titles(shown)
+    names = [_TITLES.get(name, name) for name in SORTS]
     seen = set[object]()
+    rows: list[list[Child]] = []
     for row in selection.rows:
-        yield _row(result, row, is_first=row["nth"] not in seen)
+        children = selection.children.get(row["at"], [])
+        title = together([_title(result, row, titles), _children(result, children, titles)])
+        rows.append([title, *_cells(result, row, is_first=row["nth"] not in seen)])
         seen.add(row["nth"])
+    return table([_head(name, query) for name in SORTS], rows, names, class_="sessions")
 
 
-def _row(result: ViewerResult, row: dict[str, Any], *, is_first: bool) -> list[Child]:
-    link = tag("a", short(row["session"] or "without an id", 48), href=url(result, "s", row["at"]), dir="auto")
-    kind = tag("span", str(row["kind"]), class_="quiet") if row["kind"] else None
-    start = (row["start"] or "")[:16].replace("T", " ")
+def _title(result: ViewerResult, row: dict[str, Any], titles: dict[int, str]) -> Html:
+    """What a session is recognised by, as a link, and its id."""
+    id_ = short(row["session"] or "without an id", 48)
+    title = titles.get(row["at"])
+    link = tag("a", escape(title) if title else id_, href=url(result, "s", row["at"]), dir="auto", class_="title")
+    kind = tag("span", str(row["kind"])) if row["kind"] not in (None, "main") else None
+    beside = spaced(kind, tag("code", id_, dir="auto") if title else None)
+    return together([link, tag("div", beside, class_="quiet") if beside else None])
+
+
+def _children(result: ViewerResult, children: list[dict[str, Any]], titles: dict[int, str]) -> Html | None:
+    """The sub-agents of a session, folded."""
+    if not children:
+        return None
+    items = [
+        tag("li", _title(result, each, titles), tag("span", _in_words(result, each), class_="quiet"))
+        for each in children[:_CHILDREN]
+    ]
+    if len(children) > _CHILDREN:
+        items.append(tag("li", f"{len(children) - _CHILDREN:,} more"))
+    return tag("details", tag("summary", pluralize(len(children), "sub-agent")), tag("ul", *items), class_="children")
+
+
+def _in_words(result: ViewerResult, row: dict[str, Any]) -> str:
+    """What is known of a sub-agent, in a line."""
+    turns = pluralize(row["turns"], "turn") if row["turns"] is not None else ""
+    return escape(
+        ", ".join(filter(None, (str(row["model"] or ""), turns, span(row["duration"]), outcome(result, row))))
+    )
+
+
+def _cells(result: ViewerResult, row: dict[str, Any], *, is_first: bool) -> list[Child]:
+    """The columns of a row but for the first; ``is_first``: what is true of the session is in this row."""
     tokens = f"{row['tokens']:,}" if is_first and row["tokens"] is not None else ""
     turns = "" if row["turns"] is None else f"{row['turns']:,}"
     counts: list[Child] = [each for name in ("error", "warning", "info") if (each := _count(row, name))]
     return [
-        spaced(link, kind),
         escape(row["format"] or ""),
-        tag("span", short(row["model"] or "", 32), dir="auto"),
-        escape(start),
+        tag("span", short(row["model"], 32), dir="auto") if row["model"] else "",
+        escape((row["start"] or "")[:16].replace("T", " ")),
+        span(row["duration"]),
         turns,
         tokens,
-        escape(str(row["outcome"])),
+        outcome(result, row),
         comma_list(counts) if is_first else "",
         f"{row['lost']:,}" if is_first and row["lost"] else "",
-        tag("span", short(row["log"] or "", 48), dir="auto", title=short(row["log"] or "", 500)),
+        tag("span", short(row["log"] or "", 32), dir="auto", title=short(row["log"] or "", 500)),
     ]
+
+
+def outcome(result: ViewerResult, row: dict[str, Any]) -> str:
+    """How the conversation of a record ended if that is known, else whether there is a record."""
+    ended = None
+    if row["outcome"] == WRITTEN:
+        with suppress(ChatsquashError):  # the page of a damaged record says what is wrong with it
+            ended = ending(row_of(result.session_lines[row["at"]]))
+    return short(ended or row["outcome"], 40)
 
 
 def _count(row: dict[str, Any], name: str) -> Html | None:
@@ -176,113 +238,3 @@ def _pages(query: SessionQuery, selection: SessionPage) -> Html | None:
         class_="pages",
         aria_label="Pages of the list",
     )
-
-
-PAGE = 100
-"""Sessions on a page."""
-SORTS = ("session", "format", "model", "start", "turns", "tokens", "outcome", "findings", "lost", "log")
-NUMBERS = ("turns", "tokens", "findings", "lost")
-"""Those of which people want the largest first."""
-_TEXTS = ("session", "log", "model")
-_LONGEST_VALUE = 200
-"""Characters of what is asked for; names in the session table are no longer."""
-
-
-class SessionQuery(NamedTuple):
-    """What is asked for, as the query of a URL spells it; empty: anything."""
-
-    text: str = ""
-    """Stands in the session's id, its log or its model."""
-    format: str = ""
-    model: str = ""
-    outcome: str = ""
-    finding: str = ""
-    """The code of one that it has."""
-    only: str = ""
-    """``errors``, ``warnings`` or ``lost``: those that have some."""
-    turns: str = ""
-    tokens: str = ""
-    """At least so many."""
-    sort: str = ""
-    """A column, the largest first behind ``-``; empty: in the order of the run."""
-    page: str = ""
-    """From 1."""
-
-    @property
-    def number(self) -> int:
-        """The page."""
-        return max(1, _number(self.page) or 1)
-
-    def query(self) -> dict[str, str]:
-        """The query of the URL."""
-        return {name: value for name, value in self._asdict().items() if value}
-
-
-class SessionPage(NamedTuple):
-    """The sessions of a page."""
-
-    rows: list[dict[str, object]]
-    row_count: int
-    """How many rows the filters leave."""
-    all: int
-    sessions: tuple[int, int]
-    """How many they leave, and how many there are: a session may have several records, and a row for each."""
-    records: tuple[int, int]
-
-
-def parse_query(query: Mapping[str, str]) -> SessionQuery:
-    """What a query asks for; what it should not hold is left aside."""
-    return SessionQuery(**{name: query[name][:_LONGEST_VALUE] for name in SessionQuery._fields if name in query})
-
-
-def select_sessions(result: ViewerResult, query: SessionQuery) -> SessionPage:
-    """The sessions of one page; columns that nothing asks about are not copied."""
-    frame = result.sessions
-    matches = frame.lazy().filter(*_conditions(result, query))
-    order, is_descending = _order(query.sort)
-    if order is not None:
-        matches = matches.sort(order, descending=is_descending, nulls_last=True, maintain_order=True)
-    kept = matches.select("at", "nth", "file").collect()
-    page = frame[kept["at"].slice((query.number - 1) * PAGE, PAGE)]
-    sessions, records = zip(_counts(kept), _counts(frame), strict=True)
-    return SessionPage(list(page.iter_rows(named=True)), kept.height, frame.height, sessions, records)
-
-
-def _counts(frame: pl.DataFrame) -> tuple[int, int]:
-    """Sessions and records."""
-    return frame["nth"].n_unique(), frame.height - frame["file"].null_count()
-
-
-def _conditions(result: ViewerResult, query: SessionQuery) -> Iterator[pl.Expr]:
-    import polars as pl  # which takes time
-
-    if query.text:
-        said = query.text.lower()
-        columns = (pl.col(name).cast(pl.String).str.to_lowercase() for name in _TEXTS)
-        yield pl.any_horizontal(column.str.contains(said, literal=True).fill_null(value=False) for column in columns)
-    for name in ("format", "model", "outcome"):
-        if value := getattr(query, name):
-            yield pl.col(name).cast(pl.String) == value
-    if query.finding:
-        keys = result.findings.filter(pl.col("code").cast(pl.String) == query.finding)["key"].unique()
-        yield pl.col("key").is_in(keys.implode())
-    if query.only in ("errors", "warnings", "lost"):
-        yield pl.col(query.only) > 0
-    for name in ("turns", "tokens"):
-        if (least := _number(getattr(query, name))) is not None:
-            yield pl.col(name) >= least
-
-
-def _order(sort: str) -> tuple[pl.Expr | None, bool]:
-    import polars as pl
-
-    name = sort.removeprefix("-")
-    if name not in SORTS:
-        return None, False
-    order = pl.col(name) if name != "findings" else pl.col("errors") * 1_000_000 + pl.col("warnings")
-    order = order.cast(pl.String) if name in ("format", "model", "outcome") else order
-    return order, sort.startswith("-")
-
-
-def _number(text: str) -> int | None:
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else None

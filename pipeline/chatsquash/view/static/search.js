@@ -16,13 +16,14 @@ function element(name, text, className) {
 
 function add(hit) {
   const item = document.createElement("li");
-  const link = element("a", hit.session);
+  const link = element("a", hit.title, "title");
+  link.dir = "auto";
   if (hit.href) link.href = hit.href;
   const around = element("div", "", "around");
   around.dir = "auto";
   around.append(hit.before, element("mark", hit.hit), hit.after);
   const times = hit.count === 1 ? "" : `, ${hit.count.toLocaleString("en")} times`;
-  item.append(link, element("span", ` message ${hit.message}${times}`, "quiet"), around);
+  item.append(link, element("div", `${hit.title === hit.session ? "" : `${hit.session}, `}message ${hit.message}${times}`, "quiet"), around);
   list.append(item);
 }
 

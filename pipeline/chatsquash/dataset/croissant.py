@@ -1,0 +1,139 @@
+"""The dataset as Croissant metadata: its files, and what the run knows about responsible use (the RAI vocabulary).
+
+Croissant has no type for columns of JSON objects, so the file describes no record sets; it names no licence, creator or
+version either, which only the publisher knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from chatsquash.core.model import Json
+from chatsquash.core.text import escape, pluralize
+from chatsquash.core.version import __version__
+from chatsquash.dataset.card_statistics import TRUNCATED, UNKNOWN_END, Statistics
+from chatsquash.dataset.store import StagedFile
+
+CROISSANT = "croissant.json"
+_NAMED = 20
+_CONFORMS = ["http://mlcommons.org/croissant/1.0", "http://mlcommons.org/croissant/RAI/1.0"]
+_TERMS = (
+    *("citeAs", "column", "equivalentProperty", "extract", "field", "fileProperty", "fileObject", "fileSet", "format"),
+    *("includes", "isLiveDataset", "jsonPath", "key", "md5", "parentField", "path", "recordSet", "references", "regex"),
+    *("repeated", "replace", "samplingRate", "separator", "source", "subField", "transform"),
+)
+_CONTEXT: dict[str, Json] = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    **{term: f"cr:{term}" for term in _TERMS},
+    "conformsTo": "dct:conformsTo",
+    "cr": "http://mlcommons.org/croissant/",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "dct": "http://purl.org/dc/terms/",
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "sc": "https://schema.org/",
+}
+"""The context that Croissant 1.0 requires, word for word."""
+_ENCODINGS = {
+    ".jsonl": "application/jsonlines",
+    ".gz": "application/gzip",
+    ".zst": "application/zstd",
+    ".parquet": "application/x-parquet",
+}
+
+
+def croissant(
+    files: Iterable[StagedFile], statistics: Statistics, counts: Mapping[str, Any], *, anonymized: bool
+) -> dict[str, Json]:
+    """Return the metadata of a dataset, given its files and the counts of ``run.json``."""
+    records = pluralize(len(statistics.turns), "record")
+    return {
+        "@context": _CONTEXT,
+        "@type": "sc:Dataset",
+        "name": "conversations",
+        "description": f"{records}, made by chatsquash {__version__} of session logs.",
+        "conformsTo": [*_CONFORMS],
+        "distribution": [_file(each) for each in files],
+        **dict(_responsible(statistics, counts, anonymized=anonymized)),
+    }
+
+
+def _file(file: StagedFile) -> Json:
+    return {
+        "@type": "cr:FileObject",
+        "@id": file.name,
+        "name": file.name,
+        "contentUrl": file.name,
+        "contentSize": f"{file.size} B",
+        "encodingFormat": _ENCODINGS[file.name[file.name.rindex(".") :]],
+        "sha256": file.digest.hexdigest(),
+    }
+
+
+def _responsible(statistics: Statistics, counts: Mapping[str, Any], *, anonymized: bool) -> Iterator[tuple[str, Json]]:
+    sources = _parts(dict(statistics.sources.most_common()))
+    yield "rai:dataCollection", f"Sessions of people and agents with language models, as they were logged: {sources}."
+    yield "rai:dataCollectionType", ["Software Collection"]
+    if statistics.days:
+        yield "rai:dataCollectionTimeFrame", statistics.days
+    if missing := [*_missing(counts)]:
+        yield "rai:dataCollectionMissingData", " ".join(missing)
+    yield "rai:dataPreprocessingProtocol", [*_preprocessing(counts)]
+    yield "rai:personalSensitiveInformation", [*_private(counts, anonymized=anonymized)]
+    if statistics.trained:
+        named = {escape(name) or "not named": length for name, length in statistics.trained.most_common()}
+        unit = "tokens" if statistics.counted else "characters"
+        yield "rai:dataBiases", [f"Models that wrote the messages trained on, by {unit}: {_parts(named)}."]
+    yield "rai:dataLimitations", [*_limits(statistics)]
+    yield "rai:dataUseCases", ["Fine-tuning of language models on conversations."]
+
+
+def _missing(counts: Mapping[str, Any]) -> Iterator[str]:
+    lost, unreadable = counts["replies"]["lost"], counts["lines"]["unreadable"]
+    if lost:
+        replies = pluralize(counts["replies"]["logged"], "logged reply", "logged replies")
+        yield f"{sum(lost.values()):,} of {replies} are in no record ({_parts(lost)})."
+    if unreadable:
+        yield f"{pluralize(unreadable, 'line')} could not be read."
+
+
+def _preprocessing(counts: Mapping[str, Any]) -> Iterator[str]:
+    sessions = counts["sessions"]
+    aside = {**sessions["left_out"], **sessions["filtered"]}
+    yield f"{sessions['written']:,} of {pluralize(sessions['seen'], 'session')} became records."
+    if aside:
+        yield f"Left out or filtered: {_parts(aside)}."
+    if sessions["duplicates"]:
+        yield f"Duplicates left out: {sessions['duplicates']:,}."
+    if counts["cleaned"]:
+        cleaned = {rule.replace("_", " "): count for rule, count in counts["cleaned"].items()}
+        yield f"Cleaned: {_parts(cleaned)}."
+
+
+def _private(counts: Mapping[str, Any], *, anonymized: bool) -> Iterator[str]:
+    addresses, secrets = pluralize(counts["addresses"], "e-mail address", "e-mail addresses"), counts["secrets"]
+    yield f"{addresses} replaced by pseudonyms." if anonymized else "E-mail addresses are as they were logged."
+    if secrets["found"]:
+        found = pluralize(secrets["found"], "secret")
+        yield f"{found} detected in {pluralize(secrets['records'], 'record')}, {secrets['replaced']:,} replaced."
+    if counts["private"]:
+        yield f"Also replaced: {_parts(counts['private'])}."
+    yield "Detectors do not find everything."
+
+
+def _limits(statistics: Statistics) -> Iterator[str]:
+    records = len(statistics.turns)
+    unknown, truncated = (statistics.records_with[name] for name in (UNKNOWN_END, TRUNCATED))
+    yield f"{truncated:,} of {pluralize(records - unknown, 'record')} with a known end have a truncated last reply."
+    if unknown:
+        yield f"{pluralize(unknown, 'record')} with an unknown end."
+
+
+def _parts(counts: Mapping[str, int]) -> str:
+    """Counts by name, as many as have room."""
+    named = [f"{name} {count:,}" for name, count in [*counts.items()][:_NAMED]]
+    more = [f"{len(counts) - _NAMED:,} more"] if len(counts) > _NAMED else []
+    return ", ".join([*named, *more])

@@ -1,0 +1,107 @@
+"""What the terms of models say about training on their outputs: a note for the dataset card, with its source."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+
+class Terms(NamedTuple):
+    """The terms of a family of models."""
+
+    family: str
+    words: tuple[str, ...]
+    """Beginnings of words in the names of its models."""
+    note: str
+    source: str
+
+
+UNKNOWN = Terms("other models", (), "Check the terms of the model and of the service that runs it.", "")
+
+# The first family that fits counts, so open weights precede the services of the same provider.
+FAMILIES = (
+    Terms(
+        "DeepSeek",
+        ("deepseek",),
+        "The service permits training other models on outputs (distillation); R1 and later weights are under MIT.",
+        "https://cdn.deepseek.com/policies/en-US/deepseek-terms-of-use.html",
+    ),
+    Terms(
+        "OpenAI gpt-oss",
+        ("gpt oss",),
+        "Weights under Apache-2.0, which does not restrict outputs.",
+        "https://huggingface.co/openai/gpt-oss-120b",
+    ),
+    Terms(
+        "OpenAI",
+        ("gpt", "chatgpt", "o1", "o3", "o4", "codex", "davinci", "openai"),
+        "You own outputs, but must not use them to develop models that compete with OpenAI.",
+        "https://openai.com/policies/services-agreement/",
+    ),
+    Terms(
+        "Anthropic Claude",
+        ("claude",),
+        "You own outputs, but training competing or general models on them needs Anthropic's permission.",
+        "https://support.claude.com/en/articles/12326764-can-i-use-my-outputs-to-train-an-ai-model",
+    ),
+    Terms(
+        "Google Gemma",
+        ("gemma",),
+        "Under the Gemma Terms of Use, a model trained on outputs to perform like Gemma is subject to them.",
+        "https://ai.google.dev/gemma/terms",
+    ),
+    Terms(
+        "Google Gemini",
+        ("gemini",),
+        "The service must not be used to develop models that compete with it.",
+        "https://ai.google.dev/gemini-api/terms",
+    ),
+    Terms(
+        "Meta Llama",
+        ("llama", "codellama"),
+        'From Llama 3.1 on, a distributed model that was trained on outputs has a name that begins with "Llama"; '
+        "Llama 2 and 3 forbid improving other models.",
+        "https://www.llama.com/llama3_3/license/",
+    ),
+    Terms(
+        "Mistral",
+        ("mistral", "mixtral", "ministral", "codestral", "devstral", "magistral", "pixtral"),
+        "You own outputs of the service; weights are under Apache-2.0 or a licence for research, by model.",
+        "https://mistral.ai/terms",
+    ),
+    Terms(
+        "Alibaba Qwen",
+        ("qwen", "qwq"),
+        'Most weights are under Apache-2.0; the Qwen licence of others wants "Built with Qwen" shown by models that '
+        "were trained on outputs.",
+        "https://huggingface.co/Qwen/Qwen2.5-72B-Instruct/blob/main/LICENSE",
+    ),
+    Terms(
+        "Moonshot Kimi",
+        ("kimi",),
+        "K2 weights are under a modified MIT licence; the service has terms of its own.",
+        "https://huggingface.co/moonshotai/Kimi-K2-Instruct/blob/main/LICENSE",
+    ),
+    Terms(
+        "xAI Grok",
+        ("grok",),
+        "Outputs must not be used to develop models that compete with xAI.",
+        "https://x.ai/legal/terms-of-service-enterprise",
+    ),
+)
+
+
+_NO_WORD = re.compile(r"[^a-z0-9]+")
+
+
+def terms_of(model: str) -> Terms:
+    """Return the terms of the family that a model belongs to by its name."""
+    name = f" {_NO_WORD.sub(' ', model.lower())}"
+    return next((each for each in FAMILIES if any(f" {word}" in name for word in each.words)), UNKNOWN)
+
+
+def terms(models: Iterable[str]) -> list[Terms]:
+    """Return the terms of models, each family once, in the order of ``FAMILIES``."""
+    found = {terms_of(model) for model in models}
+    return [each for each in (*FAMILIES, UNKNOWN) if each in found]

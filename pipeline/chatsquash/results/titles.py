@@ -1,0 +1,70 @@
+"""What lists of sessions show of each: its title, which is the beginning of its first prompt, and how it ended."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from chatsquash.core import jsonio
+from chatsquash.core.model import Json, Message
+from chatsquash.records.line import NotARecordError
+from chatsquash.records.reading import native, record
+from chatsquash.trees.canonical import prompt_text
+
+LONGEST = 200
+"""Characters of a title."""
+_SCANNED = 10_000
+"""Characters of a prompt in which its words are looked for."""
+_MESSAGES = 30
+"""Messages of a record, as its line has them, among which the prompt is looked for."""
+
+
+def title(messages: list[Message]) -> str | None:
+    """Return the beginning of the first thing that the user said, in one line; ``None`` if that is nothing."""
+    said = (prompt_text(message) for message in messages if message["role"] == "user")
+    text = next(filter(None, said), None)
+    return None if text is None else _cut(" ".join(text[:_SCANNED].split()))
+
+
+def title_of_value(value: Json) -> str | None:
+    """Return the title of a record of any preset; ``None`` if the value is not a record."""
+    try:
+        return title(native(record(value)).messages)
+    except NotARecordError:
+        return None
+
+
+def title_of_line(data: bytes) -> str | None:
+    """Return the title of a record by its JSON, of which only the first messages are parsed."""
+    try:
+        members = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
+        return title_of_value({name: _beginning(raw) for name, raw in members.items() if name != "tools"})
+    except (ValueError, RecursionError):  # msgspec refuses some JSON that other parsers accept
+        return None
+
+
+def _beginning(raw: msgspec.Raw) -> Json:
+    """A member of a record, of a list only its first items."""
+    data = bytes(raw)
+    if not data.startswith(b"["):
+        return jsonio.loads(data)
+    return [jsonio.loads(bytes(each)) for each in msgspec.json.decode(data, type=list[msgspec.Raw])[:_MESSAGES]]
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+
+
+def ending(row: dict[str, Any]) -> str | None:
+    """How the conversation of a record ended, by the strongest evidence."""
+    if row["reward"] is not None:
+        return f"reward {row['reward']:g}"
+    if row["exit"] is not None:
+        return f"exit {row['exit']}"
+    if row["truncated"]:
+        return "truncated"
+    if row["last_user"] in ("thanks", "complaint", "correction"):
+        return str(row["last_user"])
+    finish: str | None = row["finish"]
+    return finish

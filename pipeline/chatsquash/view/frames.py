@@ -1,0 +1,173 @@
+"""The session table and the findings of a result as frames, in the columns that the list needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from chatsquash.core.errors import UsageError
+from chatsquash.core.text import error_text
+from chatsquash.dataset.reports.findings import FINDINGS
+from chatsquash.dataset.session_table import SESSIONS
+from chatsquash.storage.folder import Folder
+
+if TYPE_CHECKING:
+    import polars as pl
+
+WRITTEN = "written"
+"""The outcome of a session whose record is there."""
+_LONGEST = 200
+"""Characters of a name, such as that of a model."""
+_TEXTS = (
+    *("file", "log", "session", "format", "model", "start", "end", "left_out", "filtered"),
+    *("kind", "conversation", "parent"),
+)
+_NUMBERS = ("row", "offset", "record", "sample", "line", "entries", "turns")
+_STRUCTS = {
+    "findings": ("error", "warning", "info"),
+    "replies": ("logged", "carried", "rewritten"),
+    "usage": ("prompt_tokens", "completion_tokens"),
+}
+"""Columns of the session table that are read."""
+_TIME = "%Y-%m-%dT%H:%M:%SZ"
+_ANCESTORS = 8
+"""Levels of sub-agents through which the session that began them is found."""
+_PIECE = 1 << 20
+"""Bytes of a report that are parsed at once."""
+
+
+def session_frame(folder: Folder) -> pl.DataFrame:
+    """The session table, a row for each of its lines in their order; raises ``UsageError`` for none of chatsquash.
+
+    ``nth`` is which session of the run a row is about, since one may have several records.  Of a sub-agent ``caller``
+    is the row of the conversation that began it, and ``under`` the row of the session below which it is listed.
+    """
+    import polars as pl
+
+    schema: dict[str, Any] = {
+        **dict.fromkeys(_TEXTS, pl.String),
+        **dict.fromkeys(_NUMBERS, pl.Int64),
+        **{name: pl.Struct(dict.fromkeys(members, pl.Int64)) for name, members in _STRUCTS.items()},
+    }
+    return _with_callers(_read(folder, SESSIONS, schema, list(_columns()))).with_columns(pl.col("nth").cum_sum())
+
+
+def _columns() -> Iterator[pl.Expr]:
+    import polars as pl
+
+    findings, replies, usage = (pl.col(name).struct for name in ("findings", "replies", "usage"))
+    without = pl.when(pl.col("row").is_null()).then(pl.lit("none"))
+    outcome = pl.coalesce(pl.col("left_out"), pl.col("filtered"), without, pl.lit(WRITTEN))
+    logged, carried, rewritten = (replies.field(name).fill_null(0) for name in ("logged", "carried", "rewritten"))
+    tokens = [usage.field(name) for name in ("prompt_tokens", "completion_tokens")]
+    began, ended = (pl.col(name).str.to_datetime(_TIME, strict=False) for name in ("start", "end"))
+    yield from map(pl.col, ("file", "row", "offset", "log", "line", "session"))
+    yield _cut(pl.col("start"))
+    yield (ended - began).dt.total_seconds().cast(pl.Int32, strict=False).alias("duration")
+    yield from map(pl.col, ("entries", "turns"))
+    yield from (_cut(pl.col(name)).cast(pl.Categorical) for name in ("format", "model", "kind"))
+    yield _cut(outcome).cast(pl.Categorical).alias("outcome")
+    yield from (findings.field(name).fill_null(0).alias(f"{name}s") for name in ("error", "warning", "info"))
+    yield (logged - carried - rewritten).alias("lost")
+    counted = pl.any_horizontal(each.is_not_null() for each in tokens)
+    yield pl.when(counted).then(pl.sum_horizontal(tokens)).alias("tokens")
+    yield _key("log", "session").alias("key")
+    yield pl.all_horizontal(pl.col(name).fill_null(1) == 1 for name in ("record", "sample")).alias("nth")
+    yield pl.col("conversation")
+    yield pl.when(pl.col("kind") == "subagent").then(pl.col("parent")).alias("parent")
+
+
+def _with_callers(frame: pl.DataFrame) -> pl.DataFrame:
+    """The frame with ``caller`` and ``under`` instead of the ids of conversations."""
+    import polars as pl
+
+    begun = frame.select("at", "log", "parent").drop_nulls("parent")
+    named = frame.select("log", "conversation", caller="at").drop_nulls("conversation")
+    kept = frame.drop("conversation", "parent")
+    near = named.unique(["log", "conversation"], keep="first", maintain_order=True)
+    far = named.drop("log").unique("conversation", keep="first", maintain_order=True)
+    callers = (
+        begun.join(near, left_on=["log", "parent"], right_on=["log", "conversation"], how="left")
+        .join(far, left_on="parent", right_on="conversation", how="left", suffix="_far")
+        .select("at", caller=pl.coalesce("caller", "caller_far"))
+        .filter(pl.col("caller").is_not_null() & (pl.col("caller") != pl.col("at")))
+    )
+    above: dict[int, int] = dict(callers.iter_rows())
+    callers = callers.with_columns(under=pl.Series([_root(at, above) for at in above], dtype=pl.UInt32))
+    if not above:
+        return kept.with_columns(pl.lit(None, pl.UInt32).alias(name) for name in ("caller", "under"))
+    return kept.join(callers, on="at", how="left", maintain_order="left")
+
+
+def _root(at: int, above: dict[int, int]) -> int | None:
+    """The session at the top of a sub-agent; ``None`` if its callers do not end."""
+    for _ in range(_ANCESTORS):
+        at = above[at]
+        if at not in above:
+            return at
+    return None
+
+
+def finding_frame(folder: Folder) -> pl.DataFrame:
+    """The findings in their order, each with its code, its severity and the key of its session."""
+    import polars as pl
+
+    schema = dict.fromkeys(("code", "severity", "session", "file"), pl.String)
+    kinds = [_cut(pl.col(name)).cast(pl.Categorical) for name in ("code", "severity")]
+    return _read(folder, FINDINGS, schema, [*kinds, _key("file", "session").alias("key")])
+
+
+def _cut(text: pl.Expr) -> pl.Expr:
+    """A text that is shown or chosen, and may be of any length in a log."""
+    import polars as pl
+
+    return pl.when(text.str.len_chars() > _LONGEST).then(text.str.slice(0, _LONGEST - 1) + "…").otherwise(text)
+
+
+def _key(*names: str) -> pl.Expr:
+    """What tells the sessions of a result apart, as long as this process lives."""
+    import polars as pl
+
+    return pl.concat_str([pl.col(name).fill_null("") for name in names], separator="\0").hash()
+
+
+def _read(folder: Folder, name: str, schema: dict[str, Any], columns: list[pl.Expr]) -> pl.DataFrame:
+    """Columns of a report, in pieces, since all of its text takes far more memory than they do."""
+    import polars as pl  # which takes time
+
+    try:
+        with folder.reading(name) as file:
+            empty = pl.DataFrame(schema=schema).select(columns)
+            frames = [_parse(piece, schema).select(columns) for piece in _pieces(file)]
+        return pl.concat([empty, *frames]).with_row_index("at")
+    except FileNotFoundError:
+        raise UsageError(f"{folder.path / name}: is not there: name a folder that chatsquash convert wrote") from None
+    except OSError as problem:
+        raise UsageError(f"{folder.path / name}: cannot be read ({problem.strerror})") from None
+    except (ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as problem:
+        why = error_text(problem)
+        raise UsageError(f"{folder.path / name}: is none of this version of chatsquash: {why}") from None
+
+
+def _parse(piece: bytes, schema: dict[str, Any]) -> pl.DataFrame:
+    """The lines of a piece, each of them a row: else rows and lines would not belong together."""
+    import polars as pl
+
+    frame = pl.read_ndjson(piece, schema=schema)
+    count = piece.count(b"\n") + (not piece.endswith(b"\n"))
+    if frame.height != count:
+        raise ValueError(f"{count:,} lines hold {frame.height:,} objects")
+    return frame
+
+
+def _pieces(file: BinaryIO) -> Iterator[bytes]:
+    """What is in a file, in pieces that end with a line."""
+    rest = b""
+    while chunk := file.read(_PIECE):
+        stop = chunk.rfind(b"\n") + 1
+        if stop:
+            yield rest + chunk[:stop]
+            rest = b""
+        rest += chunk[stop:]
+    if rest.strip():
+        yield rest
