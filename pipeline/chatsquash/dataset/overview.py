@@ -128,8 +128,9 @@ def _lines_and_replies(counts: Mapping[str, Any]) -> Iterator[Row]:
     if replies["logged"]:
         yield Row("replies", replies["logged"], (*listed([*parts, *in_words(replies["lost"])]), *aside))
     if reasoning["carried"] < reasoning["logged"] or reasoning["withheld"]:
-        parts = [("in the records", reasoning["carried"]), ("withheld at the source", reasoning["withheld"])]
-        yield Row("reasoning", reasoning["logged"], listed(parts))
+        carried = f"{reasoning['carried']:,} in the records"
+        withheld = [f"{reasoning['withheld']:,} more withheld at the source"] if reasoning["withheld"] else []
+        yield Row("reasoning", reasoning["logged"] or None, separated([carried, *withheld]))
 
 
 def _training(counts: Mapping[str, Any], *, has_pairs: bool) -> Iterator[Row]:
