@@ -50,7 +50,7 @@ nothing needs attention
 sessions  1  written
 lines     1  selected
 replies   1  carried
-time         S s for 163 bytes
+time         S s for 316 bytes
 """
 
 
@@ -94,7 +94,7 @@ not read  1  .md
 errors    1  timestamp-order
 warnings  1  divided-session
 notes     1  --verbose lists them
-time         S s for 489 bytes
+time         S s for 702 bytes
 
 left out: 1 session (timestamp-order): chatsquash explain timestamp-order
 """
@@ -465,7 +465,7 @@ def test_check_ends_with_0_for_warnings_and_for_nothing(command, here):
     write_log(here / "a.jsonl", {"messages": [{"role": "user", "content": "x"}], "tools": []})
     write_log(here / "b.jsonl", {"messages": [{"role": "user", "content": "x"}], "tools": [tool()]})
     assert command("check", "a.jsonl").code == 0
-    assert command("check", "b.jsonl") == (0, "", "")
+    assert command("check", "b.jsonl") == (0, "", "nothing needs attention\n")
 
 
 @cases(
@@ -519,7 +519,7 @@ def test_check_of_what_is_not_there_is_a_usage_error(command):
 
 def test_check_of_what_convert_wrote_is_clean(command):
     assert command("convert", "logs", "-q").code == 0
-    assert command("check", "out") == (0, "", "")
+    assert command("check", "out") == (0, "", "nothing needs attention\n")
 
 
 # inspect

@@ -212,7 +212,7 @@ def test_unrelated_conversations_without_ids_end_with_exit_code_3_and_their_reco
     ended = command("convert", "logs", "--no-anonymize")
     assert ended.code == 3
     assert len((here / "out/2026-01-13.jsonl").read_bytes().splitlines()) == 1
-    assert "most replies of 1 log (unrelated-conversations)" in ended.err
+    assert "most replies of 1 log left out" in ended.err
     assert ended.err.splitlines()[-1] == "4 of 6 replies are in no record; add --complete to keep them"
 
 

@@ -5,17 +5,20 @@ from __future__ import annotations
 import os
 import re
 import sys
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from chatsquash.cli.exits import tolerate_closed_pipe
-from chatsquash.core.overview import WIDTH, Headline, Overview
+from chatsquash.core.overview import WIDTH, Overview
 
 if TYPE_CHECKING:
     from chatsquash.core.model import Severity
 
 _BEFORE_OPTION = re.compile(" (?=--)")
+_TOGETHER = "\x1f"
+"""Stands for a space at which no line is broken."""
 _STYLES: dict[Severity, dict[str, Any]] = {
     "error": {"fg": "red", "bold": True},
     "warning": {"fg": "yellow"},
@@ -31,9 +34,14 @@ def print_overview(overview: Overview, *, verbose: bool = False) -> None:
 
 
 def print_options(*lines: str) -> None:
-    """Print lines with options, none of which is parted from its value where a line is wrapped."""
-    headlines = (Headline(tuple(_BEFORE_OPTION.split(line))) for line in lines)
-    print_overview(Overview((*headlines,)))
+    """Print lines with options; where one is wrapped, each option stays together with its value."""
+    with tolerate_closed_pipe():
+        for line in lines:
+            whole = " ".join(part.replace(" ", _TOGETHER) for part in _BEFORE_OPTION.split(line))
+            wrapped = textwrap.wrap(
+                whole, _width(), subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+            )
+            click.echo("\n".join(wrapped).replace(_TOGETHER, " "), err=True)
 
 
 def _paint(text: str, severity: Severity | None) -> str:

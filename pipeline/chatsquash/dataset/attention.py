@@ -21,9 +21,13 @@ _GRAVE: tuple[Severity, ...] = ("error", "warning")
 
 
 def attention(counts: Mapping[str, Any]) -> Headline:
-    """Return how many secrets, omissions, errors and warnings there are."""
-    secrets, missing = _secrets(counts), lacks(counts)
-    return found(counts["findings"], *filter(None, [secrets]), *(f"{each.what} left out" for each in missing))
+    """Return whether there are no records, and how many secrets, omissions, errors and warnings there are."""
+    worse = [
+        "no records" if _is_empty(counts) else "",
+        _secrets(counts),
+        *(f"{each.what} left out" for each in lacks(counts)),
+    ]
+    return found(counts["findings"], *filter(None, worse))
 
 
 def found(findings: Findings, *worse: str) -> Headline:
@@ -71,6 +75,10 @@ def _more_replies(counts: Mapping[str, Any], option: str) -> Headline | None:
     return Headline((f"{missing:,} of {replies} {are} in no record;", f"add {options} to keep {them}"), "warning")
 
 
+def _is_empty(counts: Mapping[str, Any]) -> bool:
+    return bool(counts["sessions"]["seen"] and not counts["conversations"]["written"])
+
+
 def _secrets(counts: Mapping[str, Any]) -> str:
     """The secrets that are not replaced; empty if there are none."""
     secrets = counts["secrets"]
@@ -86,7 +94,7 @@ def _replace_secrets(counts: Mapping[str, Any]) -> Headline | None:
 def left_out(counts: Mapping[str, Any]) -> Headline | None:
     """Return what was left out and why; what filters took out was requested, and is named if there is no record."""
     sessions, missing = counts["sessions"], lacks(counts)
-    is_empty = sessions["seen"] and not counts["conversations"]["written"]
+    is_empty = _is_empty(counts)
     parts = ["no record was written"] if is_empty else []
     if missing:
         parts.append(f"left out: {', '.join(map(str, missing))}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
-from chatsquash.core.overview import listed
 from chatsquash.core.text import escape, frequent_kinds
 from chatsquash.sources.compression import KINDS
 from chatsquash.sources.find import Discovery
@@ -24,7 +23,7 @@ _HINTS = {
 def nothing_to_read(roots: list[str], discovered: Discovery, shown: Callable[[str], str] = str) -> str:
     """What was seen instead of session logs, and all that would be read; ``shown`` spells what was found."""
     others = Counter({shown(kind): count for kind, count in discovered.others.items()})
-    beside = [" ".join(listed(frequent_kinds(others)))] if others else []
+    beside = [", ".join(f"{count:,} {kind}" for kind, count in frequent_kinds(others))] if others else []
     beside += [f"{discovered.passed_over:,} passed over by options"] if discovered.passed_over else []
     seen = ", ".join(beside) or "no files"
     problems = "".join(f"; {escape(shown(each.file))} is {shown(each.text)}" for each in discovered.findings[:_NAMED])
