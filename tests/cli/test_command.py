@@ -16,7 +16,7 @@ from chatsquash.core.options import declared
 from chatsquash.dataset.omissions import ReplyTotals
 from chatsquash.dataset.summary import Summary
 from chatsquash.inspect.agents import known_agents
-from chatsquash.sources.no_logs import what_is_read
+from chatsquash.sources import no_logs
 from chatsquash.translate import conversations
 from tests.checks.rows import assistant, call, tool
 from tests.conftest import cases, log_line, write_log
@@ -140,7 +140,7 @@ def test_exit_codes(command, here, lines, options, code):
     assert Path("out").exists() == (code in (0, 3))
 
 
-LOGS_ARE = what_is_read()
+LOGS_ARE = f"{no_logs.READ}\n{no_logs.NEXT}"
 CHOOSE = "choose another with --output"
 
 
@@ -148,7 +148,7 @@ CHOOSE = "choose another with --output"
     ("a wrong path", ["nope"], "error: nope: cannot be read (No such file or directory)\n"),
     ("a wrong path beside a good one", ["logs", "nope"], "error: nope: cannot be read (No such file or directory)\n"),
     ("a glob that nothing fits", ["*.x"], "error: *.x: nothing matches\n"),
-    ("nothing to read", ["other"], f"error: other: no session logs to read; seen: 1 .md. {LOGS_ARE}\n"),
+    ("nothing to read", ["other"], f"error: other: no session logs to read; seen: 1 .md\n{LOGS_ARE}\n"),
     ("logs in the output folder", ["logs", "-o", "."], f"error: logs: lies in the output folder, which is never read; {CHOOSE}\n"),
     ("an output folder of others", ["logs", "-o", "other"],
      f"error: other: is not empty and was not written by chatsquash; {CHOOSE}, or add to it with --force\n"),

@@ -45,7 +45,7 @@ def finding(code, severity):
 
 
 def full() -> Summary:
-    summary = Summary(output="out", seconds=2.0, files=["2026-01-13.jsonl"], passed_over=4)
+    summary = Summary(output="out", seconds=2.0, files=["2026-01-13.jsonl"], passed_over=4, logs=3)
     summary.others = Counter({".md": 2, "no suffix": 1})
     sizes = Account(selected=70, unreadable=20)
     cleaned = {"info_messages": 1, "system_prompts": 0, "empty_assistants": 2}
@@ -251,6 +251,7 @@ def test_what_is_missing_of_a_filtered_session_is_missing_all_the_same():
 
 def test_the_summary_for_programs():
     assert full().as_json() == {
+        "logs": 3,
         "sessions": {
             "seen": 3, "written": 2, "left_out": {"timestamp-order": 1}, "filtered": {}, "duplicates": 0,
             "joined": 0,

@@ -12,7 +12,7 @@ from chatsquash.core.options import Options
 from chatsquash.inspect import conversations
 from chatsquash.inspect.inspect import inspect, inspect_as_json
 from chatsquash.session import converter
-from chatsquash.sources.no_logs import what_is_read
+from chatsquash.sources import no_logs
 from chatsquash.trees.kinds import paths
 from chatsquash.trees.trees import Trees
 from tests.checks.rows import assistant, call, result, tool
@@ -155,7 +155,7 @@ def test_what_comes_first_is_shown_before_the_rest_is_read(here):
     (
         "a pipe, which would never end",
         "fifo.jsonl",
-        f"fifo.jsonl: no session logs to read; seen: 1 special file. {what_is_read()}",
+        f"fifo.jsonl: no session logs to read; seen: 1 special file\n{no_logs.READ}\n{no_logs.NEXT}",
     ),
 )
 def test_what_cannot_be_shown_is_an_error(here, given, message):

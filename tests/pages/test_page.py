@@ -24,7 +24,7 @@ from tests.conftest import assistant, cases, log_line, user, write_log
 
 ROOT = Path(__file__).parents[2]
 OURS = set(
-    "html head meta title style body header h1 h2 h3 h4 nav ul li a main section dl div dt dd b p span br code kbd pre "
+    "html head meta title style body header h1 h2 h3 h4 nav ul ol li a main section dl div dt dd b p span br code kbd pre "
     "figure figcaption svg g path line rect text details summary table thead tbody tr th td form label input select "
     "option button output article small script".split()
 )
@@ -269,7 +269,7 @@ def test_the_sample_logs_have_all_parts(tmp_path, monkeypatch):
     page = converted("sample_logs", tmp_path / "out")
     parsed = hold_to_the_policy(page)
     said = "".join(parsed.said)
-    for title in ("Records per month", "Turns per record", "Characters per record", "Tools", "Findings by code"):
+    for title in ("Records per day", "Turns per record", "Characters per record", "Tools", "Findings by code"):
         assert title in said
     assert parsed.elements.count("svg") == 6
     assert 'class="session"' in page.decode()

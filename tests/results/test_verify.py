@@ -99,7 +99,7 @@ def test_what_does_not_agree_is_named(out, spoil, problem):
 def test_files_of_others_do_not_matter(out):
     (out / "notes.txt").touch()
     done = verify(out, logs=True)
-    assert (done.files, done.logs, done.problems) == (10, 2, [])
+    assert (done.files, done.logs, done.problems) == (11, 2, [])
 
 
 def test_a_run_of_before_that_counted_no_conversations_is_what_it_says(out):
@@ -191,9 +191,9 @@ def test_a_folder_without_a_run_is_an_error(out, spoil, problem):
 
 
 def test_the_command_prints_what_does_not_agree_and_ends_with_3(out, command):
-    assert command("verify", "out", "--logs") == (0, "", "10 files, 2 logs compared, 0 differences\n")
+    assert command("verify", "out", "--logs") == (0, "", "11 files, 2 logs compared, 0 differences\n")
     Path("out/reports/tools.csv").unlink()
     code, printed, err = command("verify", "out")
-    assert (code, err) == (3, "10 files compared, 1 difference\n")
+    assert (code, err) == (3, "11 files compared, 1 difference\n")
     assert printed == "out/reports/tools.csv: cannot be read (No such file or directory)\n"
     assert command("verify", "nope")[0] == 2

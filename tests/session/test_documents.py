@@ -56,6 +56,10 @@ def put(path, value, **layout):
     Path(path).write_text(json.dumps(value, **layout), encoding="utf-8")
 
 
+def lines_in(path):
+    return len(Path(path).read_bytes().splitlines())
+
+
 def records():
     path = Path("out/conversations.jsonl")
     return [orjson.loads(line) for line in path.read_bytes().splitlines()] if path.exists() else []
@@ -154,13 +158,39 @@ def test_by_id_each_conversation_is_a_session_as_well(here, sessions_by):
     put("logs/a.json", portable("a"), indent=2)
     summary = run(sessions_by=sessions_by)
     assert first_texts() == ["a", "b1", "b2"]
-    assert (summary.sessions, sum(summary.account), summary.lines) == (3, 3, 3)
+    count = 2 + lines_in("logs/a.json")
+    assert (summary.sessions, sum(summary.account), summary.lines) == (3, count, count)
 
 
-def test_a_document_counts_as_one_line_whatever_its_layout(here):
-    put("logs/a.json", portable(), indent=4)
+@pytest.mark.parametrize("indent", [None, 4])
+def test_the_lines_of_a_document_are_those_of_its_file_whatever_its_layout(here, indent):
+    put("logs/a.json", portable(), indent=indent)
     summary = run()
-    assert (summary.sessions, summary.written, summary.lines, sum(summary.account)) == (1, 1, 1, 1)
+    count = lines_in("logs/a.json")
+    assert (count > 1) == bool(indent)
+    assert (summary.sessions, summary.written, summary.lines, summary.account.selected) == (1, 1, count, count)
+
+
+@cases(
+    "name, values, expected",
+    ("lines of an agent", "a.jsonl", [*CLAUDE, *CLAUDE[:1]], 3),
+    ("conversations, one on each line", "a.jsonl", [portable("a"), portable("b")], 2),
+)
+def test_lines_seen_are_those_of_the_files(here, name, values, expected):
+    write_log(here / "logs" / name, *map(json.dumps, values))
+    summary = run()
+    assert (summary.lines, sum(summary.account)) == (expected, expected)
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+@pytest.mark.parametrize("sessions_by", [None, "file"])
+def test_the_lines_of_an_array_count_with_its_first_conversation(here, indent, sessions_by):
+    value = orjson.loads((SAMPLES.parent / "chatgpt/conversations.json").read_bytes())
+    put("logs/a.json", value, indent=indent)
+    summary = run(sessions_by=sessions_by)
+    assert (summary.sessions > 1) == (sessions_by is None)
+    assert summary.lines == sum(summary.account) == lines_in("logs/a.json")
+    assert summary.bytes == Path("logs/a.json").stat().st_size
 
 
 # What is wrong
@@ -203,8 +233,8 @@ def test_a_broken_document_is_left_out_and_the_finding_says_where(here, values, 
 def test_broken_lines_are_rejected_lines(here):
     write_log(here / "logs/a.jsonl", CLAUDE[0], b"{oops", CLAUDE[1], b'{"cut')
     summary = run()
-    assert (summary.written, summary.account.selected, summary.account.unreadable) == (1, 1, 2)
-    assert sum(summary.account) == summary.lines == 3
+    assert (summary.written, summary.account.selected, summary.account.unreadable) == (1, 2, 2)
+    assert sum(summary.account) == summary.lines == 4
     assert [(each["line"], each["code"]) for each in report("rejected.jsonl")] == [(2, "bad-line"), (4, "bad-line")]
     assert [m["content"] for m in records()[0]["messages"]] == ["hi", "hello"]
 
@@ -262,7 +292,7 @@ def test_one_body_or_exchange_alone_is_a_session(here, sentence, indent):
     value, expected = SINGLE[sentence]
     put("logs/a.json", value, indent=indent)
     summary = run()
-    assert (summary.sessions, summary.written, summary.lines) == (1, 1, 1)
+    assert (summary.sessions, summary.written, summary.lines) == (1, 1, lines_in("logs/a.json"))
     assert records()[0]["messages"] == expected
     shown = inspect(["logs/a.json"], PLAIN)
     assert any("openai_chat" in line or "gemini" in line for line in shown)
@@ -371,7 +401,7 @@ def test_python_converts_a_document_as_one_session(here):
     put("a.json", portable(), indent=1)
     (outcome,) = convert_session("a.json", PLAIN)
     assert [m["role"] for m in orjson.loads(outcome.record)["messages"]] == ["user", "assistant", "tool", "assistant"]
-    assert (outcome.account.lines, sum(outcome.account.counts)) == (1, 1)
+    assert outcome.account.lines == sum(outcome.account.counts) == lines_in("a.json")
     (by_line,) = convert_session(Path("a.json").read_bytes().split(b"\n"), PLAIN)
     assert by_line.record == outcome.record
 
@@ -479,7 +509,7 @@ def test_an_exchange_on_several_lines_is_a_session_whatever_wrote_it(here, sessi
     lines = (SAMPLES.parent / "litellm" / "proxy.jsonl").read_bytes().splitlines()
     put("logs/a.json", orjson.loads(lines[0]), indent=2)
     summary = run(sessions_by=sessions_by)
-    assert (summary.sessions, summary.written, summary.lines) == (1, 1, 1)
+    assert (summary.sessions, summary.written, summary.lines) == (1, 1, lines_in("logs/a.json"))
     write_log(here / "plain/a.jsonl", lines[0])
     expected = convert_session("plain/a.jsonl", PLAIN)[0].record
     assert Path("out/conversations.jsonl").read_bytes() == expected + b"\n"
@@ -493,6 +523,7 @@ def test_an_exchange_on_several_lines_that_is_broken_is_rejected_in_its_place(he
     )
     summary = run(keep_rejected=True)
     assert (summary.written, summary.account.unreadable) == (0, 1)
+    assert summary.lines == sum(summary.account) == lines_in("logs/a.json")
     size = Path("logs/a.json").stat().st_size
     assert [(each["line"], each["offset"], each["length"]) for each in report("rejected.jsonl")] == [(1, 0, size)]
 

@@ -73,7 +73,10 @@ def test_the_folder_has_data_a_card_and_what_is_not_for_upload(logs):
     assert summary.files == ["data/train-00000-of-00001.jsonl"]
     reports = [
         f"reports/{name}"
-        for name in ("findings.jsonl", "integrity-report.txt", "redactions.csv", "rejected.jsonl", "sessions.jsonl")
+        for name in (
+            *("findings.jsonl", "integrity-report.txt", "outcomes.jsonl"),
+            *("redactions.csv", "rejected.jsonl", "sessions.jsonl"),
+        )
     ]
     assert files() == [
         ".gitignore",

@@ -26,6 +26,7 @@ def open_some(page):
     """Open what has a fold but for all sessions: of these two that have a conversation, with all that is in them."""
     for inside in ("figure", ".keys"):
         unfold(page, inside)
+    page.eval_on_selector_all("#f-rows > details", "all => all.slice(0, 3).forEach((each) => { each.open = true; })")
     page.eval_on_selector_all(
         "details.session:has(.message)", "all => all.slice(0, 2).forEach((each) => { each.open = true; })"
     )
@@ -54,9 +55,48 @@ def test_findings_are_filtered_and_counted(samples, reports):
         option = page.locator("#f-code option").nth(1)
         code = option.get_attribute("value")
         after(page, "f-count", lambda: page.select_option("#f-code", code))
-        assert {row.locator("code").text_content() for row in rows.all()} == {code}
+        groups = page.locator("#f-rows > details:visible")
+        assert {group.get_attribute("data-code") for group in groups.all()} == {code}
         assert option.inner_text() == f"{code} ({rows.count()})"
         assert after(page, "f-count", lambda: page.fill("#f-text", "no such finding")) == f"0 of {total} findings"
+        assert groups.count() == 0
+
+
+def test_findings_are_folded_until_they_are_filtered(samples, reports):
+    with reports(samples) as page:
+        groups = page.locator("#f-rows > details")
+        assert groups.count() > 5
+        assert page.locator("#f-rows > details[open]").count() == 0
+        after(page, "f-count", lambda: page.select_option("#f-severity", "error"))
+        shown = page.locator("#f-rows > details:visible")
+        assert shown.count() == page.locator("#f-rows > details[open]").count() > 0
+        after(page, "f-count", lambda: page.select_option("#f-severity", ""))
+        assert page.locator("#f-rows > details[open]").count() == 0
+        assert shown.count() == groups.count()
+
+
+def test_a_thing_to_do_first_leads_to_its_findings(samples, reports):
+    with reports(samples) as page:
+        link = page.locator(".first a").first
+        group = page.locator(link.get_attribute("href"))
+        link.click()
+        page.wait_for_function("each => each.open", arg=group.element_handle())
+        assert group.locator("tbody tr").first.is_visible()
+        assert 1 <= page.locator(".first li").count() <= 5
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_secrets_are_red_in_light_and_dark(browser, tmp_path, scheme):
+    write_log(tmp_path / "logs/a.jsonl", log_line("export DB_PASSWORD=kettle9drum"))
+    convert(tmp_path / "logs", tmp_path / "out", Options(workers=1))
+    url = report(tmp_path / "out").as_uri()
+    with watched(browser, url, color_scheme=scheme) as watch:
+        watch.page.goto(url)
+        for shown in (".first .secret", "#f-rows .secret"):
+            colour = watch.page.locator(shown).first.evaluate("each => getComputedStyle(each).borderTopColor")
+            red, green, blue = map(int, re.findall(r"\d+", colour)[:3])
+            assert red > green + 50
+            assert red > blue + 50
 
 
 def test_a_page_with_room_for_some_findings_says_how_many_the_result_has(browser, tmp_path):

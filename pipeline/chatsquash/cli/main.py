@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from chatsquash.cli.exits import tolerate_closed_pipe
-from chatsquash.core.errors import ChatsquashError
+from chatsquash.core.errors import ChatsquashError, NothingToReadError
 from chatsquash.core.version import __version__
 
 if TYPE_CHECKING:
@@ -121,7 +121,8 @@ def _fail(why: str, problem: BaseException) -> int:
     from chatsquash.core.text import escape
 
     error = "error" if os.environ.get("NO_COLOR") else click.style("error", fg="red", bold=True)
-    text = escape("; ".join([why, *_notes(problem)]))
+    lines = why.split("\n") if isinstance(problem, NothingToReadError) else [why]
+    text = "\n".join(map(escape, [*lines[:-1], "; ".join([lines[-1], *_notes(problem)])]))
     if len(text) > _LONGEST:  # a library may quote all that it was given
         text = f"{text[: _LONGEST // 2]} … {text[-_LONGEST // 2 :]}"
     with tolerate_closed_pipe():

@@ -1,20 +1,26 @@
-"""``chatsquash merge``: the dataset of all shards."""
+"""``chatsquash merge``: the dataset of all shards, or of several finished results."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from chatsquash.cli import exits
-from chatsquash.cli.click_options import argument, option
+from chatsquash.cli.click_options import argument, option, options
 from chatsquash.cli.command import Command
-from chatsquash.cli.command_line import is_typed
-from chatsquash.cli.conversion import print_summary, run_output, watch_of
+from chatsquash.cli.command_line import is_typed, refuse_idle
+from chatsquash.cli.conversion import output_option, print_summary, run_output, watch_of
+
+if TYPE_CHECKING:
+    from chatsquash.conversion.progress import Observer
+    from chatsquash.dataset.summary import Summary
 
 
-@click.command(cls=Command, epilog="Example: chatsquash merge out")
-@argument("output", metavar="OUT")
+@click.command(cls=Command, epilog="Example: chatsquash merge monday tuesday --output week")
+@argument("folders", nargs=-1, required=True, metavar="RESULT...")
+@output_option
+@options("duplicates", "replace", "force")
 @option(
     "--anonymize-key-file",
     "key_file",
@@ -22,19 +28,37 @@ from chatsquash.cli.conversion import print_summary, run_output, watch_of
     help="File with the key of the shards, if they replaced paths.",
 )
 @run_output
-def merge(output: str, *, key_file: str | None, **given: Any) -> int:
-    """Write the dataset of all shards of an output folder: the same as one run on one machine writes.
+def merge(folders: tuple[str, ...], **given: Any) -> int:
+    """Join finished results in a new one, or the shards of one output folder.
 
-    Exits as convert does.
+    Several RESULT folders, made with the same options, become one dataset in --output. With one folder, the shards that
+    convert --shard wrote there become its dataset: the same as one run on one machine writes. Exits as convert does.
     """
-    from chatsquash.conversion.shards.merge import merge as run
     from chatsquash.core.platform import collect_less
-    from chatsquash.dataset.store import place_of
-    from chatsquash.redaction.pseudonyms import load_key
 
     collect_less()
     exits.refuse_unknown(given["fail_on"])
-    key = load_key(key_file) if key_file else None
+    run = _of_results if len(folders) > 1 or is_typed("output") else _of_shards
     with watch_of(given) as watch:
-        summary = run(place_of(output), watch.observer, key=key, is_named=is_typed("key_file"))
+        summary = run(folders, given, watch.observer)
     return print_summary(summary, given)
+
+
+def _of_results(folders: tuple[str, ...], given: dict[str, Any], observer: Observer | None) -> Summary:
+    from chatsquash.conversion.merge_results import merge_results
+    from chatsquash.core.options import Options
+    from chatsquash.dataset.store import place_of
+
+    refuse_idle(["key_file"], "on finished results")
+    wanted = Options(**{name: given[name] for name in ("duplicates", "replace", "force")})
+    return merge_results(folders, place_of(given["output"]), wanted, observer)
+
+
+def _of_shards(folders: tuple[str, ...], given: dict[str, Any], observer: Observer | None) -> Summary:
+    from chatsquash.conversion.shards.merge import merge as run
+    from chatsquash.dataset.store import place_of
+    from chatsquash.redaction.pseudonyms import load_key
+
+    refuse_idle(["duplicates", "replace", "force"], "on shards, which have the options of chatsquash shards")
+    key = load_key(given["key_file"]) if given["key_file"] else None
+    return run(place_of(folders[0]), observer, key=key, is_named=is_typed("key_file"))

@@ -186,7 +186,7 @@ class Conversion:
         self._rows: Counter[str] = Counter()
         self._sizes: Counter[str] = Counter()
         self._statistics = Statistics()
-        self._choice = Choice(options)
+        self._choice = self._new_choice(options)
         self._given: SessionInputs | None = None
         self._dataset: Dataset | None = None
         if options.folder:
@@ -198,9 +198,13 @@ class Conversion:
         """The hashes of the values that were found, where they are asked for."""
         self.options_json = self._names.options(options_json)
         """The options as ``run.json`` has them."""
-        self._manifest = Manifest(out, self.options_json)
+        self.manifest = Manifest(out, self.options_json)
+        """Gathers what ``run.json`` says."""
         out.refuse_foreign(RUN, _KEPT)  # at once, not after the work is done
         self._reports = Reports(out, options)
+
+    def _new_choice(self, options: Options) -> Choice:
+        return Choice(options)
 
     def all(self, inputs: SessionInputs) -> None:
         """Write every session."""
@@ -214,11 +218,11 @@ class Conversion:
             if not self._options.foresees:
                 self._report(log, outcome, inputs)
             if self._options.sessions_by != "chain":
-                self._manifest.add(
+                self.manifest.add(
                     named, outcome.account.digest, renamed.privacy.named.digest if renamed.privacy.named else ""
                 )
         for log, digest in inputs.inputs():
-            self._manifest.add(*self._input(log, digest))
+            self.manifest.add(*self._input(log, digest))
         self._reports.render()
 
     def _input(self, log: Log, digest: str) -> tuple[Log, str, str]:
@@ -246,7 +250,7 @@ class Conversion:
         """Add up, assert the sums, and write ``run.json``."""
         summary = self._summary
         others = Counter({self._names.text(what): count for what, count in discovery.others.items()})
-        summary.others, summary.passed_over = others, discovery.passed_over
+        summary.logs, summary.others, summary.passed_over = self._manifest.logs, others, discovery.passed_over
         for each in discovery.findings:
             self._add(self._hide(each))
         for what, count in sorted(others.items()):
@@ -263,7 +267,7 @@ class Conversion:
             self._reports.close(self._dataset.final())
         summary.close()
         facts = card_facts(self._options, self._statistics)
-        facts = facts._replace(counts=summary.counts(), asked=self._names.options(requests(self._options)))
+        facts = facts._replace(counts=summary.counts(), asked=requests(self.options_json))
         if self._dataset:
             self._dataset.describe(facts)
         else:
@@ -272,7 +276,7 @@ class Conversion:
                 self._out.write(CARD, card(facts._replace(files=summary.files)).encode())
         summary.output = printable(self._out.shown)
         summary.seconds = time.monotonic() - started
-        self._manifest.write(summary)
+        self.manifest.write(summary)
 
     def write_named(self) -> None:
         """Write the files outside of the output folder that options name."""
@@ -284,14 +288,19 @@ class Conversion:
 
     def _take(self, source: Log, log: Log, outcome: Outcome, inputs: SessionInputs) -> None:
         stop_for(outcome, source.shown, self._options)
-        self._manifest.records_made.add(outcome.records)
+        self.manifest.records_made.add(outcome.records)
         chosen = self._choice.choose(source, log, outcome)
         if self.keeps and chosen.outcome.records and not self._is_kept(log, chosen, inputs):
             count = len(chosen.outcome.records)
             chosen = chosen._replace(outcome=unwanted(chosen.outcome, log), filtered=("filter",) * count)
-        outcome = chosen.outcome
-        if self._options.keep_rejected and outcome.report.rejected:
-            outcome = self._keep(source, log, outcome, inputs)
+        self.write(source, log, chosen, inputs)
+
+    def write(self, source: Log, log: Log, chosen: SessionChoice, inputs: SessionInputs) -> None:
+        """Write what was chosen of a session."""
+        kept = 0
+        if self._options.keep_rejected and chosen.outcome.report.rejected:
+            chosen, kept = self._keep(source, log, chosen, inputs)
+        outcome = self._choice.place(log, chosen.outcome)
         group = ""
         if outcome.records:
             group = self._groups.file(self._label(outcome.output.day, stem(log) if self._by_name else ""))
@@ -300,7 +309,7 @@ class Conversion:
             self._dataset.add_pairs(outcome)
         self._known.update(each.digest for record in outcome.records for each in record.redactions if each.digest)
         self._summary.add(log, outcome, chosen.filtered, chosen.duplicates, chosen.made)
-        self._reports.add(TakenSession(log, outcome, places, chosen.turns, chosen.why, group))
+        self._reports.add(TakenSession(log, chosen, outcome, places, group, kept))
 
     def _is_kept(self, log: Log, chosen: SessionChoice, inputs: SessionInputs) -> bool:
         from chatsquash.dataset.choice import session_of  # which only programs need
@@ -344,17 +353,19 @@ class Conversion:
         self._summary.findings[finding.severity, finding.code] += 1
         self._reports.note(finding)
 
-    def _keep(self, source: Log, log: Log, outcome: Outcome, inputs: SessionInputs) -> Outcome:
-        """Copy lines that could not be read; private, since what is broken may hide anything.
+    def _keep(self, source: Log, log: Log, chosen: SessionChoice, inputs: SessionInputs) -> tuple[SessionChoice, int]:
+        """Copy lines that could not be read, and count them; private, since what is broken may hide anything.
 
         The outcome has one finding more if the log is gone.
         """
+        count = 0
         try:
-            for pieces in inputs.rejected(source, outcome):
+            for pieces in inputs.rejected(source, chosen.outcome):
                 self._out.append_private(_KEPT, pieces)
+                count += 1
         except FileNotFoundError:  # it was there when the session was converted
-            return vanish(log, outcome)
-        return outcome
+            return chosen._replace(outcome=vanish(log, chosen.outcome)), count
+        return chosen, count
 
 
 def vanish(log: Log, outcome: Outcome) -> Outcome:

@@ -12,7 +12,6 @@ from chatsquash.conversion.frames import Spool
 from chatsquash.conversion.incremental import Incremental
 from chatsquash.conversion.journal import Journals
 from chatsquash.conversion.workers import outcomes
-from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import LinePlace, Outcome
@@ -173,7 +172,7 @@ def find(
     forget_documents()
     discovery = discover(roots, options, _is_readable, out, lambda log: _days(log, options), expanded)
     if not discovery.logs:
-        raise UsageError(nothing_to_read(roots, discovery, Privacy(options).text))
+        raise nothing_to_read(roots, discovery, Privacy(options).text)
     return discovery
 
 

@@ -70,6 +70,10 @@ class OldResult(NamedTuple):
         if not any(log.size in sizes and (log.size, _hash(log)) in hashes for log in candidates):
             raise UsageError(f"{self._said()}, and none of those logs is among the ones found now; {_HINT}")
 
+    def refuse(self) -> None:
+        """Raise ``UsageError``, since nothing may replace it unasked."""
+        raise UsageError(f"{self._said()}; {_HINT}")
+
     def refuse_nothing(self, summary: Summary) -> None:
         """Raise ``UsageError`` where a run has no records."""
         if not summary.written:

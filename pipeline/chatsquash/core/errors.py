@@ -15,6 +15,10 @@ class UsageError(ChatsquashError):
     exit_code = 2
 
 
+class NothingToReadError(UsageError):
+    """There are no session logs to read; what the lines of the message quote is escaped, so that it adds none."""
+
+
 class StoppedError(ChatsquashError):
     """``--strict`` or ``--on-invalid abort`` ended the run; nothing new was written."""
 

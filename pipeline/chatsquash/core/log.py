@@ -70,6 +70,8 @@ class Log(Struct, frozen=True):
     """Which conversation of a document it is, where there are several."""
     unit: bytes | None = None
     """Where in a file of many sessions, which are read one at a time, the one stands that it is."""
+    unit_lines: int = 1
+    """The lines that such a unit counts for."""
     modified: int | None = None
     """When the file was last changed, as it was found, in nanoseconds since the epoch; ``None`` if nobody looked.
 

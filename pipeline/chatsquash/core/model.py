@@ -174,6 +174,8 @@ class Entry(Struct, frozen=True, gc=False):  # a frozen dataclass takes ten time
     """How many of its first messages an earlier entry has; 0 unless it continues another entry than the last one."""
     continued: list[Message] | None = None
     """The messages of that entry."""
+    lines: int = 1
+    """The lines of the file that it stands for; those of a document are all lines of its file."""
 
     @property
     def shared_prefix(self) -> int:

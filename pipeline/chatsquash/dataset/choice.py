@@ -89,12 +89,11 @@ class Choice:
 
     def choose(self, source: Log, log: Log, outcome: Outcome) -> SessionChoice:
         """The records of a session that are wanted; ``log`` is the one that was ``found``, as reports call it."""
-        if self._meetings and (met := self._meetings.take(source, outcome)):
+        met = self._meetings.take(source, outcome) if self._meetings else None
+        if met and all(each.code != met.code for each in outcome.findings):  # in a result that is merged, it may be
             outcome = outcome.with_finding(finding(met, outcome.session, log.shown))
         made, turns = len(outcome.records), turns_of(outcome)
         outcome, filtered, duplicates = self._filters.apply(log, outcome)
-        if self._foresight:
-            outcome = self._foresight.place(log, outcome)
         if (
             not made and outcome.left_out is None and not outcome.account.joined
         ):  # none of its conversations was asked for
@@ -104,6 +103,10 @@ class Choice:
             )
             filtered = ("copy",) if is_copy else (f"--conversations {self._options.conversations}",)
         return SessionChoice(outcome, made, turns, filtered, duplicates)
+
+    def place(self, log: Log, outcome: Outcome) -> Outcome:
+        """The outcome that was chosen last, in the cluster of its records if these decide its split."""
+        return self._foresight.place(log, outcome) if self._foresight else outcome
 
 
 def turns_of(outcome: Outcome) -> int | None:
@@ -136,13 +139,13 @@ class Meetings:
     def __init__(self, logs: Sequence[Log], shown: Callable[[str], str]) -> None:
         self._logs, self._shown_as = logs, shown
         self._file = -1
-        self._shown = ""
+        self._last: tuple[str, int] | None = None
         self._ids, self._begins, self._ends = Index(), Index(), Index()
 
     def take(self, log: Log, outcome: Outcome) -> Violation | None:
         """What a session has in common with one of another file."""
-        if log.shown != self._shown:
-            self._file, self._shown = self._file + 1, log.shown
+        if (log.shown, log.number) != self._last:
+            self._file, self._last = self._file + 1, (log.shown, log.number)
         met, here = outcome.replies.meeting, self._file
         if met is None:
             return None

@@ -34,9 +34,15 @@ class Manifest:
         self._inputs = bytearray()  # as they will be written, which takes a tenth of the memory of objects
         self._before: BinaryIO | None = None  # those before them, where there are many
         self.records_made = RecordsMade()
+        self.logs = 0
+        """The files that the inputs are of; those of one file follow each other."""
+        self._last: tuple[str, str] | None = None
 
     def add(self, log: Log, digest: str, path_digest: str = "") -> None:
         """Add an input; ``path_digest`` tells its path where something private was replaced in that."""
+        if (log.shown, path_digest) != self._last:
+            self.logs += 1
+            self._last = log.shown, path_digest
         logged = {"path": printable(log.shown), "size": log.size, "xxh3_128": digest}
         if path_digest:
             logged["path_digest"] = path_digest
@@ -112,12 +118,11 @@ def _json_value(value: object) -> object:
     return [printable(each) for each in value] if isinstance(value, tuple | list) else value
 
 
-def requests(options: Options) -> dict[str, object]:
-    """The options that are not as by default, the key and what says where logs are aside."""
-    usual = describe(type(options)())
-    on_card = {each.name for each in declared(type(options)) if each.on_card}
-    chosen = describe(options).items()
-    return {name: value for name, value in chosen if name in on_card and value != usual[name]}
+def requests(described: Mapping[str, object]) -> dict[str, object]:
+    """Of options as ``run.json`` has them those that are not as by default, without the key and paths of logs."""
+    usual = describe(Options())
+    on_card = {each.name for each in declared() if each.on_card}
+    return {name: value for name, value in described.items() if name in on_card and value != usual[name]}
 
 
 def as_described(recorded: Mapping[str, Any], groups: Collection[str]) -> dict[str, Any]:

@@ -27,6 +27,8 @@ class Summary:
     ``lines == sum(account)`` and ``bytes == sum(sizes)``; ``replies`` has sums of its own.
     """
 
+    logs: int = 0
+    """Files that were read."""
     sessions: int = 0
     """Session logs seen."""
     written: int = 0
@@ -171,6 +173,7 @@ class Summary:
     def counts(self) -> dict[str, object]:
         """The counts as JSON values; they depend on the input and the options alone."""
         return {
+            "logs": self.logs,
             "sessions": {
                 "seen": self.sessions,
                 "written": self.written,
@@ -203,6 +206,12 @@ class Summary:
             "other_files": dict(sorted(self.others.items())),
             "passed_over": self.passed_over,
         }
+
+    @property
+    def scope(self) -> str:
+        """How many files, sessions and conversations were read."""
+        counts = ((self.logs, "file"), (self.sessions, "session"), (self.replies.seen, "conversation"))
+        return ", ".join(pluralize(count, what) for count, what in counts)
 
     @property
     def grouped(self) -> int:
@@ -248,8 +257,7 @@ def summary_of(options: Options) -> Summary:
 
 def _more(options: Options) -> str:
     """The option that writes the replies of other conversations; empty if all are written."""
-    is_open = options.conversations is None and options.sessions_by is None and not options.join
-    return COMPLETE if is_open else "--conversations all" if options.conversations != "all" else ""
+    return option_for_more(options.conversations, options.sessions_by, join=options.join)
 
 
 def by_severity(findings: Counter[tuple[Severity, str]]) -> dict[str, dict[str, int]]:

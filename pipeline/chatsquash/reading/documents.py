@@ -37,6 +37,8 @@ class Content(NamedTuple):
     """The lines of the files in which its session begins, the oldest first; ``None``: not all of them are known."""
     units: tuple[bytes, ...] = ()
     """The places of the units of its file, if there are several, of which it is the first."""
+    line_count: int = 1
+    """The lines of its file."""
 
     def conversations(self) -> list[Conversation]:
         """Its conversations; raises ``TurnError`` for a document that is broken."""
@@ -78,6 +80,8 @@ class LogDocument(Struct):
     relatives: list[Relative] = []
     """The files beside it that tell of it."""
     units: tuple[bytes, ...] = ()
+    """As in ``Content``."""
+    line_count: int = 1
     """As in ``Content``."""
     is_identified: bool = False
     """Whether the first lines of its file are known not to be those of a log."""
@@ -122,6 +126,7 @@ def load(content: Content, file: BinaryIO, options: Options) -> LogDocument:
             *(map(relatives.look, beginning.patterns) if beginning else []),
         ],
         units=content.units,
+        line_count=content.line_count,
     )
 
 

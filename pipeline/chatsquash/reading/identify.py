@@ -26,7 +26,7 @@ from chatsquash.sources import relatives
 from chatsquash.sources.beginnings import beginning
 from chatsquash.sources.compression import uncompressed
 from chatsquash.sources.identity import status_of
-from chatsquash.sources.lines import Line
+from chatsquash.sources.lines import Line, count_lines
 from chatsquash.sources.names import LOGS
 from chatsquash.sources.open import open_file
 
@@ -186,7 +186,9 @@ def _content(file: BinaryIO, forced: str | None, options: Options) -> Content | 
     if (is_named or forced is None) and (division := split_files.divide(file, forced, options)):
         units = division.units()
         objects = split_files.objects(file, units[0], options) if units else []
-        return Content(division.format, division.why, objects, units=tuple(units) if len(units) > 1 else ())
+        first, *_ = split_files.unit_lines(file, len(units) or 1)
+        several = tuple(units) if len(units) > 1 else ()
+        return Content(division.format, division.why, objects, units=several, line_count=first)
     data = contents.whole(file)
     if data is None:
         if is_named:
@@ -199,7 +201,8 @@ def _content(file: BinaryIO, forced: str | None, options: Options) -> Content | 
     if footprint.exceeds(data, options.max_memory):
         _refuse_heavy(file, forced, options, is_json=is_json)
         return None
-    return _parsed_content(data, forced, is_json=is_json)
+    content = _parsed_content(data, forced, is_json=is_json)
+    return content and content._replace(line_count=count_lines(BytesIO(data)))
 
 
 def _begins_as_log(file: BinaryIO, options: Options) -> bool:

@@ -10,6 +10,8 @@ from functools import partial
 from itertools import chain
 from typing import BinaryIO, NamedTuple
 
+from msgspec.structs import replace
+
 from chatsquash.checks import files, reading
 from chatsquash.core.log import Log
 from chatsquash.core.model import (
@@ -180,13 +182,20 @@ class Reader:
         if hashed:
             _hash(file, hashed)
         seen = LogHead(None, "document", problem, conflict=True)
-        return Reading(seen, iter([SkippedLine(1, size=log.size)]), None)
+        return Reading(seen, iter([SkippedLine(1, size=log.size, lines=log.unit_lines)]), None)
 
     def _spread(self, document: LogDocument, shape: Shape) -> Items:
         """The entry of a file that is one exchange on several lines."""
         line = document.line
         stop = len(line) if len(line) <= self._bounds.line else 0
-        return self._lines(shape).entries([Line(1, 0, len(line), bytearray(line), 0, stop, document.size)])
+        items = self._lines(shape).entries([Line(1, 0, len(line), bytearray(line), 0, stop, document.size)])
+        for item in items:
+            if isinstance(item, Entry):
+                yield replace(item, lines=document.line_count)
+            else:
+                yield item
+                yield SkippedLine(lines=document.line_count - 1)
+        return None
 
 
 class MixedSessionsError(Exception):
@@ -233,28 +242,30 @@ def _nothing() -> Items:
 
 
 def _whole(document: LogDocument, log: Log) -> Items:
-    """A conversation of a document as the one entry of its session; the document counts as one line.
+    """A conversation of a document as the one entry of its session, for all lines of its file.
 
-    The bytes of a document with several conversations count with the first.
+    The bytes and lines of a document with several conversations count with the first.
     """
-    size = 0 if log.part else document.size if log.unit is None else log.size
+    size, lines = (log.size, log.unit_lines) if log.unit is not None else (document.size, document.line_count)
+    if log.part:
+        size = lines = 0
     if document.problem:
-        yield SkippedLine(1, size=size)
+        yield SkippedLine(1, size=size, lines=lines)
         return None
     if not log.part:
         for rejected in document.broken:
             taken = min(rejected.length + 1, document.size - rejected.offset)
-            size -= taken
+            size, lines = size - taken, lines - 1
             yield unreadable(rejected, taken)
         if len(document.conversations) > 1 and log.part is None:
             yield SkippedLine(lines=0, findings=(reading.other_conversations(len(document.conversations)),))
     findings = () if log.part else tuple(_aside(document))
     if not document.conversations:
-        yield SkippedLine(1, size=size, findings=findings)
+        yield SkippedLine(1, size=size, lines=lines, findings=findings)
         return None
     chosen = document.conversations[log.part or 0]
     yield from _found_in(chosen.origin)
-    yield _entry(chosen, size, findings)
+    yield replace(_entry(chosen, size, findings), lines=lines)
     return None
 
 

@@ -18,6 +18,7 @@ from chatsquash.formats.base import TurnError
 from chatsquash.reading import envelopes
 from chatsquash.reading.identify import document_in, identify, units_of
 from chatsquash.reading.members import members
+from chatsquash.reading.split_files import unit_lines
 from chatsquash.sources.changes import as_found
 from chatsquash.sources.compression import ExpandedFile
 from chatsquash.sources.lines import CHUNK, Line, lines
@@ -75,8 +76,8 @@ def document_parts(log: Log, file: BinaryIO, options: Options) -> list[Log]:
     """
     try:
         if not log.unit and (units := units_of(file, options)):
-            shared = zip(units, _shares(units, log.size), strict=True)
-            return [replace(log, unit=unit, size=size, whole=log.size) for unit, size in shared]
+            shared = zip(units, _shares(units, log.size), unit_lines(file, len(units)), strict=True)
+            return [replace(log, unit=unit, size=size, unit_lines=of, whole=log.size) for unit, size, of in shared]
         document = document_in(file, options, log.unit)  # which takes less of a log than its lines
         if document and not (log.unit or document.is_identified):
             document = identify(file, options).document

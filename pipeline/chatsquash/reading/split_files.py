@@ -23,6 +23,7 @@ from chatsquash.formats.base import DocumentFormat, TurnError
 from chatsquash.sources import arrays, relatives, wal
 from chatsquash.sources.beginnings import read, read_from_start
 from chatsquash.sources.identity import status_of
+from chatsquash.sources.lines import count_lines
 from chatsquash.sources.open import raw
 
 if TYPE_CHECKING:
@@ -89,6 +90,16 @@ def objects(file: BinaryIO, unit: bytes, options: Options) -> list[Json]:
     offset, _, length = place.partition(b":")
     file.seek(int(offset))
     return [_value(read(file, int(length)), options)]
+
+
+def unit_lines(file: BinaryIO, count: int) -> list[int]:
+    """The lines that each unit of a file counts for: the first one has all lines of a text.
+
+    A database and an archive have no lines, so that each of their units counts as one.
+    """
+    if _MARK in read_from_start(file, _GLANCE):
+        return [1] * count
+    return [count_lines(file), *[0] * (count - 1)]
 
 
 @cache

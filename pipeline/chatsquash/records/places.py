@@ -111,9 +111,14 @@ def open_records(folder: Folder, name: str) -> io.FileIO:
 
 def images(folder: Folder, place: Place) -> list[bytes]:
     """The images that stand beside a record in a Parquet file."""
+    return [data for _, data in named_images(folder, place)]
+
+
+def named_images(folder: Folder, place: Place) -> list[tuple[str, bytes]]:
+    """The same with their names."""
     cells = _cells(folder, place, (media.FOLDER,)).get(media.FOLDER)
-    structs = cells if isinstance(cells, list) else []
-    return [each["bytes"] for each in structs if isinstance(each, dict) and isinstance(each.get("bytes"), bytes)]
+    structs = [each for each in cells if isinstance(each, dict)] if isinstance(cells, list) else []
+    return [(str(each.get("path")), each["bytes"]) for each in structs if isinstance(each.get("bytes"), bytes)]
 
 
 def image_file(folder: Folder, name: str) -> bytes:

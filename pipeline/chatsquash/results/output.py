@@ -102,7 +102,7 @@ def damage(folder: Folder, name: str) -> UsageError:
 
 def lines(folder: Folder, name: str, *members: str) -> Iterator[dict[str, Any]]:
     """The objects of a report, which have these members; raises ``UsageError`` for what is none."""
-    for line in _lines(folder, name):
+    for line in text_lines(folder, name):
         value = _load(folder, name, line)
         if not set(members) <= value.keys():
             raise damage(folder, name)
@@ -113,7 +113,7 @@ def rows(folder: Folder, name: str, *columns: str) -> Iterator[dict[str, str]]:
     """The rows of a table, which has these columns; raises ``UsageError`` for what is none."""
     csv.field_size_limit(LONGEST)  # the tools of a log may have any names
     try:
-        for row in csv.DictReader(map(bytes.decode, _lines(folder, name))):
+        for row in csv.DictReader(map(bytes.decode, text_lines(folder, name))):
             if not set(columns) <= row.keys() or None in row.values():
                 raise damage(folder, name)
             yield row
@@ -121,8 +121,8 @@ def rows(folder: Folder, name: str, *columns: str) -> Iterator[dict[str, str]]:
         raise damage(folder, name) from None
 
 
-def _lines(folder: Folder, name: str) -> Iterator[bytes]:
-    """The lines of a file; one that is longer than any is an error."""
+def text_lines(folder: Folder, name: str) -> Iterator[bytes]:
+    """The lines of a file with their line feeds; one that is longer than any is an error."""
     with _open(folder, name) as file:
         while line := file.readline(LONGEST + 1):
             if len(line) > LONGEST:

@@ -276,7 +276,7 @@ def each_session(
     discovered = discover(roots, options, is_readable)
     notes = list(map(note, discovered.findings)) if note else []
     if not discovered.logs and not notes:
-        raise UsageError(nothing_to_read(roots, discovered))
+        raise nothing_to_read(roots, discovered)
     yield from notes
     by_chain = options.sessions_by == "chain"
     for log in chained(discovered.logs, options).sessions() if by_chain else discovered.logs:

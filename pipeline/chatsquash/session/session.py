@@ -95,8 +95,8 @@ class _Sums(Struct):
     """Whether any entry was loaded from a format that needs it."""
     lines: LineCounts = field(default_factory=LineCounts)
     sizes: LineCounts = field(default_factory=LineCounts)
-    entries: list[tuple[int, int]] = field(default_factory=list)
-    """The lines of all entries with their bytes, where somebody asks for them."""
+    entries: list[tuple[int, int, int]] = field(default_factory=list)
+    """Of all entries the line, the number of lines and their bytes, where somebody asks for them."""
     dropped: dict[str, int] = field(default_factory=dict)
     """How many entries each cleaning rule dropped whole."""
     rejected: list[RejectedLine] = field(default_factory=list)
@@ -155,7 +155,7 @@ class Session(_Sums, frozen=True):  # type: ignore[misc]  # which a struct may b
         if not self.snapshot or not written:
             return self.lines.account(None), self.sizes.account(None)
         snapshot = self.snapshot
-        lines = 1, snapshot.superseded, snapshot.cut
+        lines = snapshot.entry.lines, snapshot.superseded, snapshot.cut
         sizes = snapshot.entry.size, snapshot.superseded_size, snapshot.cut_size
         return self.lines.account(lines), self.sizes.account(sizes)
 
@@ -163,9 +163,9 @@ class Session(_Sums, frozen=True):  # type: ignore[misc]  # which a struct may b
         """The same where the entries of these lines became a record each."""
         last = max(selected)
         lines, sizes = [0, 0, 0], [0, 0, 0]
-        for line, size in self.entries:
+        for line, count, size in self.entries:
             what = 0 if line in selected else 1 if line < last else 2
-            lines[what] += 1
+            lines[what] += count
             sizes[what] += size
         return self.lines.account((lines[0], lines[1], lines[2])), self.sizes.account((sizes[0], sizes[1], sizes[2]))
 
@@ -189,10 +189,10 @@ class Tally(_Sums):
 
     def entry(self, entry: Entry) -> None:
         """Count an entry."""
-        self.lines.all += 1
+        self.lines.all += entry.lines
         self.sizes.all += entry.size
         if self.lists_entries:
-            self.entries.append((entry.line, entry.size))
+            self.entries.append((entry.line, entry.lines, entry.size))
         if self.id is None:
             self.id = entry.session_id
         if entry.loaded:

@@ -105,6 +105,16 @@ def lines(
     room.leave(buffer)
 
 
+def count_lines(file: BinaryIO) -> int:
+    """Count the lines of a file; the last one needs no line feed. The file is at its end afterwards."""
+    file.seek(0)
+    count, last = 0, b"\n"
+    while piece := file.read(CHUNK):
+        count += piece.count(b"\n")
+        last = piece[-1:]
+    return count + (last != b"\n")
+
+
 def fill(file: BinaryIO, buffer: bytearray, start: int, read: Callable[[memoryview], object] | None) -> int:
     """Read the next bytes of a file into a buffer from ``start`` on; returns how many there were."""
     with memoryview(buffer) as view, view[start:] as free:

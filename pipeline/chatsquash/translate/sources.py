@@ -126,7 +126,7 @@ class Sources(Struct):
         out = os.path.realpath(self.out) if self.out else None
         paths = [Path(log.path) for log in discovery.logs if os.path.realpath(log.path) != out]
         if not paths:
-            raise UsageError(nothing_to_read([place], discovery))
+            raise nothing_to_read([place], discovery)
         return paths
 
     def _of_file(self, path: Path, argument: int, *, is_found: bool) -> Iterator[Piece]:

@@ -23,9 +23,10 @@ from chatsquash.core.model import Finding
 from chatsquash.core.options import Options
 from chatsquash.core.version import __version__, code_digest
 from chatsquash.dataset.option_rules import refuse_wrong
+from chatsquash.results.output import is_result
 from chatsquash.sources.find import Discovery
 
-_WHOLE = ("part", "unit", "whole", "cut", "reordered")
+_WHOLE = ("part", "unit", "unit_lines", "whole", "cut", "reordered")
 """What a log may be beside a whole file, where it is a session of one that holds several."""
 
 
@@ -98,6 +99,7 @@ class Job(Struct, omit_defaults=True):
     part: int | None = None
     unit: bytes | None = None
     """In base64 where it stands in the file."""
+    unit_lines: int = 1
     whole: int | None = None
     cut: str | None = None
     reordered: int | None = None
@@ -172,7 +174,10 @@ def read(place: Place) -> Listing:
     try:
         data = place.read(LISTING)
     except (FileNotFoundError, NotADirectoryError):
-        hint = f"make one with: chatsquash shards LOGS -o {command_argument(place.out)} -n 64"
+        argument = command_argument(place.out)
+        hint = f"make one with: chatsquash shards LOGS -o {argument} -n 64"
+        if is_result(Path(place.out)):
+            hint += f", or join this result with another: chatsquash merge {argument} OTHER -o BOTH"
         raise UsageError(f"{place.out}: holds no listing, or one that was merged; {hint}") from None
     except OSError as problem:
         raise _unreadable(place, LISTING, problem) from None

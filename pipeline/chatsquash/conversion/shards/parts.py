@@ -13,8 +13,9 @@ from xxhash import xxh3_64, xxh3_64_digest, xxh3_128
 from chatsquash.conversion import frames
 from chatsquash.conversion.shards.place import Place
 from chatsquash.core.errors import UsageError
-from chatsquash.core.log import Log, Piece
+from chatsquash.core.log import Log
 from chatsquash.core.outcome import Outcome
+from chatsquash.dataset.stored_sessions import StoredLog
 
 _FRAME = struct.Struct("<QQQ8s")
 """The job, the length of its payload, that of its records' lines after it, and the hash of the payload."""
@@ -35,22 +36,9 @@ class _PartSession(Struct, array_like=True):
     """A session, of whose records the lines stand behind it."""
 
     outcome: Outcome
-    path: str
-    name: str
-    size: int
-    part: int | None
-    whole: int | None
-    unit: bytes | None
-    pieces: list[tuple[str, int, int, int]]
-    """Of each its path, lines and bytes before it, and its size."""
+    log: StoredLog
     rejected: list[RejectedPlace]
     """Its lines that could not be read."""
-
-    def log(self, number: int) -> Log:
-        """The log, as far as one needs to know once it was converted."""
-        pieces = tuple(Piece(path, path, line, offset, size, None) for path, line, offset, size in self.pieces)
-        log = Log(self.path, self.path, self.name, self.size, part=self.part, whole=self.whole, unit=self.unit)
-        return structs.replace(log, pieces=pieces, number=number)
 
 
 class PartFile(Struct):
@@ -71,13 +59,10 @@ class PartWriter:
     def add(self, job: int, log: Log, outcome: Outcome, rejected: Iterator[Iterable[bytes]]) -> None:
         """Add what became of a session."""
         lines = frames.lines(outcome)
-        pieces = [(each.shown, each.line, each.offset, each.size) for each in log.pieces]
         places = [self._rejected(each) for each in rejected]
         privacy = structs.replace(outcome.privacy, unreadable_lines=[])
         bare = structs.replace(frames.without_lines(outcome), privacy=privacy)
-        packed = frames.pack(
-            _PartSession(bare, log.shown, log.name, log.size, log.part, log.whole, log.unit, pieces, places)
-        )
+        packed = frames.pack(_PartSession(bare, StoredLog.of(log), places))
         sizes = len(packed), sum(map(len, lines))
         self._write("part", _FRAME.pack(job, *sizes, xxh3_64_digest(packed)), packed, *lines)
 
@@ -145,7 +130,7 @@ class PartReader:
             session = self._unpack(packed)
             if sum(each.line_place.size for each in session.outcome.records if each.line_place) != beside:
                 raise self._damage()
-            yield session.log(job), frames.place_lines(session.outcome, str(self._shard), lines), session.rejected
+            yield session.log.log(job), frames.place_lines(session.outcome, str(self._shard), lines), session.rejected
         if not count:
             raise self._damage()
 

@@ -15,6 +15,7 @@ from chatsquash.core.model import Finding
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome, Place
 from chatsquash.core.registry import Room
+from chatsquash.dataset.choice import SessionChoice
 
 ReportLine = tuple[str, bytes]
 """A file of a report, as a path below the output folder, and a line of it without its line feed."""
@@ -24,16 +25,26 @@ class TakenSession(NamedTuple):
     """A session that a run has done with."""
 
     log: Log
+    chosen: SessionChoice
+    """What was chosen of it."""
     outcome: Outcome
     """As it was written, without records that were filtered."""
     places: list[Place]
     """Where its records stand."""
-    turns: int | None
-    """Those of the assistant in its first record, also where that was filtered."""
-    filtered: str | None
-    """The option that filtered its records, where it has none; the first one of several."""
     group: str
     """The label of its group, as ``--group-by`` gives it."""
+    kept_lines: int = 0
+    """How many of its malformed lines were copied."""
+
+    @property
+    def turns(self) -> int | None:
+        """The assistant turns of its first record, also where that was filtered."""
+        return self.chosen.turns
+
+    @property
+    def filtered(self) -> str | None:
+        """The option that filtered its records, where it has none; the first one of several."""
+        return self.chosen.why
 
 
 class Report:

@@ -25,6 +25,7 @@ from chatsquash.inspect.inspect import inspect_as_json
 from chatsquash.pages.html.markup import Html, tag
 from chatsquash.pages.html.record import medium, size
 from chatsquash.pages.report import figures
+from chatsquash.pages.report.advice import advice
 from chatsquash.pages.report.chart_data import result_charts
 from chatsquash.pages.report.page import page
 from chatsquash.pages.report.selection import Findings, Key, Observer, Pick, pick_sessions, table
@@ -73,6 +74,7 @@ def content(result: ResultFolder, observe: Observer | None = None) -> Content:
     picked = pick_sessions(rows, findings.secrets)
     return Content(
         title=figures.title(counts, rows),
+        first=advice(result, counts),
         run=[*figures.run(result, rows)],
         figures=[*figures.figures(result, counts, rows)],
         charts=[*result_charts(result, counts, rows)],

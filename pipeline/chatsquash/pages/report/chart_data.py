@@ -8,6 +8,7 @@ from datetime import date
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from chatsquash.checks import harm
 from chatsquash.core.accounting import ELSEWHERE, WHY
 from chatsquash.core.model import Severity
 from chatsquash.core.text import pluralize
@@ -66,7 +67,8 @@ def _by_day(table: pl.DataFrame) -> Chart:
         parts[_OTHERS] = "grey"  # which is last, and stands on top of the others
     counts = Counter((period.of(day), sources[source]) for day, source in pairs)
     undated = len(rows) - len(pairs)
-    text = f"By source, and by {period.name} of the first request."
+    why = "" if period.name == "day" else ", since there are too many days for a bar each"
+    text = f"By source, and by {period.name} of the first request{why}."
     text += (
         f" A label such as … {period.label(period.gap)} stands for all before it that have none." if period.gap else ""
     )
@@ -132,12 +134,10 @@ def _tools(result: ResultFolder) -> Chart:
 
 
 def _codes(counts: Counts) -> Chart:
-    ranked = [
-        Bar(code, severity, count)
-        for severity in _SEVERITIES
-        for code, count in sorted(counts.findings.get(severity, {}).items(), key=lambda each: (-each[1], each[0]))
-    ]
-    words = "The findings of the dataset, the gravest first." if ranked else "There are none."
+    found = [(severity, code) for severity, codes in counts.findings.items() for code in codes]
+    found.sort(key=lambda each: (harm.rank(*each), -counts.findings[each[0]][each[1]], each[1]))
+    ranked = [Bar(code, severity, counts.findings[severity][code]) for severity, code in found]
+    words = "The findings of the dataset, the most harmful first." if ranked else "There are none."
     words += f" {len(ranked) - _CODES:,} codes more." if len(ranked) > _CODES else ""
     shown = {bar.part for bar in ranked[:_CODES]}
     parts = {str(name): colour for name, colour in _SEVERITIES.items() if name in shown}
@@ -186,8 +186,8 @@ def secrets(counts: Counts) -> str:
     return f"{counts.secrets.found:,} in {records}, {counts.secrets.replaced:,} replaced."
 
 
-_BARS = 31
-"""Bars of a chart over time."""
+_BARS = 120
+"""Bars of a chart over time; where days are more, they are put together."""
 _SHOWN = 4
 """Periods without days in a row that are shown each."""
 _SINGLE = 12

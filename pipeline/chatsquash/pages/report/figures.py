@@ -98,7 +98,8 @@ def figures(result: ResultFolder, counts: Counts, table: pl.DataFrame) -> Iterat
     yield Figure("tokens as logged", _number(sum(used)), f"{used[0]:,} in, {used[1]:,} out")
     for severity, codes in counts.findings.items():
         yield Figure(f"findings: {severity}", _number(sum(codes.values())), _most(codes), severity)
-    yield Figure("secrets found", _number(counts.secrets.found), secrets(counts))
+    grave = "error" if counts.secrets.found > counts.secrets.replaced else ""
+    yield Figure("secrets found", _number(counts.secrets.found), secrets(counts), grave)
     yield Figure("e-mail addresses replaced", _number(counts.addresses))
 
 

@@ -11,12 +11,15 @@ const count = (number) => number.toLocaleString("en");
 
 // Findings
 
-const rows = [...document.querySelectorAll("#f-rows tbody tr")].map((row) => ({
-  row,
-  severity: row.cells[0].textContent,
-  code: row.cells[1].textContent,
-  text: row.textContent.toLowerCase(),
-}));
+const groups = [...document.querySelectorAll("#f-rows > details")];
+const rows = groups.flatMap((group) =>
+  [...group.querySelectorAll("tbody tr")].map((row) => ({
+    row,
+    severity: group.dataset.severity,
+    code: group.dataset.code,
+    text: `${group.dataset.severity} ${group.dataset.code} ${row.textContent}`.toLowerCase(),
+  })),
+);
 
 // How many findings the whole result has of what was chosen: the page may hold some of them only.
 function inResult(text, severity, code) {
@@ -35,7 +38,14 @@ function filter() {
     each.row.hidden = !fits;
     shown += fits;
   }
-  for (const chunk of by("f-rows").tBodies) chunk.hidden = [...chunk.rows].every((row) => row.hidden);
+  for (const chunk of by("f-rows").querySelectorAll("tbody")) {
+    chunk.hidden = [...chunk.rows].every((row) => row.hidden);
+  }
+  const isFiltered = text !== "" || severity !== "" || code !== "";
+  for (const group of groups) {
+    group.hidden = isFiltered && group.querySelector("tbody tr:not([hidden])") === null;
+    group.open = isFiltered && !group.hidden;
+  }
   const all = Number(by("f-count").dataset.all);
   const total = inResult(text, severity, code);
   const isWhole = rows.length === all;

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from xxhash import xxh3_64_intdigest
 
 from chatsquash.core.accounting import ELSEWHERE
+from chatsquash.core.model import Severity
 from chatsquash.core.text import pluralize
 from chatsquash.dataset.reports.findings import FINDINGS
 from chatsquash.dataset.session_table import SESSIONS
@@ -157,7 +158,7 @@ class Findings:
 
     def __init__(self, result: ResultFolder) -> None:
         self._result = result
-        self.codes: Counter[tuple[str, str]] = Counter()
+        self.codes: Counter[tuple[Severity, str]] = Counter()
         """How many there are by severity and code."""
         self.secrets: Counter[Key] = Counter()
         """Sessions in whose records secrets were found."""
@@ -171,15 +172,14 @@ class Findings:
         return self._result.objects(FINDINGS, FindingRow)
 
     def _select(self) -> list[FindingRow]:
-        """Those that the page has room for: the first of each code, the gravest before the others."""
+        """Those that the page has room for: the first of each code."""
         most = _most_of_each(self.codes.values(), _MOST_FINDINGS)
-        taken: dict[tuple[str, str], list[FindingRow]] = defaultdict(list)
+        taken: dict[tuple[Severity, str], list[FindingRow]] = defaultdict(list)
         for each in self._all():
             of_code = taken[each["severity"], each["code"]]
             if len(of_code) < most:
                 of_code.append(each)
-        ranked = sorted(taken, key=lambda key: (_SEVERITIES.index(key[0]), key[1]))
-        return [each for key in ranked for each in taken[key]]
+        return [each for of_code in taken.values() for each in of_code]
 
     def of(self, keys: set[Key], places: set[str]) -> tuple[dict[Key, list[FindingRow]], Counter[Key]]:
         """The first findings of sessions, and how many each has; ``places`` are those of records that are shown.

@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from chatsquash.core.accounting import ELSEWHERE, WHY
-from chatsquash.core.model import Json
+from chatsquash.core.model import Json, Severity
 from chatsquash.pages.html.markup import Child, Html, tag
 from chatsquash.pages.html.record import Showing, fitting, medium, size, tools
+from chatsquash.pages.report.advice import Advice
 from chatsquash.pages.report.charts import Chart, bounded
 from chatsquash.records.line import StoredRecord
+from chatsquash.results.types import FindingRow
 
 MOST = 60_000
 """Bytes of a session."""
@@ -302,13 +304,15 @@ class Content:
     """All that the page shows."""
 
     title: str
+    first: Sequence[Advice]
+    """What to do first."""
     run: Sequence[tuple[str, str]]
     """What tells this run from others, in words."""
     figures: Sequence[Figure]
     charts: Sequence[Chart]
-    findings: Sequence[Mapping[str, Any]]
+    findings: Sequence[FindingRow]
     """Those that are shown, as ``reports/findings.jsonl`` has them."""
-    code_counts: Mapping[tuple[str, str], int]
+    code_counts: Mapping[tuple[Severity, str], int]
     """How many there are, by severity and code."""
     sessions: Sequence[PageSession]
     total: int

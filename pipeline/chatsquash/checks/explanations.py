@@ -1,0 +1,32 @@
+"""What the pages of ``chatsquash explain`` say of a finding: all of it, its first sentence, and what to do first."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib.resources import files
+
+from chatsquash.checks.registry import RULES
+
+_SENTENCE = re.compile(r"[.:] (?=[A-Z`])")
+_TO_DO = "## What to do"
+
+
+@cache
+def page(code: str) -> str:
+    """Return the page of a finding, as Markdown; empty for a code that no finding has."""
+    if code not in {rule.code for rule in RULES}:
+        return ""
+    return (files("chatsquash.checks") / "pages" / f"{code}.md").read_text(encoding="utf-8")
+
+
+def meaning(code: str) -> str:
+    """Return the sentence that says what a finding is."""
+    return page(code).partition("\n\n")[2].partition("\n\n")[0].replace("\n", " ")
+
+
+def remedy(code: str) -> str:
+    """Return the sentence that says what to do about a finding: the first one that names an option, else the first."""
+    said = page(code).partition(_TO_DO)[2].strip().partition("\n\n")[0].replace("\n", " ")
+    sentences = [f"{each.rstrip('.')}." for each in _SENTENCE.split(said) if each]
+    return next((each for each in sentences if "`--" in each), next(iter(sentences), ""))

@@ -1,0 +1,175 @@
+"""Finished results to one: the sessions of each in turn, without duplicates, and the sums of their accounts."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+
+from xxhash import xxh3_64_intdigest
+
+from chatsquash.conversion.convert import Conversion, old_result
+from chatsquash.conversion.inputs import SessionInputs
+from chatsquash.conversion.merge_options import merged_options
+from chatsquash.conversion.progress import Observer
+from chatsquash.core.errors import UsageError
+from chatsquash.core.log import Log
+from chatsquash.core.model import Finding
+from chatsquash.core.options import Options, declared
+from chatsquash.core.outcome import LinePlace, Outcome
+from chatsquash.dataset import output_in
+from chatsquash.dataset.choice import Choice, SessionChoice
+from chatsquash.dataset.stored_sessions import StoredSession
+from chatsquash.dataset.summary import Summary, summary_of
+from chatsquash.results.finished import FinishedResult
+from chatsquash.sources.find import SAME_FILE, Discovery
+from chatsquash.sources.logs import Logs
+
+
+def merge_results(
+    results: Sequence[str], out: Path | str, options: Options, observer: Observer | None = None
+) -> Summary:
+    """Write the sessions of finished results to an output folder, as one run over the logs of all of them would.
+
+    Args:
+        results: Output folders of ``convert`` or ``merge``, in order; they are only read.
+        out: The output folder.
+        options: ``duplicates``, if given, replaces that of the results; ``force`` and ``replace`` as for ``convert``.
+        observer: As for ``convert``.
+
+    Raises:
+        UsageError: A folder that is not a result or was changed, results that were made with different options or
+            keys, or an output folder that cannot be used.
+        OSError: Writing failed; nothing new was written.
+    """
+    started = time.monotonic()
+    if len(results) < 2:
+        raise UsageError(f"{results[0]}: is one result; name another to merge it with")
+    with ExitStack() as opened:
+        finished = [opened.enter_context(closing(FinishedResult(path))) for path in results]
+        merged, described = merged_options(finished, options)
+        _refuse_inside(out, results)
+        output = output_in(out, force=options.force)
+        opened.callback(output.discard)
+        if (old := old_result(output)) and not options.replace:
+            old.refuse()
+        summary = summary_of(merged)
+        inputs = _Inputs(finished, merged)
+        run = _Merging(merged, output, observer, summary, described)
+        run.all(inputs)
+        for each in finished:
+            run.manifest.records_made.add_made(each.run["records_made"])
+        run.close(inputs.discovery, started)
+        output.commit()
+        output.clear(output.journal)
+    return summary
+
+
+def _refuse_inside(out: Path | str, results: Sequence[str]) -> None:
+    """Refuse an output folder that is one of the results, or in one."""
+    for path in results:
+        if isinstance(out, Path) and Path(os.path.realpath(out)).is_relative_to(os.path.realpath(path)):
+            raise UsageError(f"{out}: is in {path}, which is only read; choose another folder with --output")
+
+
+class _Inputs:
+    """The sessions of the results in order, see ``SessionInputs``; a log that several results have is taken once."""
+
+    def __init__(self, results: Sequence[FinishedResult], options: Options) -> None:
+        self.logs = Logs()
+        self.size = sum(each["size"] for result in results for each in result.run["inputs"])
+        self.discovery = Discovery()
+        """What else the runs met."""
+        self.stored: StoredSession
+        """The session that was given last."""
+        self._results, self._options = results, options
+        self._kept: Iterator[bytes] = iter(())
+
+    def ahead(self) -> Iterator[tuple[Log, Outcome]]:
+        """See ``SessionInputs``."""
+        return self._sessions(Discovery())
+
+    def sessions(self) -> Iterator[tuple[Log, Outcome]]:
+        """See ``SessionInputs``."""
+        for log, outcome in self._sessions(self.discovery):
+            if log.number == len(self.logs):
+                self.logs.append(log)
+            yield log, outcome
+
+    def _sessions(self, discovery: Discovery) -> Iterator[tuple[Log, Outcome]]:
+        earlier: set[int] = set()
+        repeated: set[str] = set()
+        number, last = -1, None
+        for result in self._results:
+            discovery.others.update(result.counts["other_files"])
+            discovery.passed_over += result.counts["passed_over"]
+            self._kept, present = result.kept_lines(), set[int]()
+            for each in result.sessions(self._options):
+                if isinstance(each, Finding):
+                    discovery.findings.append(each)
+                    continue
+                if (key := _key(each)) in earlier:
+                    repeated.add(each.log.path)
+                    deque(islice(self._kept, each.kept_lines), maxlen=0)
+                    continue
+                present.add(key)
+                if last != (result, each.log.path):
+                    number, last = number + 1, (result, each.log.path)
+                self.stored = each
+                yield each.log.log(number), each.outcome
+            earlier |= present
+        discovery.others.update({SAME_FILE: len(repeated)} if repeated else {})
+
+    def acknowledge(self, log: Log, outcome: Outcome) -> None:
+        """See ``SessionInputs``: there is nothing to remember."""
+
+    def inputs(self) -> Iterator[tuple[Log, str]]:
+        """See ``SessionInputs``; the manifest of a run by chain names logs, others name sessions."""
+        if self._options.sessions_by != "chain":
+            return
+        inputs = (each for result in self._results for each in result.run["inputs"])
+        for path, size, digest in dict.fromkeys((each["path"], each["size"], each["xxh3_128"]) for each in inputs):
+            yield Log(path, path, path, size), digest
+
+    def fill(self, outcome: Outcome) -> Outcome:
+        """See ``SessionInputs``: nothing is missing."""
+        return outcome
+
+    def descriptor(self, place: LinePlace) -> int:
+        """See ``SessionInputs``; the lines are in the records."""
+        raise AssertionError(place)
+
+    def rejected(self, log: Log, outcome: Outcome) -> Iterator[Iterable[bytes]]:
+        """See ``SessionInputs``; they are those of the session that was given last."""
+        del log, outcome
+        return ([line] for line in islice(self._kept, self.stored.kept_lines))
+
+
+def _key(stored: StoredSession) -> int:
+    """By what a session of the same log is recognised in another result: its name and a hash of its lines."""
+    outcome, log = stored.outcome, stored.log
+    named = outcome.privacy.named.digest if outcome.privacy.named else ""
+    known = (log.path, log.pieces, log.part, named, outcome.session, outcome.account.digest)
+    return xxh3_64_intdigest(repr(known).encode())
+
+
+class _Merging(Conversion):
+    """Writes sessions that were converted before: only duplicates among all of them are still to be found."""
+
+    def _new_choice(self, options: Options) -> Choice:
+        groups = ("filters", "days", "privacy", "addresses")
+        done = {each.name: each.default for each in declared() if each.group in groups and not each.secret}
+        return Choice(replace(options, **{**done, "anonymize": False}))
+
+    def _take(self, source: Log, log: Log, outcome: Outcome, inputs: SessionInputs) -> None:
+        assert isinstance(inputs, _Inputs)
+        stored, chosen = inputs.stored, self._choice.choose(source, log, outcome)
+        duplicates = stored.duplicates + chosen.duplicates
+        self.write(
+            source, log, SessionChoice(chosen.outcome, stored.made, stored.turns, stored.filtered, duplicates), inputs
+        )

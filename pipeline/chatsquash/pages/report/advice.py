@@ -1,0 +1,112 @@
+"""What to do first about a result: its most harmful findings, each with what remedies it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from chatsquash.checks import explanations, harm
+from chatsquash.core.accounting import ELSEWHERE
+from chatsquash.core.model import Severity
+from chatsquash.core.text import pluralize
+from chatsquash.dataset.omissions import more_replies, option_for_more
+from chatsquash.pages.html.markup import Html, tag
+from chatsquash.pages.report.charts import bounded
+from chatsquash.results.output import ResultFolder
+from chatsquash.results.types import Counts
+
+_MOST = 5
+_LOST = "replies-lost"
+_SIGNS: dict[str, str] = {"error": "\u2716", "warning": "\u25b2", "info": "\u25cf"}
+"""A sign for each severity, so that none is told by its colour alone."""
+
+
+class Advice(NamedTuple):
+    """A thing to do."""
+
+    severity: Severity
+    code: str
+    number: str
+    meaning: str
+    remedy: str
+    """With options in backticks; empty if there is none."""
+
+
+def advice(result: ResultFolder, counts: Counts) -> list[Advice]:
+    """Return what to do first, the most harmful first; nothing about an ``info``."""
+    findings = [
+        (severity, code, count)
+        for severity, codes in counts.findings.items()
+        if severity != "info"
+        for code, count in codes.items()
+    ]
+    findings.sort(key=lambda each: (harm.rank(each[0], each[1]), -each[2], each[1]))
+    return [_advice(result, counts, *each) for each in findings[:_MOST]]
+
+
+def _advice(result: ResultFolder, counts: Counts, severity: Severity, code: str, count: int) -> Advice:
+    meaning, remedy = explanations.meaning(code), explanations.remedy(code)
+    if code == _LOST:
+        lost = sum(counts.replies.lost.values()) - counts.replies.lost.get(ELSEWHERE, 0)
+        meaning = f"{lost:,} of {pluralize(counts.replies.logged, 'logged reply', 'logged replies')} are in no record."
+        if more_replies(result.counts, option := _option(result)):
+            remedy = f"Convert with `{option}`, which keeps them."
+    return Advice(severity, code, pluralize(count, "finding"), meaning, remedy)
+
+
+def _option(result: ResultFolder) -> str:
+    """The option that writes more replies."""
+    chosen = {name: result.options.get(name) for name in ("conversations", "sessions_by")}
+    named = {name: value if isinstance(value, str) else None for name, value in chosen.items()}
+    return option_for_more(named["conversations"], named["sessions_by"], join=bool(result.options.get("join")))
+
+
+def advice_list(given: Sequence[Advice]) -> Html:
+    """The things to do first, as HTML."""
+    if not given:
+        return tag("p", "Nothing needs attention: there are no errors and no warnings.")
+    return tag("ol", *map(_item, given), class_="first")
+
+
+def _item(advice: Advice) -> Html:
+    return tag(
+        "li",
+        tag("p", label(advice.severity, advice.code, is_link=True), tag("span", f" {advice.number}", class_="quiet")),
+        tag("p", *with_code(bounded(advice.meaning, _TEXT))) if advice.meaning else None,
+        tag("p", *with_code(bounded(advice.remedy, _TEXT)), class_="remedy") if advice.remedy else None,
+        class_="secret" if is_secret(advice.severity, advice.code) else None,
+    )
+
+
+_TEXT = 600
+
+
+def is_secret(severity: Severity, code: str) -> bool:
+    """Whether a finding is about something that must not get out."""
+    return harm.rank(severity, code)[0] == 0
+
+
+def label(severity: Severity, code: str, *, is_link: bool = False) -> Html:
+    """A code with the sign and the word of its severity; a link leads to its findings."""
+    name: Html = tag("code", bounded(code))
+    if is_link:
+        name = tag("a", name, href=f"#{anchor(severity, code)}")
+    said = f" secret, {severity}: " if is_secret(severity, code) else f" {severity}: "
+    return tag(
+        "b",
+        tag("span", _SIGNS[severity], class_="sign", aria_hidden="true"),
+        said,
+        name,
+        class_=f"severity-{severity}",
+    )
+
+
+def anchor(severity: Severity, code: str) -> str:
+    """The id of the group of a finding."""
+    plain = "".join(char if char.isalnum() and char.isascii() else "-" for char in bounded(code))
+    return f"c-{severity}-{plain}"
+
+
+def with_code(text: str) -> list[Html | str]:
+    """A text whose parts in backticks are code."""
+    return [tag("code", part) if at % 2 else part for at, part in enumerate(text.split("`"))]

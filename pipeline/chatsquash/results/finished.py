@@ -1,0 +1,168 @@
+"""A finished result, read so that it can be written again together with others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from msgspec import structs
+from xxhash import xxh3_128_digest
+
+from chatsquash.core import jsonio
+from chatsquash.core.errors import UsageError
+from chatsquash.core.model import Finding
+from chatsquash.core.options import Options
+from chatsquash.core.outcome import Place, Record
+from chatsquash.core.urls import refuse_remote
+from chatsquash.dataset.columns import IMAGES, fields, metadata
+from chatsquash.dataset.shards import PAIRS
+from chatsquash.dataset.stored_sessions import OUTCOMES, StoredSession, decode
+from chatsquash.dataset.summary import summary_of
+from chatsquash.records import places
+from chatsquash.records.datasets import PARQUET
+from chatsquash.results.output import OutputSource, ResultFolder, damage, is_result, manifest, text_lines
+from chatsquash.results.verify import verify
+from chatsquash.sources.names import LOGS
+from chatsquash.storage.folder import Folder
+
+KEPT = "reports/rejected-lines.jsonl"
+_SPLIT = re.compile(r"data/(.+)-\d{5}-of-\d{5}\..*")
+_SUMS = (
+    *("sessions", "lines", "bytes", "replies", "reasoning", "conversations", "loss", "samples", "pairs"),
+    *("cleaned", "addresses", "secrets", "private"),
+)
+"""The counts of ``run.json`` that are sums over sessions."""
+
+
+class FinishedResult:
+    """A result, which is only read; it is open until ``close``."""
+
+    def __init__(self, path: str) -> None:
+        """Raises ``UsageError`` for a folder that is not a result, or was changed since it was written."""
+        refuse_remote(path)
+        self.path = path
+        if not is_result(Path(path)):
+            raise UsageError(f"{path}: is not a result of chatsquash convert; name its output folder")
+        if problems := verify(Path(path)).problems:
+            raise UsageError(f"{path}: was changed since it was written ({problems[0]}); convert again")
+        self._folder = Folder(Path(path))
+        self._result = ResultFolder(self._folder)
+        self.run: dict[str, Any] = manifest(OutputSource(self._folder, Path(path)))
+        self.options, self.counts = self._result.options, self._result.counts
+        if OUTCOMES not in self._result.outputs:
+            raise UsageError(f"{path}: was written by a chatsquash without {OUTCOMES}; convert again")
+
+    @property
+    def is_keyed(self) -> bool:
+        """Whether anything in it was replaced with its key."""
+        replaced = self.counts["addresses"] or self.counts["secrets"]["replaced"] or self.counts["private"]
+        return bool(replaced) or any(each.get("path_digest") for each in self.run["inputs"])
+
+    def close(self) -> None:
+        """Close its files."""
+        self._folder.close()
+
+    def sessions(self, options: Options) -> Iterator[StoredSession | Finding]:
+        """Its sessions with their records, in order, and the findings about files.
+
+        Raises ``UsageError`` if what its sessions add up to is not what ``run.json`` says.
+        """
+        contents, summary = _Contents(self._result, options), summary_of(options)
+        for line in text_lines(self._folder, OUTCOMES):
+            try:
+                stored = decode(line)
+            except (ValueError, RecursionError):
+                raise damage(self._folder, OUTCOMES) from None
+            if stored.finding:
+                yield stored.finding
+            if (each := stored.session) is not None:
+                summary.add(each.log.log(0), each.outcome, each.filtered, each.duplicates, each.made)
+                yield contents.fill(each)
+        counts = jsonio.loads(jsonio.dumps(summary.counts()))
+        for name in _SUMS:
+            if counts[name] != self.counts.get(name):
+                raise UsageError(f"{self.path}: the {name} of its sessions do not add up to run.json; convert again")
+
+    def kept_lines(self) -> Iterator[bytes]:
+        """The copies of malformed lines, in order."""
+        if KEPT in self._result.outputs:
+            yield from (line.removesuffix(b"\n") for line in text_lines(self._folder, KEPT))
+
+
+class _Contents:
+    """Fills sessions, which come in order, with their records, images and pairs."""
+
+    def __init__(self, result: ResultFolder, options: Options) -> None:
+        self._folder, self._options = result.folder, options
+        self._columns = fields(replace(options, metadata=False))
+        self._pair_files = sorted(name for name in result.outputs if name.startswith(f"{PAIRS}/"))
+        self._rows: dict[str, Iterator[bytes]] = {}
+
+    def fill(self, stored: StoredSession) -> StoredSession:
+        """A session with its contents."""
+        output = stored.outcome.output
+        records = [self._record(*each) for each in zip(output.records, stored.places, strict=True)]
+        pairs = output.pairs
+        if records and pairs:
+            split = _SPLIT.sub(r"\1", stored.places[-1].file)
+            pairs = [each._replace(line=self._next(split, self._pairs_of)) for each in pairs]
+        filled = structs.replace(output, records=records, pairs=pairs)
+        return structs.replace(stored, outcome=structs.replace(stored.outcome, output=filled))
+
+    def _record(self, record: Record, place: Place) -> Record:
+        is_plain = place.file.endswith(LOGS)
+        line = places.read(self._folder, place) if is_plain else self._next(place.file, self._records_of)
+        images: dict[str, bytes] = {}
+        if place.file.endswith(PARQUET):
+            if IMAGES in self._columns:
+                line, images = self._with_images(line, record, place)
+        else:
+            line = self._without_metadata(line, record)
+            images = {name: places.image_file(self._folder, name) for name in record.images}
+        if xxh3_128_digest(line) != record.digest:
+            raise damage(self._folder, place.file)
+        return structs.replace(record, line=line, images=images)
+
+    def _without_metadata(self, line: bytes, record: Record) -> bytes:
+        if not (self._options.metadata and record.facts):
+            return line
+        return line.removesuffix(b"," + jsonio.dumps(metadata(record, record.facts))[1:]) + b"}"
+
+    def _with_images(self, line: bytes, record: Record, place: Place) -> tuple[bytes, dict[str, bytes]]:
+        """The line of a row of Parquet with the names of its images, and these."""
+        names = {PurePosixPath(name).name: name for name in record.images}
+        images = [(names.get(name, name), data) for name, data in places.named_images(self._folder, place)]
+        member = jsonio.dumps({IMAGES.name: [name for name, _ in images]})
+        return line[:-1] + b"," + member[1:], dict(images)
+
+    def _next(self, name: str, rows_of: Callable[[str], Iterator[bytes]]) -> bytes:
+        """The next line of a file of records, or of the pairs of a split."""
+        if name not in self._rows:
+            self._rows[name] = rows_of(name)
+        line = next(self._rows[name], None)
+        if line is None:
+            raise damage(self._folder, name)
+        return line
+
+    def _records_of(self, name: str) -> Iterator[bytes]:
+        columns = [each for each in self._columns if each != IMAGES]
+        has_nulls = name.endswith(PARQUET) and any(each.children and not each.is_json_list for each in columns)
+        for row in places.rows(self._folder, name, tuple(each.name for each in columns)):
+            yield _without_nulls(row.data) if has_nulls else row.data
+
+    def _pairs_of(self, split: str) -> Iterator[bytes]:
+        for name in self._pair_files:
+            if name.startswith(f"{PAIRS}/{split}-"):
+                yield from (row.data for row in places.rows(self._folder, name, None))
+
+
+def _without_nulls(row: bytes) -> bytes:
+    """A row without the members that only other items of its column have."""
+    members = jsonio.loads(row)
+    for name, items in members.items():
+        if isinstance(items, list):
+            members[name] = [{key: value for key, value in each.items() if value is not None} for each in items]
+    return jsonio.dumps(members)
