@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from chatsquash.checks import documentation, refuse_unknown, rules
+from chatsquash.checks import explanations, refuse_unknown, rules
 from chatsquash.cli.click_options import Codes, argument
 from chatsquash.cli.command import Command
 from chatsquash.cli.exits import tolerate_closed_pipe
@@ -27,13 +27,13 @@ def explain(codes: tuple[str, ...]) -> None:
 def page(code: str) -> str:
     """The page of a finding, as Markdown; raises ``UsageError`` for a code that no finding has."""
     refuse_unknown(code)
-    return documentation.page(code)
+    return explanations.page(code)
 
 
 def list_findings() -> str:
     """The codes of all findings, each with its severity and a sentence."""
     width = max(map(len, rules()))
-    said = {code: documentation.sentence(code) for code in rules()}
+    said = {code: explanations.meaning(code) for code in rules()}
     graves = {code: "/".join(rule.severities) for code, rule in rules().items()}
     longest = max(map(len, graves.values()))
     return "\n".join(f"{code:<{width}}  {graves[code]:<{longest}}  {said[code]}" for code in sorted(rules()))

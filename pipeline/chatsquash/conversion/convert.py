@@ -250,7 +250,7 @@ class Conversion:
         """Add up, assert the sums, and write ``run.json``."""
         summary = self._summary
         others = Counter({self._names.text(what): count for what, count in discovery.others.items()})
-        summary.logs, summary.others, summary.passed_over = self._manifest.logs, others, discovery.passed_over
+        summary.logs, summary.others, summary.passed_over = self.manifest.logs, others, discovery.passed_over
         for each in discovery.findings:
             self._add(self._hide(each))
         for what, count in sorted(others.items()):

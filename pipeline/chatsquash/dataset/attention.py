@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from chatsquash.checks import harm, rules
+from chatsquash.checks import explanations, harm
 from chatsquash.checks.coverage import NEVER
-from chatsquash.checks.documentation import sentence
 from chatsquash.core.model import Severity
 from chatsquash.core.overview import Headline, separated
 from chatsquash.core.text import pluralize
@@ -46,7 +45,7 @@ def next_step(counts: Mapping[str, Any], option: str = "") -> Headline | None:
         counts: The counts of ``run.json``.
         option: The option that writes more replies; empty if there is none.
     """
-    steps = (_more_replies(counts, option), _replace_secrets(counts), left_out(counts))
+    steps = (more_replies(counts, option), _replace_secrets(counts), left_out(counts))
     harmless = () if lost_replies(counts) else ("replies-lost",)
     return next(filter(None, steps), None) or worst(counts["findings"], harmless)
 
@@ -60,8 +59,8 @@ def lost_replies(counts: Mapping[str, Any], but: tuple[str, ...] = ()) -> int:
     return sum(count for why, count in counts["replies"]["lost"].items() if why not in never)
 
 
-def _more_replies(counts: Mapping[str, Any], option: str) -> Headline | None:
-    """How many replies no record contains that ``option`` writes.
+def more_replies(counts: Mapping[str, Any], option: str) -> Headline | None:
+    """Return how many replies no record contains that ``option`` writes; ``None`` if there are none, or no option.
 
     A file that was refused since it mixes sessions needs ``--sessions-by chain`` as well, which ``--complete`` sets.
     """
@@ -110,12 +109,12 @@ def worst(findings: Findings, harmless: Collection[str] = ()) -> Headline | None
         (harm.rank(severity, code), -count, code, severity)
         for severity in _GRAVE
         for code, count in findings.get(severity, {}).items()
-        if code in rules() and code not in harmless
+        if code not in harmless and explanations.page(code)
     ]
     if not ranked:
         return None
     *_, code, severity = min(ranked)
-    return _phrases([sentence(code).rstrip(".").replace("`", "")], code, severity)
+    return _phrases([explanations.meaning(code).rstrip(".").replace("`", "")], code, severity)
 
 
 def _phrases(parts: list[str], code: str, severity: Severity) -> Headline:

@@ -56,6 +56,12 @@ def _lacks(counts: Mapping[str, Any]) -> Iterator[Lack]:
             yield Lack(f"{of}{pluralize(count, one)}", {code: count})
 
 
+def option_for_more(conversations: str | None, sessions_by: str | None, *, join: bool) -> str:
+    """Return the option that writes the replies of other conversations; empty if all are written."""
+    is_open = conversations is None and sessions_by is None and not join
+    return COMPLETE if is_open else "--conversations all" if conversations != "all" else ""
+
+
 def most_frequent(missing: list[Lack]) -> str:
     """The most frequent reason of the first of them that has one; empty if none has."""
     return next((code for lack in missing for code in _most_first(lack.why)), "")

@@ -9,7 +9,7 @@ from chatsquash.checks import harm
 from chatsquash.checks.coverage import in_words
 from chatsquash.core.model import Severity
 from chatsquash.core.overview import Headline, Overview, Row, listed, separated
-from chatsquash.core.text import certified, frequent_kinds, pluralize, throughput
+from chatsquash.core.text import certified, frequent_kinds, in_bytes, pluralize, throughput
 from chatsquash.dataset.attention import attention, lost_replies, next_step
 from chatsquash.dataset.omissions import reasons
 from chatsquash.session import cleaning
@@ -26,7 +26,8 @@ def run_overview(run: Summary) -> Overview:
     counts: Mapping[str, Any] = run.counts()
     headlines = (_records(run), _carried(counts), attention(counts))
     rows = (
-        *_sessions(counts),
+        *_read(run),
+        *_sessions(counts, has_samples=run.has_samples),
         *_grouped(run),
         *_splits(counts, moves=run.moves),
         *_lines_and_replies(counts),
@@ -90,15 +91,21 @@ def _carried(counts: Mapping[str, Any]) -> Headline:
     return Headline((carried,), "warning" if lost_replies(counts) else None)
 
 
-def _sessions(counts: Mapping[str, Any]) -> Iterator[Row]:
-    sessions = counts["sessions"]
-    parts = [("written", sessions["written"])]
-    for name in ("left_out", "filtered"):
-        why = sessions[name]
-        parts.append((f"{name.replace('_', ' ')}{reasons(why)}", sum(why.values())))
-    duplicates = "duplicate" if sessions["duplicates"] == 1 else "duplicates"
-    parts += [(duplicates, sessions["duplicates"]), ("joined", sessions["joined"])]
-    yield Row("sessions", sessions["seen"], listed(parts))
+def _read(run: Summary) -> Iterator[Row]:
+    yield Row("files", run.logs, (in_bytes(run.size) if run.unchanged else throughput(run.size, run.seconds),))
+
+
+def _sessions(counts: Mapping[str, Any], *, has_samples: bool) -> Iterator[Row]:
+    for label in ("sessions", "conversations"):
+        each = counts[label]
+        parts = [("written", each["written"])]
+        for name in ("left_out", "filtered", "not_chosen"):
+            why = each.get(name, 0)
+            count, codes = (sum(why.values()), reasons(why)) if isinstance(why, dict) else (why, "")
+            parts.append((f"{name.replace('_', ' ')}{codes}", count))
+        duplicates = "duplicate" if each["duplicates"] == 1 else "duplicates"
+        parts += [(duplicates, each["duplicates"]), ("joined", each.get("joined", 0))]
+        yield Row("samples" if has_samples and label == "conversations" else label, each["seen"], listed(parts))
 
 
 def _grouped(run: Summary) -> Iterator[Row]:
@@ -138,7 +145,7 @@ def _training(counts: Mapping[str, Any], *, has_pairs: bool) -> Iterator[Row]:
         messages = {"trained on": loss["trained"], **loss["not_trained"]}
         yield Row("messages", sum(messages.values()), ("of the assistant:", *listed(messages.items())))
     if samples := counts["samples"]:
-        yield Row("samples", samples["trained"], (certified(samples["true"], samples["trained"]),))
+        yield Row("certified", samples["trained"], (certified(samples["true"], samples["trained"]),))
     if has_pairs:
         kinds = listed(counts["pairs"].items())
         yield Row("pairs", sum(counts["pairs"].values()) or None, kinds or ("none found",))
@@ -179,5 +186,3 @@ def _run(run: Summary) -> Iterator[Row]:
     if reused := run.sessions if run.unchanged else run.reused:
         sessions = "session" if reused == 1 else "sessions"
         yield Row("reused", reused, (f"{sessions} of an earlier run", "(--full converts them again)"))
-    if not run.unchanged:
-        yield Row("time", None, (throughput(run.size, run.seconds),))

@@ -12,7 +12,7 @@ from chatsquash.core.model import Severity
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
 from chatsquash.core.overview import Overview
-from chatsquash.dataset.omissions import COMPLETE, ReplyTotals, lacks
+from chatsquash.dataset.omissions import ReplyTotals, lacks, option_for_more
 from chatsquash.dataset.overview import run_overview
 from chatsquash.redaction.placeholders import is_secret, words
 
@@ -65,6 +65,8 @@ class Summary:
     """Logged replies that are trained on in samples."""
     true: int = 0
     """Those of them that stand behind what the template gives at inference."""
+    has_samples: bool = False
+    """Whether each record is a sample of a conversation."""
     makes_pairs: bool = False
     """Whether pairs of replies were asked for."""
     pairs: Counter[str] = field(default_factory=Counter)
@@ -208,12 +210,6 @@ class Summary:
         }
 
     @property
-    def scope(self) -> str:
-        """How many files, sessions and conversations were read."""
-        counts = ((self.logs, "file"), (self.sessions, "session"), (self.replies.seen, "conversation"))
-        return ", ".join(pluralize(count, what) for count, what in counts)
-
-    @property
     def grouped(self) -> int:
         """Files whose lines were grouped by session id without an option."""
         return self.findings[_GROUPED] + self.filtered_findings[_GROUPED]
@@ -250,14 +246,10 @@ def summary_of(options: Options) -> Summary:
         has_flags=options.flag != "none",
         certifies=options.samples == "auto",
         makes_pairs=options.pairs != "none",
-        more=_more(options),
+        more=option_for_more(options.conversations, options.sessions_by, join=options.join),
+        has_samples=options.samples != "session",
         moves=options.clusters,
     )
-
-
-def _more(options: Options) -> str:
-    """The option that writes the replies of other conversations; empty if all are written."""
-    return option_for_more(options.conversations, options.sessions_by, join=options.join)
 
 
 def by_severity(findings: Counter[tuple[Severity, str]]) -> dict[str, dict[str, int]]:
