@@ -47,10 +47,11 @@ SUMMARY = """\
 1 of 1 logged reply in the records
 nothing needs attention
 
-sessions  1  written
-lines     1  selected
-replies   1  carried
-time         S s for 316 bytes
+files          1  S s for 316 bytes
+sessions       1  written
+conversations  1  written
+lines          1  selected
+replies        1  carried
 """
 
 
@@ -87,14 +88,15 @@ def test_what_was_left_out_shows_in_the_summary_and_in_the_exit_code(command, he
 1 of 3 logged replies in the records
 needs attention: 1 session left out, 1 error, 1 warning
 
-sessions  2  1 written, 1 left out (timestamp-order)
-lines     3  1 selected, 2 left out
-replies   3  1 carried, 1 refused, 1 retried
-not read  1  .md
-errors    1  timestamp-order
-warnings  1  divided-session
-notes     1  --verbose lists them
-time         S s for 702 bytes
+files          2  S s for 702 bytes
+sessions       2  1 written, 1 left out (timestamp-order)
+conversations  2  1 written, 1 left out
+lines          3  1 selected, 2 left out
+replies        3  1 carried, 1 refused, 1 retried
+not read       1  .md
+errors         1  timestamp-order
+warnings       1  divided-session
+notes          1  --verbose lists them
 
 left out: 1 session (timestamp-order): chatsquash explain timestamp-order
 """

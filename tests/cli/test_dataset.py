@@ -57,7 +57,7 @@ def test_filters_that_leave_nothing_end_with_3(command, logs):
     out = logs.parent / "out"
     ended = command("convert", logs, "-o", out, "--max-chars", "1")
     assert (ended.code, " ".join(ended.err.split()).startswith(f"no record was written to {out} ")) == (3, True)
-    assert "sessions   4  filtered (--max-chars)" in ended.err.splitlines()
+    assert "  4  filtered (--max-chars)\n" in ended.err
     assert not list(Path(out).glob("*.jsonl"))
 
 

@@ -68,19 +68,20 @@ def test_the_summary_for_people():
         "4 of 9 logged replies in the records",
         "needs attention: 1 session left out, 3 lines left out, 3 errors, 1 warning",
         "",
-        "sessions         3  2 written, 1 left out (timestamp-order)",
-        "lines        1,011  2 selected, 3 superseded, 1 cut, 1 cleaned, 1,000 left out,",
-        "                    3 unreadable, 1 blank",
-        "replies          9  4 carried, 2 rewritten, 1 retried, 2 side requests",
-        "reasoning        3  1 in the records, 1 more withheld at the source",
-        "cleaned          4  1 info message, 2 empty assistants, 1 title request",
-        "anonymised       3  e-mail addresses",
-        "not read         3  2 .md, 1 no suffix",
-        "passed over      4  logs, by options",
-        "errors           3  2 bad-line, 1 timestamp-order",
-        "warnings         1  no-tools",
-        "notes            1  cleaned",
-        "time                2.00 s for 4.5 MB (2 MB/s)",
+        "files              3  2.00 s for 4.5 MB (2 MB/s)",
+        "sessions           3  2 written, 1 left out (timestamp-order)",
+        "conversations      4  2 written, 2 not chosen (side)",
+        "lines          1,011  2 selected, 3 superseded, 1 cut, 1 cleaned,",
+        "                      1,000 left out, 3 unreadable, 1 blank",
+        "replies            9  4 carried, 2 rewritten, 1 retried, 2 side requests",
+        "reasoning          3  1 in the records, 1 more withheld at the source",
+        "cleaned            4  1 info message, 2 empty assistants, 1 title request",
+        "anonymised         3  e-mail addresses",
+        "not read           3  2 .md, 1 no suffix",
+        "passed over        4  logs, by options",
+        "errors             3  2 bad-line, 1 timestamp-order",
+        "warnings           1  no-tools",
+        "notes              1  cleaned",
         "",
         "left out: 1 session (timestamp-order), 3 lines (bad-line):",
         "chatsquash explain timestamp-order",
@@ -89,12 +90,12 @@ def test_the_summary_for_people():
 
 def test_notes_are_listed_on_request():
     brief, verbose = (full().overview().as_text(verbose=verbose).splitlines() for verbose in (False, True))
-    assert "notes            1  --verbose lists them" in brief
-    assert "notes            1  cleaned" in verbose
+    assert "notes              1  --verbose lists them" in brief
+    assert "notes              1  cleaned" in verbose
 
 
 def test_a_run_without_anything_to_tell_tells_little():
-    summary = Summary(output="out", seconds=0.001, files=["a.jsonl", "b.jsonl"])
+    summary = Summary(output="out", seconds=0.001, files=["a.jsonl", "b.jsonl"], logs=1)
     summary.add(JOB, outcome(coverage=Coverage(carried=1, conversations=1)))
     summary.close()
     assert str(summary).splitlines() == [
@@ -102,10 +103,11 @@ def test_a_run_without_anything_to_tell_tells_little():
         "1 of 1 logged reply in the records",
         "nothing needs attention",
         "",
-        "sessions  1  written",
-        "lines     3  1 selected, 2 superseded",
-        "replies   1  carried",
-        "time         0.01 s for 1.5 MB (1,500 MB/s)",
+        "files          1  0.01 s for 1.5 MB (1,500 MB/s)",
+        "sessions       1  written",
+        "conversations  1  written",
+        "lines          3  1 selected, 2 superseded",
+        "replies        1  carried",
     ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from chatsquash.checks import explanations, harm
+from chatsquash.checks import explanations, harm, rules
 from chatsquash.checks.coverage import NEVER
 from chatsquash.core.model import Severity
 from chatsquash.core.overview import Headline, separated
@@ -109,7 +109,7 @@ def worst(findings: Findings, harmless: Collection[str] = ()) -> Headline | None
         (harm.rank(severity, code), -count, code, severity)
         for severity in _GRAVE
         for code, count in findings.get(severity, {}).items()
-        if code not in harmless and explanations.page(code)
+        if code in rules() and code not in harmless
     ]
     if not ranked:
         return None
