@@ -17,6 +17,7 @@ import pytest
 from hypothesis import settings
 from hypothesis.internal.conjecture import providers
 
+from chatsquash.core.extras import Installation
 from tests.progress import Progress
 
 KEY = "a key for tests, and for nothing else"
@@ -66,6 +67,7 @@ def _the_same_surroundings(monkeypatch, tmp_path_factory):
     if not key.exists():
         key.write_text(KEY, encoding="utf-8")
     monkeypatch.setenv("CHATSQUASH_ANONYMIZE_KEY_FILE", str(key))
+    monkeypatch.setattr("chatsquash.core.extras.running", lambda: Installation(Path("/of/pip")))
 
 
 @pytest.fixture(autouse=True)

@@ -16,6 +16,7 @@ from chatsquash.conversion import convert as conversion
 from chatsquash.conversion import in_memory
 from chatsquash.conversion.complete_options import with_key
 from chatsquash.core.errors import ChatsquashError
+from chatsquash.core.extras import with_add_command
 from chatsquash.core.options import Options, declared
 from chatsquash.core.shorthands import expand
 
@@ -131,8 +132,9 @@ def check(
         options: What to report in addition to what is wrong with records: ``redact`` and ``anonymize`` report
             secrets, personal data and e-mail addresses, ``check_arguments`` and ``flag_phrase`` as in ``convert``.
             By default nothing private is searched for.
-        template: A chat template with which each record is rendered: a file or the folder of a model.
-        trainer: Render as this trainer does, which has to be installed.
+        template: A chat template with which each record is rendered: a file, the folder of a model, or the name of a
+            model in the local Hugging Face cache.
+        trainer: Render as this trainer does, which has to be installed; ``trl=MODEL`` names a template, too.
         against: Evaluation sets; records that share 13 words in a row with them are reported.
 
     Returns:
@@ -146,9 +148,12 @@ def check(
     from chatsquash.results import check as checking
     from chatsquash.results.contamination import Evaluation
     from chatsquash.results.template import Trials, refuse_unnamed
+    from chatsquash.templates.trainers import split_model
 
-    if trainer and not template:
-        refuse_unnamed(trainer)
+    if trainer:
+        trainer, template = split_model(trainer, template)
+        if not template:
+            refuse_unnamed(trainer)
     wanted, sets = with_key(options or Options(anonymize=False)), tuple(against)
     trials = Trials(template, trainer) if template else None
     looks = checking.Looks(
@@ -169,7 +174,8 @@ def stats(datasets: Paths, *, tokenizer: str | None = None, template: str | None
 
     Args:
         datasets: JSONL or Parquet files, or folders of them.
-        tokenizer: Also count tokens, with a ``tokenizer.json`` or that of a model's folder.
+        tokenizer: Also count tokens, with a ``tokenizer.json``, or with that of a model: its folder, or its name if it
+            is in the local Hugging Face cache.
         template: Count the tokens of records as this chat template renders them.
 
     Returns:
@@ -270,7 +276,7 @@ def _paths(paths: Paths) -> list[str]:
 
 def in_python(message: str) -> str:
     """A message that names options as they are typed, with parameters of ``Options`` and of functions instead."""
-    return _TYPED.sub(_parameter, message)
+    return with_add_command(_TYPED.sub(_parameter, message))
 
 
 def _parameter(typed: re.Match[str]) -> str:

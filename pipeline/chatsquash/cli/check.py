@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 @click.command(cls=Command, epilog="Example: chatsquash check out --template chat.jinja")
 @argument("datasets", nargs=-1, required=True)
-@option("--template", metavar="FILE", help="Also render each record with this chat template.")
+@option("--template", metavar="MODEL", help="Also render each record with this chat template.")
 @option(
     "--for",
     "trainer",
-    metavar="TRAINER",
+    metavar="TRAINER[=MODEL]",
     help="Render it as axolotl, oumi or trl does, which has to be installed; for other trainers, check the shape.",
 )
 @option("--show", type=click.IntRange(min=1), metavar="N", help="Only print the rendering of the N-th record.")
@@ -47,8 +47,8 @@ def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, 
     """Check the records of datasets: JSONL or Parquet files, or folders of them, with native or inlined calls.
 
     Prints the findings, and their counts by code on standard error. Exits with 3 if one of them is an error or of a
-    kind that --redact names; --fail-on names other findings instead. The FILE of --template is a .jinja file, a
-    tokenizer_config.json, a chat_template.json or a model's folder.
+    kind that --redact names; --fail-on names other findings instead. MODEL is a .jinja file, a tokenizer_config.json,
+    a chat_template.json, a model's folder, or the name of a model in the local Hugging Face cache.
     """
     from chatsquash.checks.phrases import Phrases
     from chatsquash.redaction.requests import redactor
@@ -58,8 +58,8 @@ def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, 
 
     exits.refuse_unknown(given["fail_on"])
     render = {name: given[name] for name in ("render_time", "render_memory")}
+    trainer, requirements, template = _trainer(given["trainer"], template)
     refuse_alone(template, render)
-    trainer, requirements = _trainer(given["trainer"], template)
     if trainer and not template:
         trying.refuse_unnamed(trainer)
     if show:
@@ -97,17 +97,18 @@ def _shown_template(template: str | None, *, as_json: bool) -> str:
     return template
 
 
-def _trainer(name: str | None, template: str | None) -> tuple[str | None, Requirements | None]:
-    """The trainer that records are rendered as by, or else what it requires of them."""
+def _trainer(name: str | None, template: str | None) -> tuple[str | None, Requirements | None, str | None]:
+    """The trainer that records are rendered as by, or else what it requires of them; and the template."""
     if name is None:
-        return None, None
+        return None, None, template
     from chatsquash.dataset import trainers
     from chatsquash.results.trainer import Requirements
-    from chatsquash.templates.trainers import TRAINERS
+    from chatsquash.templates.trainers import TRAINERS, split_model
 
+    name, template = split_model(name, template)
     known = trainers.resolve(name) or name
     renders = known in TRAINERS and (TRAINERS[known].folder or template)
-    return (known, None) if renders else (None, Requirements(known))
+    return (known, None, template) if renders else (None, Requirements(known), template)
 
 
 def _print_findings(

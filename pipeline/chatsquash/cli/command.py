@@ -206,13 +206,16 @@ class Settings(NamedTuple):
                     f"{self.path}: {spelled}: is a table; an option is a text, a number, true or false, or a list"
                 )
             parameter = known[name]
-            values[parameter] = self._resolve(value) if parameter in paths and isinstance(value, str) else value
+            is_path = parameter in paths and isinstance(value, str)
+            values[parameter] = self._resolve(value, parameter) if is_path else value
         return values
 
-    def _resolve(self, path: str) -> str:
+    def _resolve(self, path: str, parameter: str) -> str:
         if not path or "://" in path:
             return path
-        return str(self.path.parent / Path(path).expanduser())
+        resolved = self.path.parent / Path(path).expanduser()
+        is_model = parameter in ("template", "tokenizer") and not resolved.exists()  # of the Hugging Face cache
+        return path if is_model else str(resolved)
 
 
 def may_be_found(folder: Path) -> bool:

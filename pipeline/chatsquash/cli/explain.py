@@ -8,6 +8,7 @@ from chatsquash.checks import explanations, refuse_unknown, rules
 from chatsquash.cli.click_options import Codes, argument
 from chatsquash.cli.command import Command
 from chatsquash.cli.exits import tolerate_closed_pipe
+from chatsquash.core.extras import with_add_command
 
 _COLUMNS = "columns"
 
@@ -27,7 +28,7 @@ def explain(codes: tuple[str, ...]) -> None:
 def page(code: str) -> str:
     """The page of a finding, as Markdown; raises ``UsageError`` for a code that no finding has."""
     refuse_unknown(code)
-    return explanations.page(code)
+    return with_add_command(explanations.page(code))
 
 
 def list_findings() -> str:

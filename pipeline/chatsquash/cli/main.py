@@ -118,11 +118,12 @@ def _usage_error(problem: click.ClickException) -> str:
 
 
 def _fail(why: str, problem: BaseException) -> int:
+    from chatsquash.core.extras import with_add_command
     from chatsquash.core.text import escape
 
     error = "error" if os.environ.get("NO_COLOR") else click.style("error", fg="red", bold=True)
     lines = why.split("\n") if isinstance(problem, NothingToReadError) else [why]
-    text = "\n".join(map(escape, [*lines[:-1], "; ".join([lines[-1], *_notes(problem)])]))
+    text = "\n".join(map(escape, [*lines[:-1], with_add_command("; ".join([lines[-1], *_notes(problem)]))]))
     if len(text) > _LONGEST:  # a library may quote all that it was given
         text = f"{text[: _LONGEST // 2]} … {text[-_LONGEST // 2 :]}"
     with tolerate_closed_pipe():

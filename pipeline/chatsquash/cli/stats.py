@@ -15,9 +15,12 @@ from chatsquash.cli.command_line import refuse_alone
 @click.command(cls=Command, epilog="Example: chatsquash stats out")
 @argument("datasets", nargs=-1, required=True)
 @option(
-    "--tokenizer", metavar="FILE", help="Also count tokens, with this tokenizer.json or the one in a model's folder."
+    "--tokenizer",
+    metavar="MODEL",
+    help="Also count tokens, with a tokenizer.json: the file, a model's folder, or the name of a model in the local "
+    "Hugging Face cache.",
 )
-@option("--template", metavar="FILE", help="Count the tokens of what this chat template renders.")
+@option("--template", metavar="MODEL", help="Count the tokens of what this chat template renders.")
 @rendering
 @option("--json", "as_json", is_flag=True, help="Print the statistics as JSON.")
 def stats(

@@ -143,8 +143,8 @@ class RecordOptions(ShapeOptions):
     )
     template: bytes | None = _sample(
         None,
-        "The model's chat template: a file or the model's folder. --samples auto needs it, and "
-        "--tokenizer counts what it renders.",
+        "The model's chat template: a file, the model's folder, or its name if it is in the local Hugging Face cache. "
+        "--samples auto needs it, and --tokenizer counts what it renders.",
         metavar="MODEL",
         content=True,
         needs=(
@@ -159,8 +159,9 @@ class RecordOptions(ShapeOptions):
     """What ``templates.source.packed`` reads of it."""
     tokenizer: bytes | None = _sample(
         None,
-        "Count tokens with this tokenizer.json, or with the one in a model's folder.",
-        metavar="FILE",
+        "Count tokens with a tokenizer.json: the file, a model's folder, or the name of a model in the local Hugging "
+        "Face cache.",
+        metavar="MODEL",
         content=True,
     )
     """What ``templates.counting.pack`` reads of it."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from chatsquash.core.errors import UsageError
 from chatsquash.core.text import error_text
 from chatsquash.records.reading import definitions, texts
+from chatsquash.templates.source import download, locate
 
 if TYPE_CHECKING:
     from chatsquash.core.model import Json, Message
@@ -29,19 +30,34 @@ class RefusedError(Exception):
 
 
 def pack(path: str) -> bytes:
-    """A ``tokenizer.json``, or that in the folder of a model, as the option ``tokenizer`` has it."""
-    file = Path(path) / _FILE if Path(path).is_dir() else Path(path)
+    """A ``tokenizer.json``, or that of a model, as the option ``tokenizer`` has it.
+
+    A model is a folder, or its name if it is in the local Hugging Face cache.
+    """
+    place = locate(path)
+    file = place / _FILE if place.is_dir() else place
     try:
         data = file.read_bytes()
+    except FileNotFoundError:
+        raise UsageError(_missing(path, place)) from None
     except OSError as problem:
         raise UsageError(f"{file}: cannot be read ({problem.strerror})") from None
     Tokenizer(data, str(file))
     return data
 
 
+def _missing(path: str, place: Path) -> str:
+    """The error for a tokenizer that is not there, with what makes one."""
+    if not place.is_dir():
+        return f"{path}: no such file or folder; name one, or a model in the Hugging Face cache, as in org/model"
+    if place != Path(path):
+        return f"{path}: no {_FILE} in the Hugging Face cache; {download(path)} gets it if the model has one"
+    return f"{place}: no {_FILE} in this folder; AutoTokenizer of transformers writes one with save_pretrained"
+
+
 def of_template(path: str) -> str | None:
-    """The folder of a model that a template was named by, if it has a tokenizer, too."""
-    return path if (Path(path) / _FILE).is_file() else None
+    """The model that a template was named by, if it has a tokenizer, too."""
+    return path if (locate(path) / _FILE).is_file() else None
 
 
 class Tokenizer:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,6 +18,9 @@ _IN_A_FOLDER = ("chat_template.jinja", "chat_template.json", _CONFIG)
 _ADDITIONAL = "additional_chat_templates"
 """The folder of a model with its other templates, each in a file by its name."""
 _DEFAULT, _WITH_TOOLS = "default", "tool_use"
+_MODEL = re.compile(r"[A-Za-z0-9][\w-]*+(?:\.[\w-]++)*(?:/[A-Za-z0-9][\w-]*+(?:\.[\w-]++)*)?", re.ASCII)
+"""The name of a model on the Hugging Face Hub."""
+_REVISION = re.compile(r"[0-9a-f]{40}")
 _TOKENS = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 
 
@@ -46,6 +51,41 @@ class TemplateSource(NamedTuple):
         return ", ".join([*notes, *([f"never its template {name}" for name in unused])])
 
 
+def locate(model: str) -> Path:
+    """A file or a folder, or the folder of a model of this name in the local Hugging Face cache.
+
+    Nothing is downloaded. Raises ``UsageError`` with the command that does if there is neither.
+    """
+    path = Path(model)
+    if path.exists() or not _MODEL.fullmatch(model):
+        return path
+    cache = _cache()
+    folder = cache / f"models--{model.replace('/', '--')}"
+    try:
+        revision = (folder / "refs/main").read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        revision = ""
+    if _REVISION.fullmatch(revision) and (folder / "snapshots" / revision).is_dir():
+        return folder / "snapshots" / revision
+    if "/" not in model:
+        return path
+    needs = f"{download(model)} (the program hf is a part of huggingface_hub)"
+    raise UsageError(f"{model}: no such file or folder, and no model of this name in {cache}: {needs}")
+
+
+def download(model: str) -> str:
+    """The command that downloads the tokenizer and the templates of a model."""
+    return f"hf download {model} --include '*.j*'"
+
+
+def _cache() -> Path:
+    """The local Hugging Face cache, as huggingface_hub has it."""
+    for name, below in (("HF_HUB_CACHE", ""), ("HUGGINGFACE_HUB_CACHE", ""), ("HF_HOME", "hub")):
+        if value := os.environ.get(name):
+            return Path(os.path.expandvars(value)).expanduser() / below
+    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "huggingface/hub"
+
+
 def packed(path: str) -> bytes:
     """What ``read`` finds, as the option ``template`` has it; the same bytes wherever the file stands."""
     return jsonio.dumps(read(path), sort_keys=True)
@@ -63,15 +103,18 @@ def unpack(data: bytes) -> TemplateSource:
 def read(path: str) -> TemplateSource:
     """The template in a ``.jinja`` file, ``tokenizer_config.json`` or ``chat_template.json``, or in a model's folder.
 
+    The folder may be that of a model in the local Hugging Face cache, by its name.
+
     A folder may have more of them in ``additional_chat_templates``; as in transformers, files with templates then stand
     in place of those in ``tokenizer_config.json``.  A file is read alone.
 
     Special tokens come from the ``tokenizer_config.json`` in the same folder; without one they are empty.
     """
-    file = _file(Path(path))
+    place = locate(path)
+    file = _file(place)
     text = _text(file)
     templates = _templates(file, text) if file.suffix == ".json" else {_DEFAULT: text}
-    if additional := _additional(Path(path)):
+    if additional := _additional(place):
         templates = additional if file.name == _CONFIG else templates | additional
     if _DEFAULT not in templates:
         raise UsageError(f"{file}: has no template named {_DEFAULT}; it has {', '.join(templates) or 'none'}")

@@ -13,7 +13,7 @@ from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import Json
 from chatsquash.records.line import StoredRecord
-from chatsquash.templates.source import TemplateSource, read
+from chatsquash.templates.source import TemplateSource, locate, read
 
 _GENERATION = re.compile(r"\{%-?\s*generation\s*-?%\}")
 _TRAINING = "_training"
@@ -104,6 +104,18 @@ TRAINERS = {
 """By their names, which are those of their distributions, too, but for hyphens."""
 
 
+def split_model(trainer: str, template: str | None) -> tuple[str, str | None]:
+    """The trainer and the template of ``TRAINER=MODEL``; raises ``UsageError`` if both name a template.
+
+    >>> split_model("trl=org/model", None)
+    ('trl', 'org/model')
+    """
+    name, _, model = trainer.partition("=")
+    if model and template:
+        raise UsageError(f"--template {template} has no effect with --for {trainer}: leave one of them out")
+    return name, model or template
+
+
 def find_trainer(name: str) -> Trainer:
     """A trainer; raises ``UsageError`` for one that is not known, or has no templates that are files."""
     if name not in TRAINERS:
@@ -123,12 +135,12 @@ def choose_template(name: str, template: str) -> TrainerTemplate:
     trainer = find_trainer(name)
     folder, spelled = _folder(name, trainer)
     files = _files(folder)
-    if Path(template).exists():
-        source, description = read(template), f"{template}, as {spelled} does"
-    elif template in files:
+    if template in files and not Path(template).exists():
         text = _text(files[template])
         source = TemplateSource({"default": trainer.clean(text) if trainer.clean else text}, _BARE)
         description = f"{template} of {spelled}"
+    elif locate(template).exists():
+        source, description = read(template), f"{template}, as {spelled} does"
     else:
         raise UsageError(f"--template {template}: no such file, and {spelled} has no such template: {', '.join(files)}")
     if trainer.choose:

@@ -1,0 +1,132 @@
+"""The command that adds an extra to the installation that is running, for the program that installed it."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import shutil
+import sys
+import tomllib
+from importlib.metadata import PackageNotFoundError, distribution, requires
+from pathlib import Path
+from typing import Any, NamedTuple
+
+_NAME = "chatsquash"
+_AS_PIP = re.compile(rf"pip install '{_NAME}\[(\w++)\]'")
+"""How errors name an extra, whatever installed chatsquash."""
+_EXTRAS = re.compile(rf"{_NAME}\[([\w,-]++)\]")
+_MARKER = re.compile(r"extra == ['\"]([\w-]++)['\"]")
+
+
+class Installation(NamedTuple):
+    """How chatsquash was installed."""
+
+    prefix: Path
+    """The environment."""
+    installer: str = "pip"
+    """The program that installed it, as its metadata names it."""
+    url: str = ""
+    """Where it was installed from; empty: an index."""
+    folder: str = ""
+    """The same, if that is a local folder."""
+    is_editable: bool = False
+    pip: str = "pip"
+    """How its pip is called."""
+
+
+def add_command(installation: Installation, extra: str) -> str:
+    """The command that adds an extra to an installation and keeps its other extras."""
+    prefix, installer = installation.prefix, installation.installer
+    if (prefix / "pipx_metadata.json").is_file():
+        command = f"pipx inject {shlex.quote(prefix.name)} {_requirement(installation, extra)}"
+    elif installer == "uv":
+        command = _uv_command(installation, extra)
+    elif installer in ("poetry", "pdm"):
+        command = f"{installer} add {_quoted(extra)}"
+    elif installer == "conda":  # which has no extras
+        command = " ".join([installation.pip, "install", *map(shlex.quote, _packages(extra))])
+    else:
+        command = f"{installation.pip} install {_requirement(installation, extra)}"
+    return command
+
+
+def _uv_command(installation: Installation, extra: str) -> str:
+    """The command of uv, for a tool, a project or an environment."""
+    receipt, project = installation.prefix / "uv-receipt.toml", installation.prefix.parent
+    if receipt.is_file():
+        extras = sorted({*_extras_of_tool(receipt), extra})
+        return f"uv tool install {_requirement(installation, ','.join(extras))}"
+    if not (project / "uv.lock").is_file():
+        return f"uv pip install --python {shlex.quote(str(installation.prefix))} {_requirement(installation, extra)}"
+    at = f"--project {shlex.quote(str(project))}"
+    if installation.folder and Path(installation.folder).resolve() == project.resolve():
+        return f"uv sync --inexact --extra {extra} {at}"
+    return f"uv add {at} {_quoted(extra)}"
+
+
+def with_add_command(text: str) -> str:
+    """A text with the commands of this installation instead of those of pip."""
+    return _AS_PIP.sub(lambda match: add_command(running(), match[1]), text)
+
+
+def running() -> Installation:
+    """The installation that is running; as of pip from an index if it has no metadata."""
+    plain = Installation(Path(sys.prefix), pip=_pip())
+    try:
+        installed = distribution(_NAME)
+    except PackageNotFoundError:
+        return plain
+    installer = (installed.read_text("INSTALLER") or "pip").split()[0].lower()
+    origin: dict[str, Any] = json.loads(installed.read_text("direct_url.json") or "{}")
+    url = str(origin.get("url", ""))
+    if version := origin.get("vcs_info"):
+        url = f"{version['vcs']}+{url}@{version['commit_id']}"
+    if "dir_info" not in origin:
+        return plain._replace(installer=installer, url=url)
+    from urllib.parse import urlsplit  # which few runs need
+    from urllib.request import url2pathname
+
+    folder = url2pathname(urlsplit(url).path)
+    is_editable = bool(origin["dir_info"].get("editable"))
+    return plain._replace(installer=installer, url=url, folder=folder, is_editable=is_editable)
+
+
+def _requirement(installation: Installation, extras: str) -> str:
+    """The package with extras from where it was installed, as a word of the shell."""
+    if installation.folder:
+        editable = "--editable " if installation.is_editable else ""
+        return editable + shlex.quote(f"{installation.folder}[{extras}]")
+    return _quoted(extras, f" @ {installation.url}" if installation.url else "")
+
+
+def _quoted(extras: str, origin: str = "") -> str:
+    return shlex.quote(f"{_NAME}[{extras}]{origin}")
+
+
+def _pip() -> str:
+    """The pip of the environment that is running: by its name if the shell takes that one."""
+    first = shutil.which("pip")
+    is_first = first is not None and Path(first).parent == Path(sys.executable).parent
+    return "pip" if is_first else f"{shlex.quote(sys.executable)} -m pip"
+
+
+def _extras_of_tool(receipt: Path) -> list[str]:
+    """The extras with which uv installed the tool."""
+    try:
+        listed = tomllib.loads(receipt.read_text(encoding="utf-8"))["tool"]["requirements"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+    return [extra for each in listed if each.get("name") == _NAME for extra in each.get("extras", ())]
+
+
+def _packages(extra: str) -> list[str]:
+    """The packages of an extra, each as a requirement."""
+    own: list[str] = []
+    for each in requires(_NAME) or ():
+        named, _, marker = each.partition(";")
+        match = _MARKER.search(marker)
+        if match and match[1] == extra:
+            inner = _EXTRAS.match(named)
+            own += [name for part in inner[1].split(",") for name in _packages(part)] if inner else [named.strip()]
+    return own
