@@ -284,6 +284,7 @@ _USED = {
     "format": ("--format TYPE", "Write a dataset folder: jsonl[.gz|.zst] or parquet."),
     "split": ("--split SHARES", "Write splits, such as train=0.98,validation=0.02."),
     "drop": ("--drop CODE", "Skip sessions with this finding (errors: any error)."),
+    "duplicates": ("--duplicates HOW", "Skip exact or near duplicates; also ids, prefix, keep."),
     "redact": ("--redact KINDS", "Replace secrets, phones, ips, paths or names:FILE."),
     "output": ("-o, --output DIR", "Write records and reports here. [default: out]"),
     "replace": ("--replace", "Replace the output of other logs."),

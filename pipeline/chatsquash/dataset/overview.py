@@ -135,7 +135,7 @@ def _lines_and_replies(counts: Mapping[str, Any]) -> Iterator[Row]:
     if replies["logged"]:
         yield Row("replies", replies["logged"], (*listed([*parts, *in_words(replies["lost"])]), *aside))
     if reasoning["carried"] < reasoning["logged"] or reasoning["withheld"]:
-        carried = f"{reasoning['carried']:,} in the records"
+        carried = f"{reasoning['carried']:,} in the records" if reasoning["carried"] else "none in the records"
         withheld = [f"{reasoning['withheld']:,} more withheld at the source"] if reasoning["withheld"] else []
         yield Row("reasoning", reasoning["logged"] or None, separated([carried, *withheld]))
 
