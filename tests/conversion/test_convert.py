@@ -100,8 +100,11 @@ def test_outputs_below_the_logs_and_second_names_are_reported(here):
     convert("logs", "logs/old")
     summary = convert("logs", "out")
     assert (summary.written, summary.others) == (1, {"same file again": 1, "earlier output": 1})
-    assert [finding["text"] for finding in report("findings.jsonl") if finding["code"] == "file-not-read"] == [
-        "earlier output, 1 not read: chatsquash stats, check and translate read its records",
+    found = [finding for finding in report("findings.jsonl") if finding["code"] == "file-not-read"]
+    assert [finding["file"] or None for finding in found] == ["logs/old", None]
+    readers = "chatsquash stats, check and translate read its records, and merge joins it with others"
+    assert [finding["text"] for finding in found] == [
+        f"an output of chatsquash, not logs: {readers}",
         "same file again, 1 not read: each file is converted once, under its first name",
     ]
 

@@ -9,11 +9,12 @@ from chatsquash import Options, convert
 from chatsquash.core.errors import UsageError
 from chatsquash.sources import remote
 from chatsquash.sources.find import discover
-from tests.conftest import cases, tree
+from tests.conftest import cases, tree, write_log
 from tests.formats.hostile import database
 from tests.outputs import findings, manifest
 from tests.remote.conftest import PAGE
 from tests.remote.logs import SAMPLES, comparable, folder, line, log
+from tests.session.test_sessions_by import mixed
 
 ONE = Options(workers=1, anonymize=False)
 
@@ -246,3 +247,12 @@ def test_a_database_with_a_log_of_changes_beside_it_is_read(s3, here):
     database(here / "logs/x.db")
     (here / "logs/x.db-wal").write_bytes(b"x")
     is_as_local(s3)
+
+
+def test_a_log_that_mixes_sessions_is_grouped_by_id_as_in_a_folder(s3, here):
+    write_log(here / "logs/day.jsonl", *mixed("abab"))
+    s3.put("logs/day.jsonl", (here / "logs/day.jsonl").read_bytes())
+    assert convert(f"{s3.url}/logs", "out", ONE).grouped == convert("logs", "local", ONE).grouped == 1
+    records = [path.read_bytes() for path in (here / "out").glob("*.jsonl")]
+    assert records == [path.read_bytes() for path in (here / "local").glob("*.jsonl")]
+    assert len(b"".join(records).splitlines()) == 2

@@ -16,6 +16,8 @@ from chatsquash.core.log import Log
 from chatsquash.inspect.inspect import inspect_as_json
 from chatsquash.reading.reader import MixedSessionsError, Reader, until_mixed
 from chatsquash.results.verify import verify
+from chatsquash.view.logs import SessionLogs
+from chatsquash.view.result import ViewerResult
 from tests.conftest import cases, log_line, table, write_log
 from tests.outputs import comparable, findings, put
 from tests.session.test_sessions_by import mixed, users
@@ -184,6 +186,8 @@ def test_other_commands_see_the_same_sessions(here, command):
     assert verify(here / "out", logs=True).problems == []
     command("translate", "logs/day.jsonl", "--to", "anthropic", "--output", "chats")
     assert sorted(path.name for path in (here / "chats").iterdir()) == ["a.json", "b.json"]
+    viewed = SessionLogs(ViewerResult(here / "out"))
+    assert [viewed.look(at).outcome.session for at in (0, 1)] == ["a", "b"]
     listed = [json.loads(line) for line in command("list", "logs", "--json").out.splitlines()]
     assert [each["session"] for each in listed] == ["a", "b"]
 

@@ -1,19 +1,22 @@
 """Which files are session logs, in which order, and what is said of the others."""
 
 import os
+import shutil
 import sys
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from chatsquash import convert
 from chatsquash.core.errors import UsageError
 from chatsquash.core.options import Options
 from chatsquash.reading.identify import is_readable
 from chatsquash.sources.compression import stem
 from chatsquash.sources.find import discover
 from chatsquash.sources.names import path_day
-from tests.conftest import cases
+from tests.conftest import cases, write_log
+from tests.outputs import findings, manifest
 
 LINE = b"{}\n"
 any_bytes = pytest.mark.skipif(sys.platform == "darwin", reason="file names are text there")
@@ -269,6 +272,44 @@ def test_an_earlier_output_is_no_argument_and_the_present_one_is_not_counted(log
     assert names("logs/old/*.jsonl") == names("logs/old/a.jsonl") == ["a.jsonl"]
     assert found("logs", out="logs/new").others == Counter({"earlier output": 1})
     assert found("logs", out="logs/new", exclude=("old",)).others == Counter()
+
+
+@pytest.fixture
+def copied(here):
+    """An output without what is hidden in it, as a copy of its files has it, and a log in a folder of its own below."""
+    write_log(here / "logs" / "a.jsonl")
+    for name, options in (("plain", Options()), ("packed", Options(format="jsonl"))):
+        convert("logs", name, options)
+        shutil.rmtree(here / name / ".chatsquash")
+    write_log(here / "plain" / "logs" / "b.jsonl")
+    return here
+
+
+@cases("given, problem",
+    ("a copy of an output", "plain", "plain: is an output of chatsquash, not logs: name the logs that it was made from"),
+    ("a file of records in it", "plain/2026-01-13.jsonl", "plain/2026-01-13.jsonl: is in plain, an output of chatsquash, not logs"),
+    ("its reports", "plain/reports", "plain/reports: is in plain, an output of chatsquash, not logs"),
+    ("a report", "plain/reports/findings.jsonl", "plain/reports/findings.jsonl: is in plain, an output of chatsquash, not logs"),
+    ("the data of a dataset folder", "packed/data", "packed/data: is in packed, an output of chatsquash, not logs"),
+    ("its run.json", "packed/run.json", "packed/run.json: is in packed, an output of chatsquash, not logs"),
+    ("a glob of its records", "plain/*.jsonl", "1 earlier output; plain is an output of chatsquash, not logs"),
+    ("a folder that has one", ".", None),
+    ("other files in it", "plain/logs", None),
+)  # fmt: skip
+def test_what_a_run_wrote_is_never_read_as_logs(copied, given, problem):
+    if problem is None:
+        assert {Path(each["path"]).parent.name for each in manifest(convert(given, "out").output)["inputs"]} == {"logs"}
+        return
+    with pytest.raises(UsageError) as refused:
+        convert(given, "out")
+    assert problem in str(refused.value)
+    assert "merge joins it with others" in str(refused.value)
+
+
+def test_outputs_below_the_logs_are_named(copied):
+    assert convert(".", "out").others["earlier output"] == 2
+    named = [each["file"] for each in findings("file-not-read") if "an output of chatsquash" in each["text"]]
+    assert named == ["packed", "plain"]
 
 
 @pytest.mark.parametrize("given", ["out", "out/logs", "out/logs/a.jsonl", "link"])

@@ -162,8 +162,12 @@ def test_the_tree_says_which_path_is_the_record_and_what_the_other_one_is(branch
     assert "branch: 1 reply, line 2, 2026-01-13 10:01:00; lost: it is on a branch, " in page
     html = branched.of(0, "/tree").text
     assert '/s/0/log/2">read it</a>' in html
-    assert '<strong class="record">main</strong>' in html
-    assert "<strong>branch</strong>" in html
+    base = f"/r/{branched.viewer.tag}/s/0"
+    assert f'<a href="{base}?m=1#m1" class="path main" aria-current="true">main</a>' in html
+    assert f'<a href="{base}/log/2" class="path branch">branch</a>' in html
+    assert 'aria-label="3 carried">' in html
+    assert html.count('class="reply carried"') == 3
+    assert html.count('class="reply lost"') == 1
 
 
 def test_a_conversation_that_names_itself_as_parent_is_drawn_all_the_same():

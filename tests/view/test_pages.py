@@ -12,7 +12,7 @@ from tests.conftest import cases, user
 from tests.hostile_logs import LARGE, NAME, TEXTS, TURNS
 from tests.view import markup
 
-PAGES = ("", "/tree", "/log")
+PAGES = ("", "/tree", "/log", "?as=written")
 MOST = 4_000_000
 """Bytes of a page."""
 
@@ -70,7 +70,8 @@ def test_all_texts_of_hostile_sessions_are_shown_and_none_is_run(hostile_reader)
     shown = {}
     for number, (name, text) in enumerate(TEXTS.items()):
         (at,) = rows.filter(rows["session"].str.starts_with(f"{number} "))["at"]
-        shown[name] = markup.said(hostile_reader.of(at).text)
+        hold(hostile_reader.of(at))
+        shown[name] = markup.said(hostile_reader.of(at, **{"as": "written"}).text)
         # In the system prompt, the question, the reply and its reasoning, the two results, the answer and its question.
         assert name == "surrogate" or shown[name].count(unescape(shown_as(text))) >= 8, name
     assert "There is no record of this session: lone-surrogate." in shown["surrogate"]

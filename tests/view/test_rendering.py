@@ -6,7 +6,8 @@ import pytest
 
 from chatsquash import Options, convert
 from chatsquash.records.line import StoredRecord
-from chatsquash.view.pages.template import Model, trained_on
+from chatsquash.view.conversation import trained_on
+from chatsquash.view.pages.template import Model
 from tests.conftest import assistant, log_line, user, write_log
 from tests.view import markup
 from tests.view.conftest import Reader

@@ -8,7 +8,7 @@ import pytest
 from anyio.to_thread import current_default_thread_limiter
 
 from chatsquash import Options, convert
-from chatsquash.view.conversation import COUNTED, Needle
+from chatsquash.view.needle import COUNTED, Needle
 from chatsquash.view.pages import search as module
 from chatsquash.view.pages.search import Hit, Progress, _candidates, hits
 from chatsquash.view.result import ViewerResult

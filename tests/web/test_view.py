@@ -251,6 +251,110 @@ def test_sub_agents_unfold_below_their_session(browser, viewers, tmp_path):
         page.wait_for_url("**/s/0")
 
 
+TOKEN = "ghp_x7Tq9VbN2mKd8RwZ4LcJ6yHs1PfG3eAu0BtQ"
+PROMPT = f"# Fix it\n\nUse `{TOKEN}`, **then** see [this](https://example.com/a).\n\n|a|b|\n|-|-|\n|{'x' * 300}|2|"
+
+
+@pytest.fixture(scope="module")
+def edited(browser, tmp_path_factory):
+    """A session with Markdown, a secret and an edit, whose second try is in a record of its own, and another one."""
+    folder = tmp_path_factory.mktemp("edited")
+    edit = json.dumps({"file_path": "a.py", "old_string": "x = 1", "new_string": "x = 2"})
+    call = {"id": "c", "type": "function", "function": {"name": "Edit", "arguments": edit}}
+    result = {"role": "tool", "tool_call_id": "c", "content": "done"}
+    first = assistant("**Now.**", tool_calls=[call])
+    lines = [log_line(PROMPT, reply=first, session_id="a")]
+    lines += [log_line(PROMPT, first, result, text, reply=f"to {text}", session_id="a") for text in ("one", "two")]
+    for line in lines:
+        line["response"] |= {"model": "m-1", "usage": {"prompt_tokens": 7, "completion_tokens": 5}}
+    write_log(folder / "logs/a.jsonl", *lines)
+    write_log(folder / "logs/b.jsonl", log_line("another", session_id="b"))
+    with shown(folder, Options(anonymize=False, conversations="all")) as run:
+        yield run
+
+
+@pytest.mark.parametrize("width", [NARROW, WIDE])
+def test_a_conversation_is_rendered_with_its_edits_secrets_and_facts(edited, viewers, width):
+    with viewers(edited, width=width) as page:
+        title(page, "a").click()
+        page.wait_for_url("**/s/*")
+        page.locator(".logged").first.wait_for()
+        assert page.locator(".logged").all_inner_texts() == ["2026-01-13 10:00:00, m-1, 7 tokens in, 5 tokens out"] * 2
+        assert page.locator("#m0 .markdown .h1").inner_text() == "Fix it"
+        assert page.locator("#m0 .markdown td").nth(1).inner_text() == "2"
+        link = page.locator("#m0 .markdown a")
+        assert (link.get_attribute("href"), link.get_attribute("rel")) == (
+            "https://example.com/a",
+            "noopener noreferrer nofollow",
+        )
+        assert page.locator("#m1 pre.edit .added").inner_text() == "+x = 2"
+        assert page.locator("#m1 pre.edit .removed").is_visible()
+        assert page.locator(".training").count() == 2
+        red = page.locator("#m0 mark.secret")
+        assert red.inner_text() == TOKEN
+        assert red.evaluate("each => getComputedStyle(each).color") == "rgb(164, 14, 38)"
+        assert too_wide(page) == []
+        assert serious(page) == []
+
+
+def test_find_counts_and_marks_in_rendered_texts(edited, viewers):
+    with viewers(edited) as page:
+        open_session(page, "a")
+        page.fill("#find", "then")
+        page.keyboard.press("Enter")
+        wait_for(page, "find-told", "1 of 1")
+        assert page.locator(".markdown mark.found").all_inner_texts() == ["then"]
+        page.fill("#find", "x = 2")
+        page.keyboard.press("Enter")
+        page.locator("mark.found", has_text="x = 2").wait_for()
+        assert told(page, "find-told") == "1 of 1"
+        assert page.locator("mark.found").count() == 1
+
+
+def test_texts_are_shown_as_they_are_written_on_request(edited, viewers):
+    with viewers(edited) as page:
+        open_session(page, "a")
+        page.get_by_role("link", name="As written").click()
+        page.wait_for_url("**as=written*")
+        assert page.locator("#m0 pre.said").inner_text().startswith("# Fix it")
+        page.get_by_role("link", name="Rendered").click()
+        page.locator("#m0 .markdown").wait_for()
+
+
+def test_brackets_lead_to_the_sessions_around_in_the_list_that_is_filtered(edited, viewers):
+    with viewers(edited) as page:
+        page.fill("input[name=text]", ".jsonl")
+        page.wait_for_url("**/?text=.jsonl")
+        open_session(page, "b")
+        page.keyboard.press("[")
+        page.wait_for_url("**/s/1?*")
+        page.keyboard.press("[")
+        page.wait_for_url("**/s/0?*")
+        page.keyboard.press("]")
+        page.wait_for_url("**/s/1?*")
+        page.get_by_role("link", name="All that match").click()
+        page.wait_for_url("**/?text=.jsonl")
+
+
+@pytest.mark.parametrize("width", [NARROW, WIDE])
+def test_the_tree_is_drawn_and_each_path_leads_to_its_record(edited, viewers, width):
+    with viewers(edited, width=width) as page:
+        open_session(page, "a")
+        page.get_by_role("link", name="tree", exact=True).click()
+        page.wait_for_url("**/tree")
+        paths = page.locator(".tree .path")
+        assert sorted(paths.all_inner_texts()) == ["branch", "main"]
+        boxes = {name: page.locator(f".tree .{name}").bounding_box() for name in ("main", "branch")}
+        assert boxes["branch"]["x"] > boxes["main"]["x"]
+        assert page.locator(".tree svg rect").count() == 3
+        assert too_wide(page) == []
+        other = page.locator(".tree .path:not([aria-current])")
+        to = other.get_attribute("href")
+        other.click()
+        page.wait_for_url(f"**{to}")
+        assert page.locator(".conversation .message").count() > 2
+
+
 def test_keys_lead_to_prompts_errors_and_findings_and_fold(samples, viewers):
     with viewers(samples) as page:
         open_session(page, DISK)

@@ -352,9 +352,11 @@ def file_not_read(what: str, count: int) -> Fact:
     """Reported when chatsquash passes over what lies beside the logs, by its suffix or because it is no file."""
     again = {
         "same file again": "each file is converted once, under its first name",
-        "earlier output": "chatsquash stats, check and translate read its records",
         "second copy": "of a log that is compressed, too, one counts",
     }.get(what)
+    if what == "earlier output":
+        readers = "chatsquash stats, check and translate read its records, and merge joins it with others"
+        return Fact(f"an output of chatsquash, not logs: {readers}")
     if again:
         return Fact(f"{what}, {count:,} not read: {again}")
     if what == "part of another file":

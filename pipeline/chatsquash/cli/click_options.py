@@ -271,7 +271,6 @@ _USED = {
     "success": ("--success", "Only write conversations that are known to have ended well."),
     "final_answers": ("--final-answers", "Write one sample per conversation: its last reply."),
     "agents": ("--agent NAME", "Convert the sessions of this agent on this machine."),
-    "from_format": ("--from FORMAT", "Read all logs in this format."),
     "since": ("--since DATE", "Only convert sessions from this day on."),
     "sessions_by": ("--sessions-by RULE", "Group lines into sessions by file, id or chain."),
     "conversations": ("--conversations WHICH", "Write the last, the main or all conversations."),

@@ -40,7 +40,7 @@ from chatsquash.records import presets
 from chatsquash.redaction.privacy import Privacy
 from chatsquash.session.session import finding
 from chatsquash.sources.compression import stem
-from chatsquash.sources.find import Discovery
+from chatsquash.sources.find import EARLIER_OUTPUT, Discovery
 
 if TYPE_CHECKING:
     from chatsquash.conversion.previous_result import OldResult
@@ -254,6 +254,8 @@ class Conversion:
         for each in discovery.findings:
             self._add(self._hide(each))
         for what, count in sorted(others.items()):
+            if what == EARLIER_OUTPUT:
+                continue  # each has a finding of its own
             self._note(reading.file_not_read(what, count))
         if unaware := _unaware(self._options):
             self._note(dataset.loss_not_read(self._options.flag, unaware))

@@ -85,7 +85,10 @@ def decode(line: bytes) -> StoredLine:
 
 
 def without_contents(outcome: Outcome) -> Outcome:
-    """An outcome without what is in other files of a result, and without hashes that would confirm a guess."""
+    """An outcome without what other files of a result have, such as the hash of its log in ``run.json``.
+
+    Hashes that would confirm a guess are not kept either.
+    """
     output, report = outcome.output, outcome.report
     pairs = [each._replace(line=b"") for each in output.pairs]
     met = outcome.replies.meeting
@@ -94,7 +97,7 @@ def without_contents(outcome: Outcome) -> Outcome:
         outcome,
         output=replace(output, records=list(map(_without_line, output.records)), pairs=pairs),
         report=replace(report, trace=""),
-        account=replace(outcome.account, relatives=[], lineage=None),
+        account=replace(outcome.account, digest="", relatives=[], lineage=None),
         replies=replace(outcome.replies, meeting=Meeting(named, 0, 0) if met else None),
         privacy=replace(outcome.privacy, unreadable_lines=[]),
     )

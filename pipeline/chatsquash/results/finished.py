@@ -29,6 +29,7 @@ from chatsquash.sources.names import LOGS
 from chatsquash.storage.folder import Folder
 
 KEPT = "reports/rejected-lines.jsonl"
+_NO_INPUT: dict[str, Any] = {"size": 0, "xxh3_128": ""}
 _SPLIT = re.compile(r"data/(.+)-\d{5}-of-\d{5}\..*")
 _SUMS = (
     *("sessions", "lines", "bytes", "replies", "reasoning", "conversations", "loss", "samples", "pairs"),
@@ -71,6 +72,7 @@ class FinishedResult:
         Raises ``UsageError`` if what its sessions add up to is not what ``run.json`` says.
         """
         contents, summary = _Contents(self._result, options), summary_of(options)
+        logs = _InputLogs(self.run["inputs"], options)
         for line in text_lines(self._folder, OUTCOMES):
             try:
                 stored = decode(line)
@@ -80,7 +82,7 @@ class FinishedResult:
                 yield stored.finding
             if (each := stored.session) is not None:
                 summary.add(each.log.log(0), each.outcome, each.filtered, each.duplicates, each.made)
-                yield contents.fill(each)
+                yield contents.fill(logs.fill(each))
         counts = jsonio.loads(jsonio.dumps(summary.counts()))
         for name in _SUMS:
             if counts[name] != self.counts.get(name):
@@ -90,6 +92,28 @@ class FinishedResult:
         """The copies of malformed lines, in order."""
         if KEPT in self._result.outputs:
             yield from (line.removesuffix(b"\n") for line in text_lines(self._folder, KEPT))
+
+
+class _InputLogs:
+    """Fills sessions, which come in order, with the size and the hash of their logs, as ``run.json`` has them."""
+
+    def __init__(self, inputs: list[dict[str, Any]], options: Options) -> None:
+        self._inputs = iter(inputs)
+        self._hashes = {}
+        if options.sessions_by == "chain":  # whose inputs are logs, not sessions
+            self._hashes = {each["path"]: each["xxh3_128"] for each in inputs}
+
+    def fill(self, stored: StoredSession) -> StoredSession:
+        """A session with what is known of its log."""
+        log, account = stored.log, stored.outcome.account
+        if self._hashes:
+            paths = (log.path, *(path for path, *_ in log.pieces))
+            size, digest = 0, " ".join(self._hashes.get(path, "") for path in paths)
+        else:
+            entry = next(self._inputs, _NO_INPUT)
+            size, digest = entry["size"], entry["xxh3_128"]
+        outcome = structs.replace(stored.outcome, account=structs.replace(account, digest=digest))
+        return structs.replace(stored, log=structs.replace(log, size=size), outcome=outcome)
 
 
 class _Contents:

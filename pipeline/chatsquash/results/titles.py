@@ -24,7 +24,7 @@ def title(messages: list[Message]) -> str | None:
     """Return the beginning of the first thing that the user said, in one line; ``None`` if that is nothing."""
     said = (prompt_text(message) for message in messages if message["role"] == "user")
     text = next(filter(None, said), None)
-    return None if text is None else _cut(" ".join(text[:_SCANNED].split()))
+    return None if text is None else one_line(text)
 
 
 def title_of_value(value: Json) -> str | None:
@@ -52,7 +52,9 @@ def _beginning(raw: msgspec.Raw) -> Json:
     return [jsonio.loads(bytes(each)) for each in msgspec.json.decode(data, type=list[msgspec.Raw])[:_MESSAGES]]
 
 
-def _cut(text: str) -> str:
+def one_line(text: str) -> str:
+    """Return the beginning of a text in one line."""
+    text = " ".join(text[:_SCANNED].split())
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
 

@@ -17,7 +17,7 @@ from msgspec import Struct, field
 from chatsquash.checks import archives
 from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
-from chatsquash.core.model import OURS, STAGED, Finding, Violation
+from chatsquash.core.model import STAGED, Finding, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.text import escape
 from chatsquash.core.urls import is_remote, refuse_unknown
@@ -35,12 +35,12 @@ from chatsquash.sources.names import (
     is_between,
     may_be_document,
     may_be_part,
-    output_error,
     path_day,
     suffix_of,
     url_suffix,
 )
 from chatsquash.sources.open import raw
+from chatsquash.sources.outputs import is_output, output_error, output_not_read, output_of
 from chatsquash.storage.folder import Folder
 
 if TYPE_CHECKING:
@@ -125,8 +125,10 @@ class _Search(Struct):
             return
         if self._is_out(path):
             raise UsageError(f"{given}: lies in the output folder, which is never read; choose another with --output")
-        if is_folder and (path / OURS).is_dir():
+        if is_folder and is_output(path):
             raise output_error(given)
+        if output := output_of(path):
+            raise output_error(given, output)
         if is_folder:
             self._folder(Root(path, PurePosixPath()))
         else:
@@ -152,13 +154,15 @@ class _Search(Struct):
             elif self._is_wanted(entry.path, entry.name, asked):
                 self._add(entry_log(entry))
         for folder in listing.earlier:
-            self.discovered.others[EARLIER_OUTPUT] += folder not in self.outputs
-            self.outputs.add(folder)
+            self._note_output(folder, folder)
 
     def _fitting(self, root: Root) -> None:
         path = root.base / root.below
         inside = (root.base / part for part in (root.below, *root.below.parents) if part.parts)
         if self._is_out(path) or any(map(self._is_earlier_output, inside)):
+            return
+        if output := output_of(path):
+            self._note_output(str(output), os.path.realpath(output))
             return
         if not path.is_dir():
             self._file(str(path), root.below.as_posix(), root.asked)
@@ -349,9 +353,14 @@ class _Search(Struct):
         """Whether another run wrote a folder, which is then passed over; it counts once, unless it is temporary."""
         if STAGED.fullmatch(folder.name):
             return True
-        if not (folder / OURS).is_dir() or self._is_out(folder):
+        if not is_output(folder) or self._is_out(folder):
             return False
-        real = os.path.realpath(folder)
-        self.discovered.others[EARLIER_OUTPUT] += real not in self.outputs
-        self.outputs.add(real)
+        self._note_output(str(folder), os.path.realpath(folder))
         return True
+
+    def _note_output(self, folder: str, real: str) -> None:
+        """Count and name an output of another run, once."""
+        if real not in self.outputs:
+            self.outputs.add(real)
+            self.discovered.others[EARLIER_OUTPUT] += 1
+            self.discovered.findings.append(output_not_read(folder))

@@ -14,7 +14,7 @@ from chatsquash.core.log import Log
 from chatsquash.core.model import OURS
 from chatsquash.core.text import quoted
 from chatsquash.sources.globs import fits
-from chatsquash.sources.names import output_error
+from chatsquash.sources.outputs import output_error
 from chatsquash.storage import stores
 from chatsquash.storage.stores import Address, Store, StoredObject
 from chatsquash.storage.stores.base import LONGEST_KEY

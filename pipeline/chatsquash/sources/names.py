@@ -24,12 +24,6 @@ ARCHIVES = (".zip", ".tar", ".tgz")
 """Of files whose members are read; a ``.tar`` may be compressed."""
 
 
-def output_error(given: str) -> UsageError:
-    """The error for an argument that is an output of chatsquash."""
-    hint = "name the logs that it was made from; chatsquash stats, check and translate read its records"
-    return UsageError(f"{given}: is an output of chatsquash, not logs: {hint}")
-
-
 def is_archive(name: str) -> bool:
     """Whether a file is an archive by its name."""
     last = uncompressed(name).lower() if name.lower().endswith(_COMPRESSED) else name.lower()

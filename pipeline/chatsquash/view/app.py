@@ -21,9 +21,10 @@ from chatsquash.core.text import escape, shown
 from chatsquash.pages.html.markup import Html, tag
 from chatsquash.records.line import NotARecordError
 from chatsquash.records.reading import parse
-from chatsquash.view.conversation import Conversation, Needle
+from chatsquash.view.conversation import KEPT, Conversation, trained_on
 from chatsquash.view.guard import Guard, Keys
 from chatsquash.view.logs import Looked, NoLogError, Viewer
+from chatsquash.view.needle import Needle
 from chatsquash.view.pages import conversation as conversations
 from chatsquash.view.pages import logs as log_pages
 from chatsquash.view.pages import pairs as pair_pages
@@ -33,7 +34,7 @@ from chatsquash.view.pages import template as templates
 from chatsquash.view.pages.code import markdown
 from chatsquash.view.pages.layout import page
 from chatsquash.view.pages.pairs import read_pair
-from chatsquash.view.pages.template import trained_on
+from chatsquash.view.reply_facts import in_words, reply_facts
 from chatsquash.view.result import ReplacedError, ViewerResult
 from chatsquash.view.selection import parse_query, select_sessions
 
@@ -52,6 +53,8 @@ _STATIC = {
 _TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 _PLAIN = "text/plain; charset=utf-8"
 _DIGITS = 12
+_QUERY = 2_000
+"""Characters of what links keep of a query."""
 _WHY = 1_000
 """Characters that are shown of what is wrong."""
 Page = Callable[["Viewer", Request], Response]
@@ -69,6 +72,7 @@ def app(viewer: Viewer, keys: Keys, *, threads: int = 8) -> ASGIApp:
         "/r/{tag}/pairs/{number}": _pair,
         session: _conversation,
         f"{session}/find": _find,
+        f"{session}/facts": _facts,
         f"{session}/text/{{number}}": _text,
         f"{session}/image/{{name}}": _image,
         f"{session}/copy.md": _markdown,
@@ -107,7 +111,9 @@ def _session(viewer: Viewer, request: Request) -> Conversation:
     at = _number(request.path_params["at"])
     if at is None or at >= result.sessions.height:
         raise HTTPException(404)
-    return Conversation(result, at, has_template=viewer.model is not None)
+    query = request.query_params
+    kept = {name: query[name] for name in KEPT if len(query.get(name, "")) in range(1, _QUERY)}
+    return Conversation(result, at, has_template=viewer.model is not None, kept=kept)
 
 
 def _endpoint(viewer: Viewer, page: Page) -> Callable[[Request], Response]:
@@ -219,6 +225,16 @@ def _find(viewer: Viewer, request: Request) -> Response:
     needle = Needle(request.query_params.get("q", ""))
     hits, total = _session(viewer, request).find(needle) if needle else ([], 0)
     return JSONResponse({"hits": hits, "total": total, "spellings": needle.spellings})
+
+
+def _facts(viewer: Viewer, request: Request) -> Response:
+    """What the log of a record says of its replies, if it is there and small."""
+    conversation = _session(viewer, request)
+    looked = _looked(viewer, conversation) if viewer.logs.is_near(conversation.at) else None
+    if not isinstance(looked, Looked):
+        return JSONResponse({})
+    facts = reply_facts(conversation, looked, viewer.logs.records(conversation.at, looked))
+    return JSONResponse({str(number): words for number, each in facts.items() if (words := in_words(each))})
 
 
 def _text(viewer: Viewer, request: Request) -> Response:

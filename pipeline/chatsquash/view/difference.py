@@ -1,8 +1,9 @@
-"""What differs between the messages of two requests."""
+"""What differs between the messages of two requests, and between the lines of two texts."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from difflib import Match, SequenceMatcher
 from itertools import accumulate
 from typing import Literal, NamedTuple
@@ -87,6 +88,28 @@ class _Bounded(SequenceMatcher[int]):
         if self.work > _WORK:
             raise _TooLongError
         return super().find_longest_match(alo, ahi, blo, bhi)
+
+
+def line_diff(before: str, now: str) -> list[str]:
+    """The lines that differ between two texts, with three lines of context; all of them if comparing takes too long."""
+    was, lines = before.split("\n"), now.split("\n")
+    keys = [[xxh3_64_intdigest(line.encode("utf-8", "surrogatepass")) for line in each] for each in (was, lines)]
+    try:
+        groups = list(_Bounded(*keys).get_grouped_opcodes(3))
+    except _TooLongError:
+        return [*(f"-{line}" for line in was), *(f"+{line}" for line in lines)]
+    return [line for group in groups for line in _hunk(group, was, lines)]
+
+
+def _hunk(group: list[tuple[str, int, int, int, int]], was: list[str], lines: list[str]) -> Iterator[str]:
+    if group[0][1]:
+        yield "@@ @@"
+    for kind, i, j, k, m in group:
+        if kind == "equal":
+            yield from (f" {line}" for line in was[i:j])
+        else:
+            yield from (f"-{line}" for line in was[i:j])
+            yield from (f"+{line}" for line in lines[k:m])
 
 
 def _replacement(was: list[Message], now: list[Message], begin: int, place: int) -> list[DiffStep]:

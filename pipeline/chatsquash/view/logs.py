@@ -50,6 +50,8 @@ _RELATED = 50
 """Parts of an agent's session that are looked at."""
 RAW = 64 << 20
 """Bytes of a line of a log that are shown."""
+_SMALL = 20 << 20
+"""Bytes of a log that is read for what it says of the replies of a record."""
 _SEARCHES = 2
 """Searches that run at once; others wait."""
 
@@ -115,6 +117,15 @@ class SessionLogs:
                     self._last.popitem(last=False)
             self._last.move_to_end(at)
             return self._last[at]
+
+    def is_near(self, at: int) -> bool:
+        """Whether the log of a row was looked at, or is small enough to be looked at unasked."""
+        if at in self._last:
+            return True
+        try:
+            return os.path.getsize(spelled(self._log(at) or "")) <= _SMALL  # noqa: PTH202 - which takes any name
+        except (OSError, ValueError):
+            return False
 
     def look_at_each(self, rows: list[int]) -> dict[int, Looked]:
         """The sessions of some rows, as far as their logs can be read; each log is read once."""

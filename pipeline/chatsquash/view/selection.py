@@ -72,16 +72,49 @@ def parse_query(query: Mapping[str, str]) -> SessionQuery:
 def select_sessions(result: ViewerResult, query: SessionQuery) -> SessionPage:
     """The sessions of one page; columns that nothing asks about are not copied."""
     frame = result.sessions
-    matches = frame.lazy().filter(*_conditions(result, query))
-    order, is_descending = _order(query.sort)
-    if order is not None:
-        matches = matches.sort(order, descending=is_descending, nulls_last=True, maintain_order=True)
-    kept = matches.select("at", "nth", "file", "under").collect()
-    listed = kept.filter(kept["under"].is_null() | ~kept["under"].is_in(kept["at"].implode()))["at"]
+    kept = _matches(result, query)
+    listed = _listed(kept)
     rows = list(frame[listed.slice((query.number - 1) * PAGE, PAGE)].iter_rows(named=True))
     children = result.children([row["at"] for row in rows])
     sessions, records = zip(_counts(kept), _counts(frame), strict=True)
     return SessionPage(rows, children, listed.len(), frame.height, sessions, records)
+
+
+class Neighbours(NamedTuple):
+    """The rows before and after a row in a list; ``None`` at its ends."""
+
+    before: int | None
+    after: int | None
+
+
+def neighbours(result: ViewerResult, query: SessionQuery, at: int) -> Neighbours:
+    """The sessions before and after a row in the list of a query; a sub-agent has those of its session."""
+    listed = _listed(_matches(result, query))
+    under = result.sessions["under"][at]
+    place = next(
+        (found for each in (at, under) if each is not None and (found := listed.index_of(each)) is not None), None
+    )
+    if place is None:
+        return Neighbours(None, None)
+    before = listed[place - 1] if place else None
+    return Neighbours(before, listed[place + 1] if place + 1 < listed.len() else None)
+
+
+def _matches(result: ViewerResult, query: SessionQuery) -> pl.DataFrame:
+    """The rows that a query leaves, in its order."""
+    matches = result.sessions.lazy().filter(*_conditions(result, query))
+    order, is_descending = _order(query.sort)
+    if order is not None:
+        matches = matches.sort(order, descending=is_descending, nulls_last=True, maintain_order=True)
+    return matches.select("at", "nth", "file", "under").collect()
+
+
+def _listed(kept: pl.DataFrame) -> pl.Series:
+    """The rows that are listed: all but the sub-agents that are folded below one of them."""
+    under = kept["under"]
+    if under.null_count() == kept.height:
+        return kept["at"]
+    return kept.filter(under.is_null() | ~under.is_in(kept["at"].implode()))["at"]
 
 
 def _counts(frame: pl.DataFrame) -> tuple[int, int]:
@@ -115,7 +148,7 @@ def _order(sort: str) -> tuple[pl.Expr | None, bool]:
     name = sort.removeprefix("-")
     if name not in SORTS:
         return None, False
-    order = pl.col(name) if name != "findings" else pl.col("errors") * 1_000_000 + pl.col("warnings")
+    order = pl.col(name) if name != "findings" else pl.col("errors").cast(pl.Int64) * 1_000_000 + pl.col("warnings")
     order = order.cast(pl.String) if name in ("format", "model", "outcome") else order
     return order, sort.startswith("-")
 

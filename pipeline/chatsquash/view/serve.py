@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from chatsquash.view.logs import Viewer
 
 HOST = "127.0.0.1"
-_NEEDED = ("starlette", "uvicorn")
+_NEEDED = {"starlette": "starlette", "uvicorn": "uvicorn", "markdown_it": "markdown-it-py"}
+"""Packages by their modules."""
 _GRACE = 1
 """Seconds that answers have to end in once it is stopped."""
 _THREADS = 8
@@ -49,7 +50,7 @@ Say = Callable[[str], None]
 
 def refuse_without_packages() -> None:
     """Raise the ``UsageError`` that names the install where the packages are missing."""
-    missing = [name for name in _NEEDED if find_spec(name) is None]
+    missing = [name for module, name in _NEEDED.items() if find_spec(module) is None]
     if missing:
         raise UsageError(f"view needs the package {missing[0]}: pip install 'chatsquash[view]'")
 

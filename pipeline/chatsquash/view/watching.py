@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, overload
 
 from chatsquash.core import chat, jsonio
 from chatsquash.core.accounting import of_entry
-from chatsquash.core.model import AddedRun, Entry, LogHead, Message, Origin, Tool
+from chatsquash.core.model import AddedRun, Entry, LogHead, Message, Origin, Tokens, Tool
 from chatsquash.core.text import pluralize
 from chatsquash.pages.html.record import size
 
@@ -33,6 +33,16 @@ _NAME = 200
 """Characters that are kept of a name, or of the names of roles."""
 
 
+class ReplyFacts(NamedTuple):
+    """What a log says of a reply beside the message."""
+
+    at: int | None
+    """When it was logged, as in ``Entry.at``."""
+    model: str | None
+    prompt_tokens: int | None
+    completion_tokens: int | None
+
+
 class EntryRow(NamedTuple):
     """What is shown of an entry; the entry itself would keep its messages in memory."""
 
@@ -52,6 +62,13 @@ class EntryRow(NamedTuple):
     """The roles of what it adds; of a line that was not read, why."""
     outcome: str
     """What became of it: one of ``OUTCOMES``, or the code of what is wrong with a line that was not read."""
+    tokens: Tokens = Tokens()
+    """Those of the exchange."""
+
+    @property
+    def facts(self) -> ReplyFacts:
+        """What it says of its reply."""
+        return ReplyFacts(self.at, self.model, *self.tokens)
 
     @property
     def is_read(self) -> bool:
@@ -67,6 +84,8 @@ class MessageRow(NamedTuple):
     role: str
     size: int
     """Bytes of its JSON."""
+    facts: ReplyFacts | None = None
+    """Of a reply that a model gave."""
 
 
 class LoggedRequest(NamedTuple):
@@ -141,6 +160,7 @@ def _row(entry: Entry) -> EntryRow:
         model=_cut(of_entry(entry).model),
         roles=_cut(_roles(added)),
         outcome="",
+        tokens=entry.reply.tokens,
     )
 
 
@@ -165,9 +185,13 @@ def _cut(name: str | None) -> str | None:
 
 
 def _messages(entry: Entry, origin: Origin) -> Iterator[MessageRow]:
+    facts = {
+        reply.at: ReplyFacts(reply.time, _cut(reply.model), reply.prompt_tokens, reply.completion_tokens)
+        for reply in origin.replies
+    }
     for number, message in enumerate(entry.messages):
         line = origin.lines[number] if number < len(origin.lines) else None
-        yield MessageRow(number, line, _cut(message["role"]), len(jsonio.dumps(message)))
+        yield MessageRow(number, line, _cut(message["role"]), len(jsonio.dumps(message)), facts.get(number))
 
 
 class RequestReadError(Exception):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from msgspec.structs import replace
+
 from chatsquash.core.model import Finding
 from chatsquash.core.options import Options
 from chatsquash.dataset.reports import Report, ReportLine, TakenSession
@@ -27,7 +29,7 @@ class Outcomes(Report):
         """The outcome of a session."""
         chosen = taken.chosen
         stored = StoredSession(
-            StoredLog.of(taken.log),
+            replace(StoredLog.of(taken.log), size=0),  # which run.json says
             without_contents(chosen.outcome),
             taken.places,
             chosen.made,

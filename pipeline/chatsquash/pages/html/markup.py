@@ -38,6 +38,8 @@ _EMPTY = frozenset(("br", "col", "hr", "img", "input", "link", "meta"))
 _URLS = frozenset(("action", "formaction", "href", "src"))
 _URL = re.compile(r"#[^\s]*|\?[^\s]*|/(?![/\\])[^\s\\]*|data:image/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/=]*|\.?")
 """Places of this page or this server, and images; nothing that runs, and no other host."""
+_OUTSIDE = re.compile(r"(?:https?://|mailto:)[^\s\\]+", re.IGNORECASE)
+"""Other hosts, to which a link of a log leads if somebody follows it."""
 _RAW = frozenset(("script", "style"))
 
 
@@ -88,6 +90,18 @@ def together(children: Iterable[Child]) -> Html:
     return Html(
         "".join(text(str(child)) if type(child) is not Html else child for child in children if child is not None)
     )
+
+
+def outside_link(url: str, *children: Child) -> Html:
+    """Return a link of a text to another host, which learns nothing of this page; its target is its title.
+
+    Raises ``ValueError`` for all but http, https and mailto.
+    """
+    if not _OUTSIDE.fullmatch(url):
+        raise ValueError(f"{url} is not a web or mail address")
+    named = tag("a", *children, title=url, rel="noopener noreferrer nofollow")
+    quoted = text(url).translate(_QUOTES)
+    return Html(f'<a href="{quoted}"{named[2:]}')
 
 
 def _attribute(key: str, value: Any) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
@@ -77,8 +78,12 @@ class Showing:
     """The parts of one content that are no text, and are shown."""
     notes: Mapping[int, Sequence[Child]] = field(default_factory=dict)
     """What is said of a message, such as findings, by its index in the file."""
+    trained: AbstractSet[int] | None = None
+    """The messages that are trained on, by their indices in the file; ``None``: only flags say so."""
     medium: Callable[[Json], Html] = medium
     """Makes HTML of a part of a content that is no text."""
+    is_open: Callable[[str], bool] = lambda arguments: False  # noqa: ARG005
+    """Whether a call with these arguments is unfolded."""
     body: Callable[[str, str], Html] = _plain
     """Makes HTML of a text, cut to size, that is ``said``, ``thought``, ``call`` or ``result``."""
 
@@ -199,8 +204,16 @@ def _head(message: Message, number: int, showing: Showing) -> Html:
         tag("a", f"{number:,}", class_="number", href=f"#{showing.prefix}{number}"),
         tag("h4", _short(role), dir="auto"),
         *(tag("span", value, class_="name", dir="auto") for value in beside if value),
-        tag("span", "not trained on", class_="untrained") if _is_untrained(message) else None,
+        _training(message, number, showing),
     )
+
+
+def _training(message: Message, number: int, showing: Showing) -> Html | None:
+    """Whether a message is trained on, as far as it is known."""
+    if showing.trained is not None and number in showing.trained:
+        return tag("span", "trained on", class_="training")
+    is_reply = showing.trained is not None and message["role"] == "assistant"
+    return tag("span", "not trained on", class_="untrained") if is_reply or _is_untrained(message) else None
 
 
 def _is_untrained(message: Message) -> bool:
@@ -237,7 +250,12 @@ def _call(call: dict[str, Any], showing: Showing) -> Html:
     text = call_arguments(call)
     name = tag("code", _short(chat.call_name(call) or "?"), class_="name", dir="auto")
     opening = tag("span", " ".join(text[: 4 * _OPENING].split())[:_OPENING], class_="opening", dir="auto")
-    return _details(together(("call ", name, " ", opening)), *_body("call", text, showing), class_="call")
+    return _details(
+        together(("call ", name, " ", opening)),
+        *_body("call", text, showing),
+        class_="call",
+        open=showing.is_open(text),
+    )
 
 
 def _beside(record: StoredRecord, result: int | None, showing: Showing) -> Html:

@@ -64,6 +64,24 @@ def json(value: str) -> Html:
     return tag("pre", Html("\n"), inside, class_="json")
 
 
+def diff(lines: str) -> Html:
+    """A diff that is made of what a call says, so that nothing is found in it."""
+    inside = together(_diff(lines)) if len(lines) <= _COLOURED else text(lines)
+    return tag("pre", Html("\n"), inside, class_="edit")
+
+
+def has_bare_diff(said: str) -> bool:
+    """Whether a text has a diff outside of fences, whose lines look like lists in Markdown."""
+    return bool(_DIFF.search(_FENCE.sub("", said[:_LOOKED_AT])))
+
+
+def fenced(info: str, content: str) -> Html:
+    """A block of code in colours, below what is said of it."""
+    label = tag("span", info[:_NAME], class_="language") if info else None
+    inside = tag("code", together(_fenced(info.partition(" ")[0], content)))
+    return together((label, tag("pre", Html("\n"), inside, class_="code")))
+
+
 def _inside(kind: str, said: str) -> Iterator[Html]:
     if kind in ("call", "result") and (spelled := readable(said)) and len(spelled) <= _COLOURED:
         yield from _json(spelled)

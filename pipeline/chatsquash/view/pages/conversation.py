@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -10,11 +11,14 @@ from chatsquash.core.model import Json
 from chatsquash.core.text import escape, pluralize
 from chatsquash.pages.html.markup import Child, Html, tag, together
 from chatsquash.pages.html.record import Showing, articles, medium
-from chatsquash.records.reading import message_calls
+from chatsquash.records.reading import message_calls, message_parts
 from chatsquash.view.conversation import WINDOW, Conversation, Window
-from chatsquash.view.pages import code
+from chatsquash.view.pages import code, relations
 from chatsquash.view.pages.code import tools
-from chatsquash.view.pages.layout import comma_list, facts, page, short, spaced, url
+from chatsquash.view.pages.edits import is_edit
+from chatsquash.view.pages.layout import comma_list, facts, page, session_url, short, spaced, url
+from chatsquash.view.pages.relations import SubAgent
+from chatsquash.view.pages.texts import SEARCHED, PageTexts, in_red, secrets_in
 
 TEXT = 16_000
 """Bytes of a text that a page shows; the rest has a place of its own."""
@@ -32,6 +36,7 @@ _FINDINGS = 200
 _LONGEST_VALUE = 500
 """Characters of a finding, or of a value that is known of a session."""
 _NAME = 200
+_WINDOW_TITLE = 60
 _MEMBERS = 100
 """Members of a line of the session table, and of each of these; chatsquash writes far fewer."""
 _TABS = ("conversation", "log", "tree", "template")
@@ -40,21 +45,37 @@ _TABS = ("conversation", "log", "tree", "template")
 def conversation(shown: Conversation, message: int) -> Html:
     """The page of a record, at one of its messages."""
     window = shown.window(message)
-    body = [*head(shown, "conversation"), _about(shown), toolbar(shown), section(shown, window), pages(shown, window)]
-    return page(_title(shown), shown.result, *body, modules=("conversation.js",), **attributes(shown, window))
+    agents = relations.sub_agents(shown)
+    body = [
+        relations.in_list(shown),
+        *head(shown, "conversation"),
+        relations.caller(shown),
+        relations.children(agents),
+        _about(shown),
+        toolbar(shown),
+        section(shown, window, agents),
+        pages(shown, window),
+    ]
+    return page(
+        _title(shown),
+        shown.result,
+        with_secrets(shown, window, body),
+        modules=("conversation.js",),
+        **attributes(shown, window),
+    )
 
 
 def head(shown: Conversation, now: str) -> list[Html]:
     """The title of a session, and its other pages."""
-    base = shown.result, "s", shown.at
     names = [name for name in _TABS if (name != "template" or (shown.has_template and shown.place))]
     titles = {"log": "beside its log", "template": "as the template renders it"}
     links = []
     for name in names:
-        to = url(*base) if name == "conversation" else url(*base, name)
+        to = session_url(shown) if name == "conversation" else session_url(shown, name)
         links.append(tag("a", titles.get(name, name), href=to, aria_current="page" if name == now else None))
-    title = tag("h1", short(shown.row["session"] or "a session without an id", _NAME), dir="auto")
-    return [title, tag("nav", *links, class_="tabs", aria_label="Pages of this session")]
+    title = tag("h1", escape(shown.title), dir="auto", class_="title")
+    id_ = tag("code", short(shown.row["session"] or "without an id", _NAME), dir="auto")
+    return [title, tag("p", id_, class_="quiet"), tag("nav", *links, class_="tabs", aria_label="Pages of this session")]
 
 
 def attributes(shown: Conversation, window: Window) -> dict[str, Any]:
@@ -75,7 +96,8 @@ def _spaced(numbers: list[int]) -> str:
 
 
 def _title(shown: Conversation) -> str:
-    return short(shown.row["session"] or "session", 40)
+    title = shown.title
+    return title if len(title) <= _WINDOW_TITLE else f"{title[:_WINDOW_TITLE]}…"
 
 
 def _about(shown: Conversation) -> Html:
@@ -164,7 +186,7 @@ def severity(finding: Mapping[str, Any]) -> Html:
 
 def message_url(shown: Conversation, number: int) -> str:
     """The page of a conversation at a message."""
-    return url(shown.result, "s", shown.at, m=number, fragment=f"m{number}")
+    return session_url(shown, m=number, fragment=f"m{number}")
 
 
 def toolbar(shown: Conversation) -> Html:
@@ -186,15 +208,26 @@ def toolbar(shown: Conversation) -> Html:
         tag("button", "Copy as JSON", type="button", data_copy=url(*base, "copy.json")),
         tag("a", "Markdown", href=url(*base, "copy.md")),
         tag("a", "JSON", href=url(*base, "copy.json")),
+        _toggle(shown),
         tag("output", id="keys-told", class_="quiet", role="status"),
     ]
-    keys = "Keys: J next prompt, K previous prompt, N next error, F next finding, U unfold all, Z fold all, / find."
+    keys = (
+        "Keys: J next prompt, K previous prompt, N next error, F next finding, U unfold all, Z fold all, / find, "
+        "[ previous session, ] next session."
+    )
     return tag(
         "div", finding, tag("div", *buttons, class_="buttons"), tag("p", keys, class_="quiet keys"), class_="toolbar"
     )
 
 
-def section(shown: Conversation, window: Window) -> Html:
+def _toggle(shown: Conversation) -> Html:
+    """A link to the same page with its texts as they are written, or rendered."""
+    if shown.is_as_written:
+        return tag("a", "Rendered", href=session_url(shown, **{"as": ""}))
+    return tag("a", "As written", href=session_url(shown, **{"as": "written"}))
+
+
+def section(shown: Conversation, window: Window, agents: Sequence[SubAgent] = ()) -> Html:
     """The messages of a window."""
     if shown.place is None:
         why = f"There is no record of this session: {escape(str(shown.row['outcome']))}."
@@ -212,13 +245,21 @@ def section(shown: Conversation, window: Window) -> Html:
         else []
     )
     notes = _notes(shown, window, whole)
+    for agent in agents:
+        if agent.message is not None:
+            notes.setdefault(agent.message, []).append(agent.link)
     body = [tools(window.record.tools) if window.start == 0 else None, *bounded(shown, window, notes)]
-    return tag(
-        "section",
-        *(body if window.record.messages else [tag("p", "The record has no messages.")]),
-        class_="conversation",
-        aria_label="Messages",
-    )
+    inside = body if window.record.messages else [tag("p", "The record has no messages.")]
+    return tag("section", *inside, class_="conversation", aria_label="Messages")
+
+
+def with_secrets(shown: Conversation, window: Window, body: Iterable[Child]) -> Html:
+    """The body of a page with the secrets of its messages in red, as far as these are searched."""
+    said = [part.text[:TEXT] for message in window.record.messages for part in message_parts(message)]
+    note = None
+    if sum(map(len, said)) > SEARCHED:
+        note = tag("p", f"Secrets are looked for in the first {SEARCHED:,} characters of a page.", class_="quiet")
+    return in_red(together([*body, note]), secrets_in([shown.title, *said]))
 
 
 def _is_large(shown: Conversation, at: int) -> bool:
@@ -257,8 +298,9 @@ def bounded(shown: Conversation, window: Window, notes: dict[int, list[Child]]) 
         )
 
     place = f"{shown.place.file}:{shown.place.row}" if shown.place else ""
-    full = Showing(place, text=TEXT, article=_ARTICLE, parts=_PARTS, notes=notes, medium=picture, body=code.body)
-    less = Showing(place, text=_LEAST, notes=notes, medium=picture)
+    less = Showing(place, text=_LEAST, notes=notes, trained=shown.trained, medium=picture)
+    texts = PageTexts(renders=not shown.is_as_written)
+    full = replace(less, text=TEXT, article=_ARTICLE, parts=_PARTS, is_open=is_edit, body=texts.body)
     return articles(window.record, full, less, _PAGE)
 
 
@@ -271,12 +313,8 @@ def pages(shown: Conversation, window: Window) -> Html | None:
     behind = shown.number(window.stop) if window.stop < total else None
     position = f"messages {window.start + 1:,} to {window.stop:,} of {total:,}"
     links = [
-        tag("a", "Earlier messages", href=url(shown.result, "s", shown.at, m=before), rel="prev")
-        if before is not None
-        else None,
+        tag("a", "Earlier messages", href=session_url(shown, m=before), rel="prev") if before is not None else None,
         position,
-        tag("a", "Later messages", href=url(shown.result, "s", shown.at, m=behind), rel="next")
-        if behind is not None
-        else None,
+        tag("a", "Later messages", href=session_url(shown, m=behind), rel="next") if behind is not None else None,
     ]
     return tag("nav", spaced(*links), class_="pages", aria_label="Messages before and behind")

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
 from chatsquash.core.text import escape
 from chatsquash.pages.html.markup import Child, Html, module, tag, together
 from chatsquash.view.result import ViewerResult
+
+if TYPE_CHECKING:
+    from chatsquash.view.conversation import Conversation
 
 _SHORT = 80
 
@@ -16,6 +19,11 @@ _SHORT = 80
 def url(result: ViewerResult, *parts: object, **query: Any) -> str:
     """The URL of a page about a result; what is ``None`` or empty is left out of the query."""
     return address("/", "r", result.tag, *parts, **query)
+
+
+def session_url(shown: Conversation, *parts: object, **query: Any) -> str:
+    """The URL of a page of a session, with what its pages keep of the query."""
+    return url(shown.result, "s", shown.at, *parts, **{**shown.kept, **query})
 
 
 def address(first: str, *parts: object, **query: Any) -> str:

@@ -15,16 +15,20 @@ from chatsquash.core.times import stamp
 from chatsquash.pages.html.markup import Child, Html, tag, text, together
 from chatsquash.pages.html.record import Showing, fitting, size
 from chatsquash.records.line import StoredRecord
+from chatsquash.records.reading import message_parts
 from chatsquash.view.conversation import Conversation
 from chatsquash.view.difference import DiffStep, steps
 from chatsquash.view.frames import WRITTEN
 from chatsquash.view.logs import Looked, NoLogError, Rows, SessionLogs
 from chatsquash.view.pages import code
 from chatsquash.view.pages.code import readable, tools
-from chatsquash.view.pages.conversation import attributes, head, pages, section, toolbar
-from chatsquash.view.pages.layout import facts, page, short, spaced, url
+from chatsquash.view.pages.conversation import attributes, head, pages, section, toolbar, with_secrets
+from chatsquash.view.pages.layout import facts, page, session_url, short, spaced, url
+from chatsquash.view.pages.texts import PageTexts, in_red, secrets_in
 from chatsquash.view.watching import OUTCOMES, EntryRow, LoggedRequest, MessageRow
 
+_TEXT = 4_000
+"""Bytes of a text of a request that are shown."""
 ENTRIES = 300
 """Entries that are shown at once."""
 _MOST = 3_000_000
@@ -41,7 +45,7 @@ def beside(shown: Conversation, message: int, logs: SessionLogs, looked: Looked 
     window = shown.window(message)
     left = tag("div", toolbar(shown), section(shown, window), pages(shown, window), class_="side")
     right = tag("div", *_log(shown, logs, looked, first), class_="side log", id="log")
-    body = [*head(shown, "log"), tag("div", left, right, class_="sides")]
+    body = [*head(shown, "log"), tag("div", with_secrets(shown, window, [left]), right, class_="sides")]
     named = attributes(shown, window) | {"data_base": url(shown.result, "s", shown.at, "log")}
     return page(
         short(shown.row["session"] or "session", 40), shown.result, *body, modules=("conversation.js",), **named
@@ -78,9 +82,7 @@ def _more(shown: Conversation, first: int, count: int) -> Html:
     links: list[Child] = []
     for said, to in (("Earlier entries", first - ENTRIES), ("Later entries", first + ENTRIES)):
         is_there = 0 <= to < count or (to < 0 < first)
-        links.append(
-            tag("a", said, href=url(shown.result, "s", shown.at, "log", entry=max(0, to))) if is_there else None
-        )
+        links.append(tag("a", said, href=session_url(shown, "log", entry=max(0, to))) if is_there else None)
     position = f"{min(first + 1, count):,} to {min(first + ENTRIES, count):,} of {count:,}"
     return tag("nav", spaced(links[0], position, links[1]), class_="pages", aria_label="Entries before and behind")
 
@@ -114,8 +116,8 @@ def _entry(shown: Conversation, looked: Looked, rows: Rows, row: EntryRow, repli
     summary: list[Child] = [place, f", {', '.join(filter(None, (time(row.at), size(row.size))))}. "]
     links: list[Child] = []
     if row.is_read:
-        base = shown.result, "s", shown.at, "log", row.line
-        links += [tag("a", "the request", href=url(*base)), tag("a", "what it changes", href=url(*base, "difference"))]
+        to = session_url(shown, "log", row.line), session_url(shown, "log", row.line, "difference")
+        links += [tag("a", "the request", href=to[0]), tag("a", "what it changes", href=to[1])]
         summary += [
             f"{' '.join(_sentences(row))} ",
             tag("span", f"{row.outcome}: {OUTCOMES[row.outcome]}", class_="fate"),
@@ -155,32 +157,33 @@ def request(shown: Conversation, looked: Looked, logged: LoggedRequest) -> Html:
     """A request and its reply as a conversation."""
     messages = [*logged.messages, *([logged.reply] if logged.reply else [])]
     place = f"{looked.log.shown}:{logged.line}"
-    showing = Showing(place=escape(place), text=4_000, body=code.body)
+    showing = Showing(place=escape(place), text=_TEXT, body=PageTexts(renders=not shown.is_as_written).body)
+    inside = fitting(StoredRecord(messages, None), showing, _MOST)
     body = [
         *head(shown, ""),
         tag("h2", f"The request on line {logged.line:,}"),
         _links(shown, looked, logged, ""),
         facts({"log": escape(place), "messages": f"{len(messages):,}", "tools": f"{len(logged.tools):,}"}),
-        tag(
-            "section",
-            tools(logged.tools),
-            *fitting(StoredRecord(messages, None), showing, _MOST),
-            class_="conversation",
-        ),
+        in_red(tag("section", tools(logged.tools), *inside, class_="conversation"), secrets_in(_texts(messages))),
     ]
     return page(f"line {logged.line:,}", shown.result, *body, modules=("conversation.js",))
 
 
+def _texts(messages: list[Message]) -> Iterator[str]:
+    """The texts of a request from its end, which is what it adds."""
+    for message in reversed(messages):
+        yield from (part.text[:_TEXT] for part in message_parts(message))
+
+
 def _links(shown: Conversation, looked: Looked, logged: LoggedRequest, now: str) -> Html:
     """Links to what else there is of a request, and to the same of the ones before and behind it."""
-    base = shown.result, "s", shown.at, "log"
     behind = next((row.line for row in looked.rows if row.line > logged.line and row.is_read), None)
-    links: list[Child] = [tag("a", "All entries", href=url(*base))]
+    links: list[Child] = [tag("a", "All entries", href=session_url(shown, "log"))]
     for name, said in (("", "The request"), ("difference", "What it changes")):
-        to = url(*base, logged.line, *filter(None, (name,)))
+        to = session_url(shown, "log", logged.line, *filter(None, (name,)))
         links.append(tag("span", said, aria_current="page") if name == now else tag("a", said, href=to))
     for at, said, rel in ((logged.line_before, "Previous request", "prev"), (behind, "Next request", "next")):
-        to = url(*base, at, *filter(None, (now,)))
+        to = session_url(shown, "log", at, *filter(None, (now,)))
         links.append(tag("a", said, href=to, rel=rel) if at is not None else None)
     return tag("nav", *links, class_="tabs", aria_label="Pages of this request")
 
@@ -287,6 +290,12 @@ def is_in(shown: Conversation, rows: Rows, replies: Sequence[ReplyOutcome]) -> b
     return any(_row(rows, reply) == shown.at for reply in _firsts(replies)) and shown.place is not None
 
 
+def first_url(shown: Conversation, rows: Rows, replies: Sequence[ReplyOutcome]) -> str | None:
+    """The URL of the first of some replies that is in a record."""
+    places = (_place(shown, rows, reply)[1] for reply in _firsts(replies))
+    return next(filter(None, places), None)
+
+
 def _firsts(replies: Sequence[ReplyOutcome]) -> list[ReplyOutcome]:
     """The first reply that stands in each record."""
     replies_by_record: dict[int, ReplyOutcome] = {}
@@ -307,11 +316,11 @@ def _place(shown: Conversation, rows: Rows, reply: ReplyOutcome) -> tuple[str, s
         return "a record that was left out, since another one stands for it", None
     row = shown.result.sessions.row(at, named=True)
     if row["outcome"] != WRITTEN:
-        return f"a record that was left out: {escape(str(row['outcome']))}", url(shown.result, "s", at)
+        return f"a record that was left out: {escape(str(row['outcome']))}", url(shown.result, "s", at, **shown.kept)
     place = "this record" if at == shown.at else escape(f"{row['file']}:{row['row']}")
     is_sample = shown.result.session_lines[at].get("sample") is not None  # which begins elsewhere
     if reply.message is None or is_sample:
-        return place, url(shown.result, "s", at)
+        return place, url(shown.result, "s", at, **shown.kept)
     return f"{place}, message {reply.message:,}", url(
-        shown.result, "s", at, m=reply.message, fragment=f"m{reply.message}"
+        shown.result, "s", at, **{**shown.kept, "m": reply.message}, fragment=f"m{reply.message}"
     )

@@ -16,7 +16,7 @@ from chatsquash.records.line import NotARecordError
 from chatsquash.records.places import LONGEST, open_records, rows
 from chatsquash.records.reading import native, parse, record
 from chatsquash.results.titles import title
-from chatsquash.view.conversation import Needle
+from chatsquash.view.needle import Needle
 from chatsquash.view.pages.layout import page, short, url
 from chatsquash.view.result import ReplacedError, ViewerResult
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from itertools import islice
 from typing import Any
+from urllib.parse import urlencode
 
 from chatsquash.core.errors import ChatsquashError
 from chatsquash.core.text import escape, pluralize
@@ -26,6 +27,7 @@ from chatsquash.view.pages.layout import (
     table,
     url,
 )
+from chatsquash.view.pages.texts import in_red, secrets_in
 from chatsquash.view.result import ViewerResult
 from chatsquash.view.selection import NUMBERS, PAGE, SORTS, SessionPage, SessionQuery
 
@@ -153,28 +155,37 @@ def _table(result: ViewerResult, query: SessionQuery, selection: SessionPage) ->
     rows: list[list[Child]] = []
     for row in selection.rows:
         children = selection.children.get(row["at"], [])
-        title = together([_title(result, row, titles), _children(result, children, titles)])
+        title = together([_title(result, query, row, titles), _children(result, query, children, titles)])
         rows.append([title, *_cells(result, row, is_first=row["nth"] not in seen)])
         seen.add(row["nth"])
-    return table([_head(name, query) for name in SORTS], rows, names, class_="sessions")
+    shown_table = table([_head(name, query) for name in SORTS], rows, names, class_="sessions")
+    return in_red(shown_table, secrets_in(titles.values()))
 
 
-def _title(result: ViewerResult, row: dict[str, Any], titles: dict[int, str]) -> Html:
+def _title(result: ViewerResult, query: SessionQuery, row: dict[str, Any], titles: dict[int, str]) -> Html:
     """What a session is recognised by, as a link, and its id."""
     id_ = short(row["session"] or "without an id", 48)
     title = titles.get(row["at"])
-    link = tag("a", escape(title) if title else id_, href=url(result, "s", row["at"]), dir="auto", class_="title")
+    link = tag(
+        "a",
+        escape(title) if title else id_,
+        href=url(result, "s", row["at"], list=urlencode(query.query())),
+        dir="auto",
+        class_="title",
+    )
     kind = tag("span", str(row["kind"])) if row["kind"] not in (None, "main") else None
     beside = spaced(kind, tag("code", id_, dir="auto") if title else None)
     return together([link, tag("div", beside, class_="quiet") if beside else None])
 
 
-def _children(result: ViewerResult, children: list[dict[str, Any]], titles: dict[int, str]) -> Html | None:
+def _children(
+    result: ViewerResult, query: SessionQuery, children: list[dict[str, Any]], titles: dict[int, str]
+) -> Html | None:
     """The sub-agents of a session, folded."""
     if not children:
         return None
     items = [
-        tag("li", _title(result, each, titles), tag("span", _in_words(result, each), class_="quiet"))
+        tag("li", _title(result, query, each, titles), tag("span", _in_words(result, each), class_="quiet"))
         for each in children[:_CHILDREN]
     ]
     if len(children) > _CHILDREN:

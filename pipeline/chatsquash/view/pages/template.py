@@ -7,8 +7,6 @@ from threading import Lock
 from time import monotonic
 from typing import NamedTuple
 
-from chatsquash.core.marks import FLAGS
-from chatsquash.core.model import Json, Message
 from chatsquash.core.text import escape, pluralize
 from chatsquash.pages.html.markup import Child, Html, tag, text
 from chatsquash.records.line import StoredRecord
@@ -167,13 +165,3 @@ class Model:
             return self._tokenizer.count([text]), self._tokenizer.count([text[each.begin : each.end] for each in spans])
         except RefusedError:
             return None, None
-
-
-def trained_on(value: Json, messages: list[Message]) -> list[int]:
-    """The messages of a record that are trained on: by its flags, or in a completion, or all replies."""
-    members: list[dict[str, Json]] = [dict(message) for message in messages]
-    flags = [(name, yes) for name, (_, yes) in FLAGS.items() if any(name in message for message in members)]
-    prompt = value.get("prompt") if isinstance(value, dict) and "completion" in value else None
-    first = len(prompt) if isinstance(prompt, list) else 0
-    spoken = [at for at, message in enumerate(members) if message["role"] == "assistant" and at >= first]
-    return [at for at in spoken if not flags or any(members[at].get(name) == yes for name, yes in flags)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -11,11 +12,13 @@ from chatsquash.pages.html.markup import Child, Html, tag
 from chatsquash.view.conversation import Conversation
 from chatsquash.view.logs import Looked, NoLogError, Rows, SessionLogs
 from chatsquash.view.pages.conversation import head
-from chatsquash.view.pages.layout import facts, page, short, spaced, url
-from chatsquash.view.pages.logs import became, is_in, time
+from chatsquash.view.pages.layout import facts, page, session_url, spaced, url
+from chatsquash.view.pages.logs import became, first_url, is_in, time
 
 _DRAWN = 1_000
 """Conversations of a session that are drawn."""
+_MARKS = 50
+"""Replies of a path that are drawn."""
 _DEEPEST = 30
 """Levels; what lies deeper is drawn at this one."""
 _KINDS = {
@@ -86,7 +89,7 @@ def tree(shown: Conversation, logs: SessionLogs, looked: Looked | NoLogError) ->
         _as_list(shown, conversations) if conversations else None,
         facts({kind: text for kind, text in _KINDS.items() if any(node.kind == kind for node in conversations)}),
     ]
-    return page(f"tree of {short(shown.row['session'] or 'a session', 40)}", shown.result, *body)
+    return page("tree", shown.result, *body)
 
 
 def _records(shown: Conversation) -> Iterator[Html]:
@@ -124,7 +127,7 @@ def _as_list(shown: Conversation, conversations: list[Node]) -> Html:
     rest = [node for node in conversations if node.id not in seen]
     items += [tag("li", *_node(shown, node)) for node in rest[: max(0, _DRAWN - len(seen))]]
     more = [tag("li", f"{len(conversations) - _DRAWN:,} more")] if len(conversations) > _DRAWN else []
-    return tag("ul", *items, *more, class_="tree")
+    return tag("ul", *items, *more, class_="tree", aria_label="Paths")
 
 
 def _items(
@@ -143,15 +146,41 @@ def _items(
 def _node(shown: Conversation, node: Node) -> Iterator[Child]:
     looked, rows = node.part.looked, node.part.rows
     kind = "retry" if all(reply.kind == "retry" for reply in node.replies) else node.kind
-    yield tag("strong", kind, class_="record" if is_in(shown, rows, node.replies) else None)
     lines = sorted({reply.line for reply in node.replies if reply.line < 1 << 60})
+    is_shown = is_in(shown, rows, node.replies)
+    to = _path_url(shown, node, lines)
+    yield tag("a", kind, href=to, class_=f"path {kind}", aria_current="true" if is_shown else None)
+    yield _drawn(node.replies)
     where = escape(looked.log.shown) if looked.messages else in_lines(lines) if lines else ""
     phrases = [pluralize(len(node.replies), "reply", "replies"), where, _times(looked, lines)]
     yield f": {', '.join(filter(None, phrases))}; "
     yield tag("span", *became(shown, rows, node.replies), class_="fate")
     yield ". "
     if lines and not looked.messages:
-        yield tag("a", "read it", href=url(shown.result, "s", node.part.at, "log", lines[-1]))
+        yield tag("a", "read it", href=session_url(shown, "log", lines[-1]))
+
+
+def _path_url(shown: Conversation, node: Node, lines: list[int]) -> str:
+    """Where a path leads: to its record, at its first reply there, else to its last request in the log."""
+    if to := first_url(shown, node.part.rows, node.replies):
+        return to
+    is_of_requests = lines and not node.part.looked.messages
+    if is_of_requests:
+        return session_url(shown, "log", lines[-1])
+    return url(shown.result, "s", node.part.at, **shown.kept)
+
+
+def _drawn(replies: list[ReplyOutcome]) -> Html:
+    """The replies of a path as marks, in their order; lost ones are hollow."""
+    some = replies[:_MARKS]
+    marks = [
+        tag("rect", x=6 * at + 1, y=1, width=3, height=10, class_=f"reply {reply.status}")
+        for at, reply in enumerate(some)
+    ]
+    counts = Counter(reply.status for reply in replies)
+    words = ", ".join(f"{count:,} {status}" for status, count in counts.items())
+    width = 6 * len(some)
+    return tag("svg", *marks, viewBox=f"0 0 {width} 12", width=width, height=12, role="img", aria_label=words)
 
 
 def _times(looked: Looked, lines: list[int]) -> str:

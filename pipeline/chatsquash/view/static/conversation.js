@@ -140,16 +140,20 @@ function texts(root) {
   const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
   const found = [];
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
-    if (node.parentElement.closest("pre")) found.push(node);
+    if (node.parentElement.closest(TEXTS)) found.push(node);
   }
   return found;
 }
 
-// The texts of one <pre> are one, since colours divide them.
+// What is said of a message: not the diff that is made of a call, which has its texts once more.
+const TEXTS = "pre:not(.edit), .markdown";
+
+// The texts of one element are one, since colours divide them.
 function mark(root) {
   const marked = [];
-  for (const pre of root.querySelectorAll("pre")) {
-    const nodes = texts(pre);
+  for (const each of root.querySelectorAll(TEXTS)) {
+    if (each.parentElement.closest(".markdown")) continue;
+    const nodes = texts(each);
     marked.push(...wrap(nodes, places(nodes.map((node) => node.data).join(""))));
   }
   return marked;
@@ -269,6 +273,8 @@ const keys = {
   u: () => foldAll(true),
   z: () => foldAll(false),
   "/": () => bar?.focus(),
+  "[": () => document.getElementById("prev-session")?.click(),
+  "]": () => document.getElementById("next-session")?.click(),
 };
 
 document.addEventListener("keydown", (event) => {
@@ -279,6 +285,23 @@ document.addEventListener("keydown", (event) => {
   const act = keys[event.key.toLowerCase()];
   if (act) { event.preventDefault(); act(); }
 });
+
+// What the log says of replies, which is read once the page is there.
+
+async function tellFacts() {
+  if (!document.querySelector(".message.assistant")) return;
+  const answer = await fetch(`${main.dataset.base.replace(/\/log$/, "")}/facts`);
+  if (!answer.ok) return;
+  for (const [number, text] of Object.entries(await answer.json())) {
+    const told = document.createElement("span");
+    told.className = "name logged";
+    told.dir = "auto";
+    told.textContent = text;
+    article(number)?.querySelector("header")?.append(told);
+  }
+}
+
+if (main.dataset.base) tellFacts();
 
 // Lines of the log
 

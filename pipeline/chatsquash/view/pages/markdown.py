@@ -1,0 +1,115 @@
+"""Markdown as HTML that we make ourselves: the parser gives tokens, and no HTML of a text reaches a page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from chatsquash.pages.html.markup import Html, outside_link, tag, text, together
+from chatsquash.view.pages import code
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+_DEEPEST = 20
+"""Levels at which the parser drops text; a text with so many is not rendered."""
+_OUTSIDE = re.compile(r"(?:https?://|mailto:)[^\s<>\"'\\]+", re.IGNORECASE)
+_NAMES = {
+    **dict.fromkeys(("p", "blockquote", "ul", "ol", "li", "thead", "tbody", "tr", "th", "td")),
+    "strong": None,
+    "em": None,
+    "s": None,
+    "table": "table",
+}
+"""Elements without attributes."""
+_HEADING = re.compile("h[1-6]")
+
+
+def rendered(said: str) -> Html | None:
+    """Return a text rendered as Markdown; ``None`` for a text that is shown as it is.
+
+    Links lead to http, https and mailto only, images are not loaded, and HTML is shown as text.
+    """
+    if "\0" in said or code.has_bare_diff(said):  # the parser replaces the one, and the other looks like lists
+        return None
+    try:
+        tokens = _parser().parse(said)
+    except RecursionError:
+        return None
+    if any(token.level >= _DEEPEST - 1 for token in tokens):
+        return None
+    return tag("div", _elements(tokens), class_="markdown", dir="auto")
+
+
+@cache
+def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt  # which takes time to import
+
+    options: dict[str, Any] = {"html": False, "breaks": True, "maxNesting": _DEEPEST}
+    parser = MarkdownIt("commonmark", options).enable(["table", "strikethrough"])
+    return parser.disable("reference")  # which hides what it defines
+
+
+def _elements(tokens: Iterable[Token]) -> Html:
+    """Tokens that open and close elements as these."""
+    open_tokens: list[Token] = []
+    children: list[list[Html]] = [[]]
+    for token in tokens:
+        if token.nesting == 1:
+            open_tokens.append(token)
+            children.append([])
+        elif token.nesting == -1:
+            inside = together(children.pop())
+            children[-1].append(_element(open_tokens.pop(), inside))
+        else:
+            children[-1].append(_leaf(token))
+    return together(children[0])
+
+
+def _element(token: Token, inside: Html) -> Html:
+    name = token.tag
+    if token.hidden:  # a paragraph of a list without empty lines
+        return inside
+    if token.type == "link_open":
+        return _link(str(token.attrs.get("href", "")), inside)
+    if _HEADING.fullmatch(name):
+        return tag("p", inside, class_=f"heading {name}")
+    if name == "ol":
+        return tag("ol", inside, start=token.attrs.get("start"))
+    return tag(name, inside) if name in _NAMES else inside
+
+
+def _link(url: str, inside: Html) -> Html:
+    """A link to somewhere else, or what it says with its target."""
+    if _OUTSIDE.fullmatch(url):
+        return outside_link(url, inside)
+    return together([inside, text(f" ({url})")])
+
+
+def _leaf(token: Token) -> Html:
+    """A token that is an element by itself, or a text."""
+    leaf = _LEAVES.get(token.type)
+    return leaf(token) if leaf else text(token.content)
+
+
+def _break(_: Token) -> Html:
+    return together([tag("br"), text("\n")])
+
+
+def _image(token: Token) -> Html:
+    return tag("span", f"image: {token.content} ({token.attrs.get('src', '')})", class_="medium")
+
+
+_LEAVES: dict[str, Callable[[Token], Html]] = {
+    "inline": lambda token: _elements(token.children or []),
+    "code_inline": lambda token: tag("code", token.content),
+    "fence": lambda token: code.fenced(token.info, token.content),
+    "code_block": lambda token: code.fenced("", token.content),
+    "softbreak": _break,
+    "hardbreak": _break,
+    "hr": lambda _: tag("hr"),
+    "image": _image,
+}

@@ -1,0 +1,108 @@
+"""What a session is next to: those before and after it in the list, the call that began it, and its sub-agents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import parse_qsl
+
+from chatsquash.core import jsonio
+from chatsquash.core.model import Json, Message
+from chatsquash.core.text import escape, pluralize
+from chatsquash.pages.html.markup import Child, Html, tag
+from chatsquash.records.reading import call_arguments, message_calls
+from chatsquash.results.titles import one_line
+from chatsquash.view.conversation import Conversation
+from chatsquash.view.pages.layout import address, session_url, spaced, url
+from chatsquash.view.selection import SessionQuery, neighbours, parse_query
+
+_CHILDREN = 100
+"""Sub-agents of a session that are named, and for whose calls it is looked through."""
+_CALLS = 20_000
+"""Calls that are looked through."""
+_ARGUMENTS = 100_000
+"""Characters of the arguments of a call that may have begun a sub-agent."""
+
+
+def in_list(shown: Conversation) -> Html:
+    """Links to the sessions before and after, in the list that led here, and back to it."""
+    query = listed(shown)
+    around = neighbours(shown.result, query, shown.at)
+    links: list[Child] = []
+    for name, at, rel in (("Previous session", around.before, "prev"), ("Next session", around.after, "next")):
+        to = url(shown.result, "s", at, **shown.kept) if at is not None else None
+        links.append(tag("a", name, href=to, rel=rel, id=f"{rel}-session") if to else None)
+    back = tag("a", "All that match" if query.query() else "All sessions", href=address("/", **query.query()))
+    return tag("nav", spaced(links[0], back, links[1]), class_="pages", aria_label="Sessions before and after")
+
+
+def listed(shown: Conversation) -> SessionQuery:
+    """The query of the list that led to a session."""
+    return parse_query(dict(parse_qsl(shown.kept.get("list", ""))))
+
+
+def caller(shown: Conversation) -> Html | None:
+    """Where a sub-agent was called: its session, and there the call."""
+    at = shown.row["caller"]
+    if at is None:
+        return None
+    calling = Conversation(shown.result, at, kept=shown.kept)
+    number = calls_of(calling, [shown.title]).get(shown.title)
+    to = session_url(calling) if number is None else session_url(calling, m=number, fragment=f"m{number}")
+    where = "" if number is None else f", message {number:,}"
+    return tag("p", "A sub-agent of ", tag("a", f"{escape(calling.title)}{where}", href=to, dir="auto"), class_="kin")
+
+
+class SubAgent:
+    """A sub-agent of a session, and the message that called it, if that is known."""
+
+    def __init__(self, shown: Conversation, row: dict[str, Any], title: str, message: int | None) -> None:
+        self.message = message
+        name = title or str(row["session"])
+        link = tag("a", escape(name), href=url(shown.result, "s", row["at"], **shown.kept), dir="auto")
+        self.link = tag("span", "sub-agent: ", link)
+
+
+def sub_agents(shown: Conversation) -> list[SubAgent]:
+    """The sub-agents that a session called."""
+    frame = shown.result.sessions
+    rows = list(frame.filter(frame["caller"] == shown.at).head(_CHILDREN).iter_rows(named=True))
+    titles = shown.result.titles([row["at"] for row in rows])
+    calls = calls_of(shown, list(titles.values()))
+    return [SubAgent(shown, row, title := titles.get(row["at"], ""), calls.get(title)) for row in rows]
+
+
+def children(agents: list[SubAgent]) -> Html | None:
+    """The sub-agents of a session as a list."""
+    if not agents:
+        return None
+    items = [tag("li", each.link) for each in agents]
+    return tag("details", tag("summary", pluralize(len(agents), "sub-agent")), tag("ul", *items), class_="about")
+
+
+def calls_of(shown: Conversation, titles: list[str]) -> dict[str, int]:
+    """By the titles of sub-agents, the messages whose calls say the same to them."""
+    wanted = {*titles} - {""}
+    found: dict[str, int] = {}
+    for at, said in _said_to_tools(shown.record.messages) if wanted else ():
+        if said in wanted:
+            found.setdefault(said, shown.number(at))
+    return found
+
+
+def _said_to_tools(messages: list[Message]) -> Iterator[tuple[int, str]]:
+    """The texts in the arguments of calls, each as a title, with the indices of their messages."""
+    seen = 0
+    for at, message in enumerate(messages):
+        for call in message_calls(message):
+            seen += 1
+            arguments = call_arguments(call)
+            if seen <= _CALLS and len(arguments) <= _ARGUMENTS:
+                yield from ((at, one_line(text)) for text in _texts(arguments))
+
+
+def _texts(arguments: str) -> Iterator[str]:
+    value: Json = jsonio.value(arguments)
+    for each in value.values() if isinstance(value, dict) else ():
+        if isinstance(each, str):
+            yield each

@@ -1,0 +1,92 @@
+"""The texts of a page: rendered as Markdown, edits as diffs, secrets in red, as far as a page has time for these."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache, lru_cache
+from itertools import islice
+
+from chatsquash.pages.html.markup import Html, tag, text, together
+from chatsquash.redaction.redactor import Redactor, UnsearchedError
+from chatsquash.view.pages import code
+from chatsquash.view.pages.edits import edit_diff
+from chatsquash.view.pages.markdown import rendered
+
+_RENDERED = 50_000
+"""Characters of a page that are rendered; the rest is shown as it is."""
+SEARCHED = 120_000
+"""Characters of a page in which secrets are looked for."""
+_SHORTEST = 6
+"""Characters of a secret that is marked wherever it stands."""
+_SECRETS, _MARKS = 500, 500
+"""Secrets that are marked on a page, and the places of each."""
+
+
+class PageTexts:
+    """Makes the texts of one page."""
+
+    def __init__(self, *, renders: bool = True) -> None:
+        """``renders``: texts are rendered as Markdown, else shown as they are written."""
+        self._left = _RENDERED if renders else 0
+
+    def body(self, kind: str, said: str) -> Html:
+        """A text of a message: ``kind`` is ``said``, ``thought``, ``call`` or ``result``."""
+        if kind in ("said", "thought") and len(said) <= self._left:
+            self._left -= len(said)
+            return rendered(said) or code.body(kind, said)
+        if kind == "call" and (diff := edit_diff(said)):
+            arguments = tag("details", tag("summary", "arguments"), code.body(kind, said))
+            return together((code.diff(diff), arguments))
+        return code.body(kind, said)
+
+
+def secrets_in(texts: Iterable[str]) -> list[str]:
+    """Return the secrets in texts, the longest first, as they are written there."""
+    found: set[str] = set()
+    left = SEARCHED
+    for each in texts:
+        found.update(_secrets(each[:left]))
+        left -= len(each)
+        if left <= 0:
+            break
+    return sorted((each for each in found if len(each) >= _SHORTEST), key=len, reverse=True)[:_SECRETS]
+
+
+@cache
+def _redactor() -> Redactor:
+    from chatsquash.redaction.secrets import Secrets  # which takes time to compile
+
+    return Redactor([Secrets().find])
+
+
+@lru_cache(maxsize=256)
+def _secrets(said: str) -> frozenset[str]:
+    """The secrets of a text, and their lines, since a page may show each line apart."""
+    try:
+        hits = _redactor().find(said)
+    except UnsearchedError:
+        return frozenset()
+    values = {said[hit.start : hit.end] for hit in hits}
+    return frozenset(line for value in values for line in re.split(r"\n|\\n", value))
+
+
+def in_red(page: Html, secrets: Iterable[str]) -> Html:
+    """Return HTML in which each of some secrets is marked wherever a text has it."""
+    spans = sorted(span for each in secrets for span in islice(_spans(page, text(each)), _MARKS))
+    pieces: list[Html] = []
+    at = 0
+    for begin, length in spans:
+        if begin >= at:
+            pieces += Html(page[at:begin]), tag("mark", Html(page[begin : begin - length]), class_="secret")
+            at = begin - length
+    return together([*pieces, Html(page[at:])])
+
+
+def _spans(page: str, wanted: str) -> Iterator[tuple[int, int]]:
+    """Where a text is in HTML outside of tags, and its negative length, so that the longest of several is first."""
+    at = page.find(wanted)
+    while at >= 0:
+        if page.rfind("<", 0, at) <= page.rfind(">", 0, at):
+            yield at, -len(wanted)
+        at = page.find(wanted, at + len(wanted))

@@ -1,0 +1,51 @@
+"""When the replies of a record were logged, by which model, and with how many tokens, as its log says."""
+
+from __future__ import annotations
+
+from chatsquash.core.text import escape
+from chatsquash.core.times import stamp
+from chatsquash.view.conversation import Conversation
+from chatsquash.view.logs import Looked, Rows
+from chatsquash.view.watching import ReplyFacts
+
+_MOST = 5_000
+"""Replies of a record that are told of."""
+_NAME = 60
+
+
+def reply_facts(shown: Conversation, looked: Looked, rows: Rows) -> dict[int, ReplyFacts]:
+    """Return what a log says of the replies of a record, by the indices of their messages in the file."""
+    if shown.facts.get("sample") is not None:  # whose messages have other places
+        return {}
+    return _of_file(shown, looked) if looked.messages else _of_requests(shown, looked, rows)
+
+
+def _of_requests(shown: Conversation, looked: Looked, rows: Rows) -> dict[int, ReplyFacts]:
+    """Each reply by its line, and by its place in the record."""
+    by_line = {row.line: row.facts for row in looked.rows if row.is_read}
+    facts: dict[int, ReplyFacts] = {}
+    for reply in looked.replies:
+        places = [(reply.record, reply.message), *((each.record, each.message) for each in reply.others)]
+        for record, message in places:
+            is_shown = record is not None and rows.get(record) == shown.at
+            if is_shown and message is not None and reply.line in by_line and len(facts) < _MOST:
+                facts[message] = by_line[reply.line]
+    return facts
+
+
+def _of_file(shown: Conversation, looked: Looked) -> dict[int, ReplyFacts]:
+    """The replies of an agent's file in their order, if the record has as many."""
+    logged = [row.facts for row in looked.messages if row.role == "assistant"]
+    said = [at for at, message in enumerate(shown.record.messages) if message["role"] == "assistant"]
+    if len(logged) != len(said):
+        return {}
+    return {shown.number(at): facts for at, facts in zip(said[:_MOST], logged, strict=False) if facts}
+
+
+def in_words(facts: ReplyFacts) -> str:
+    """Return what is known of a reply, in words: its time, model and tokens."""
+    time = "" if facts.at is None else stamp(facts.at)[:-1].replace("T", " ")
+    sent = "" if facts.prompt_tokens is None else f"{facts.prompt_tokens:,} tokens in"
+    received = "" if facts.completion_tokens is None else f"{facts.completion_tokens:,} tokens out"
+    model = escape(facts.model or "")[:_NAME]
+    return ", ".join(filter(None, (time, model, sent, received)))
