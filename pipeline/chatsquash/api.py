@@ -16,7 +16,6 @@ from chatsquash.conversion import convert as conversion
 from chatsquash.conversion import in_memory
 from chatsquash.conversion.complete_options import with_key
 from chatsquash.core.errors import ChatsquashError
-from chatsquash.core.extras import with_add_command
 from chatsquash.core.options import Options, declared
 from chatsquash.core.shorthands import expand
 
@@ -276,6 +275,8 @@ def _paths(paths: Paths) -> list[str]:
 
 def in_python(message: str) -> str:
     """A message that names options as they are typed, with parameters of ``Options`` and of functions instead."""
+    from chatsquash.core.extras import with_add_command  # which only errors need
+
     return with_add_command(_TYPED.sub(_parameter, message))
 
 

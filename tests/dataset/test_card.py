@@ -161,15 +161,15 @@ def test_the_default_layout_has_the_same_card(tmp_path):
 def test_croissant_has_each_file_with_its_hash_and_what_the_run_knows(tmp_path):
     write_log(tmp_path / "logs/a.jsonl", log_line("Mail ann@acme.com", reply="x"), "no JSON")
     convert(tmp_path / "logs", tmp_path / "out", Options(format="jsonl"))
-    told = json.loads((tmp_path / "out/croissant.json").read_text())
+    described = json.loads((tmp_path / "out/croissant.json").read_text())
     data = (tmp_path / "out/data/train-00000-of-00001.jsonl").read_bytes()
-    (file,) = told["distribution"]
+    (file,) = described["distribution"]
     assert (file["contentUrl"], file["contentSize"]) == ("data/train-00000-of-00001.jsonl", f"{len(data)} B")
     assert file["sha256"] == hashlib.sha256(data).hexdigest()
-    assert told["rai:dataCollectionTimeFrame"] == ["2026-01-13", "2026-01-13"]
-    assert told["rai:dataCollectionMissingData"] == "1 line could not be read."
-    assert told["rai:personalSensitiveInformation"][0] == "1 e-mail address replaced by pseudonyms."
-    assert "license" not in told
+    assert described["rai:dataCollectionTimeFrame"] == ["2026-01-13", "2026-01-13"]
+    assert described["rai:dataCollectionMissingData"] == "1 line could not be read."
+    assert described["rai:personalSensitiveInformation"][0] == "1 e-mail address replaced by pseudonyms."
+    assert "license" not in described
     outputs = json.loads((tmp_path / "out/run.json").read_text())["outputs"]
     assert "croissant.json" in {each["path"] for each in outputs}
 

@@ -111,7 +111,7 @@ def converted(request, tmp_path_factory):
 
 def test_what_records_contain_is_what_is_in_their_files(converted):
     page, records, rows, _ = converted
-    told = {name: (number(yes), number(no)) for name, yes, no in card_tables(page)["What the records contain"]}
+    cells = {name: (number(yes), number(no)) for name, yes, no in card_tables(page)["What the records contain"]}
     assert f"\n{len(records)} records" in page
     texts = [json.dumps(record, ensure_ascii=False) for record in records]
     with_some = {
@@ -121,7 +121,7 @@ def test_what_records_contain_is_what_is_in_their_files(converted):
         "reasoning": sum(any(map(is_thought, said_by_assistants(record))) for record in records),
         "redacted text": sum(bool(PRIVATE.search(text)) for text in texts),
     }
-    assert told == {
+    assert cells == {
         **{name: (count, len(records) - count) for name, count in with_some.items()},
         "a truncated last reply": tuple(sum(row["truncated"] is value for row in rows) for value in (True, False)),
     }
@@ -129,12 +129,12 @@ def test_what_records_contain_is_what_is_in_their_files(converted):
 
 def test_lengths_and_calls_are_those_of_the_files(converted):
     page, records, _, options = converted
-    told = {row[0]: row[1:] for row in card_tables(page)["What the records are like"]}
+    cells = {row[0]: row[1:] for row in card_tables(page)["What the records are like"]}
     calls = [sum(len(each.get("tool_calls") or ()) for each in said_by_assistants(record)) for record in records]
-    assert [number(told["calls of tools"][at]) for at in (0, 3, 4)] == [min(calls), max(calls), sum(calls)]
+    assert [number(cells["calls of tools"][at]) for at in (0, 3, 4)] == [min(calls), max(calls), sum(calls)]
     if options.get("format") != "parquet" and not options.get("metadata"):
         lengths = [len(json.dumps(record, ensure_ascii=False, separators=(",", ":"))) for record in records]
-        assert number(told["characters of the record"][3]) == max(lengths)
+        assert number(cells["characters of the record"][3]) == max(lengths)
 
 
 def test_models_and_their_shares_are_those_of_the_messages_that_are_trained_on(converted):
@@ -150,8 +150,8 @@ def test_models_and_their_shares_are_those_of_the_messages_that_are_trained_on(c
     table = card_tables(page)["Models"]
     total = by_model.total()
     assert f"Trained on are {total:,} characters in messages of the assistant" in page
-    told = {model: (number(records), number(length), share) for model, records, length, share in table[:20]}
-    for model, (records_of_model, characters, share) in told.items():
+    cells = {model: (number(records), number(length), share) for model, records, length, share in table[:20]}
+    for model, (records_of_model, characters, share) in cells.items():
         assert share == f"{characters / total:.1%}"
         if model in by_model and options.get("samples") is None:
             assert (model, characters) == (model, by_model[model])
@@ -160,8 +160,8 @@ def test_models_and_their_shares_are_those_of_the_messages_that_are_trained_on(c
 
 def test_sources_are_those_of_the_session_table(converted):
     page, _, rows, _ = converted
-    told = {source: number(count) for source, count in card_tables(page)["Sources"]}
-    assert told == dict(Counter(row["format"] for row in rows))
+    cells = {source: number(count) for source, count in card_tables(page)["Sources"]}
+    assert cells == dict(Counter(row["format"] for row in rows))
 
 
 def exchange(at: int, model: str, *messages, reply: str) -> dict:
@@ -243,11 +243,11 @@ def test_tools_are_counted_in_every_preset(tmp_path, preset):
     ]
     write_log(tmp_path / "log.jsonl", *lines)
     convert(tmp_path / "log.jsonl", tmp_path / "out", Options(preset=preset, sessions_by="id"))
-    told = {
+    cells = {
         name: numbers
         for name, *numbers in card_tables((tmp_path / "out/README.md").read_text())["What the records contain"]
     }
-    assert (told["tool definitions"], told["tool calls"]) == (["1", "2"], ["2", "1"])
+    assert (cells["tool definitions"], cells["tool calls"]) == (["1", "2"], ["2", "1"])
 
 
 def test_a_secret_in_the_name_of_a_model_is_replaced(tmp_path):

@@ -10,7 +10,7 @@ from chatsquash.pages.report import report
 from tests.conftest import cases, log_line, write_log
 
 SECRET = log_line("export DB_PASSWORD=kettle9drum", reply="Done.", session_id="secret")
-TOLD_TWICE = [
+REGENERATED = [
     log_line("One?", reply=reply, at=f"2026-01-13T10:00:0{at}Z", session_id="lost") for at, reply in enumerate("ab")
 ]
 
@@ -23,7 +23,7 @@ def cut(line: dict) -> dict:
 
 HARMFUL = {
     "secret": [SECRET],
-    "lost": [*TOLD_TWICE, log_line("One?", {"role": "assistant", "content": "b"}, "Two?", reply="c", at="2026-01-13T10:00:05Z", session_id="lost")],
+    "lost": [*REGENERATED, log_line("One?", {"role": "assistant", "content": "b"}, "Two?", reply="c", at="2026-01-13T10:00:05Z", session_id="lost")],
     "cut": [cut(log_line("Tides?", reply="At ni", session_id="cut"))],
     "broken": [log_line("Hi", session_id="broken"), "no JSON"],
     "naive": [log_line("Hi", at="2026-01-13T10:00:00", session_id="naive")],
@@ -54,11 +54,11 @@ def text(html: str) -> str:
 
 def test_the_most_harmful_findings_come_first_and_are_no_more_than_five(tmp_path):
     page = page_of(tmp_path, HARMFUL)
-    told = [re.search(r"<code>([a-z-]+)</code>", item)[1] for item in items(page)]
-    assert told[:4] == ["secret-found", "bad-line", "replies-lost", "reply-truncated"]
-    assert len(told) == 5
-    assert all(rules()[code].severity != "info" for code in told)
-    assert codes(page)[:5] == told
+    first = [re.search(r"<code>([a-z-]+)</code>", item)[1] for item in items(page)]
+    assert first[:4] == ["secret-found", "bad-line", "replies-lost", "reply-truncated"]
+    assert len(first) == 5
+    assert all(rules()[code].severity != "info" for code in first)
+    assert codes(page)[:5] == first
 
 
 @cases(

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import re
+import shutil
 import signal
 import socket
 import stat
@@ -14,10 +15,12 @@ import urllib.error
 import urllib.request
 from contextlib import contextmanager, suppress
 from http.cookies import SimpleCookie
+from pathlib import Path
 
 import pytest
 import uvicorn
 
+from chatsquash import Options, convert
 from chatsquash.view import guard, serve
 from chatsquash.view.serve import clear, scratch
 from tests.conftest import log_line, user, write_log
@@ -350,3 +353,50 @@ def test_a_template_that_is_none_is_an_error(here, logs, command):
     done = command("view", "logs", "--template", "x.jinja")
     assert done.code == 2
     assert "is no template" in done.err
+
+
+# The session that the first URL leads to
+
+SESSIONS = {"9f3c-one": "one asks", "9f3d-two": "two asks"}
+
+
+@pytest.fixture
+def two(here):
+    for name, text in SESSIONS.items():
+        write_log(here / f"logs/{name}.jsonl", log_line(text, session_id=name))
+    return here / "logs"
+
+
+@pytest.mark.parametrize("which", ["9f3d", "9f3d-two"])
+@pytest.mark.parametrize("is_result", [True, False])
+def test_the_beginning_of_an_id_leads_to_its_session(here, two, which, is_result):
+    if is_result:
+        convert("logs", "out", Options(anonymize=False))
+    with running(here, "out" if is_result else "logs", which) as (_, lines):
+        found = URL.search("\n".join(lines))
+        _, headers, page = get(found[0])
+        start = re.search(r'content="0;url=([^"]*)"', page)[1]
+        cookie = headers["set-cookie"].partition(";")[0]
+        assert "two asks" in get(f"http://127.0.0.1:{found[1]}{start}", cookie)[2]
+
+
+WRONG = {
+    "that several sessions have": ("9f3", "several sessions begin with '9f3': '9f3c-one', '9f3d-two'"),
+    "that no session has": ("nothing", "no session begins with 'nothing', and there is no such file"),
+}
+
+
+@pytest.mark.parametrize(("which", "said"), WRONG.values(), ids=WRONG)
+def test_a_beginning_is_refused(here, two, command, which, said):
+    convert("logs", "out", Options(anonymize=False))
+    done = command("view", "out", which)
+    assert done.code == 2
+    assert said in done.err
+
+
+def test_of_logs_all_conversations_are_shown_and_sub_agents_are_folded(here):
+    golden = Path(__file__).parents[1] / "golden/claude_code/a_sub_agent_in_a_folder_of_its_session/logs"
+    shutil.copytree(golden, here / "logs")
+    with running(here, "logs") as (_, lines):
+        base, cookie = enter(lines)
+        assert "<summary>1 sub-agent</summary>" in get(f"{base}/", cookie)[2]

@@ -54,6 +54,7 @@ def test_the_viewer(documented, viewers, take):
         page.locator("tr", has_text="1768212345678901234").locator("a.title").click()
         page.wait_for_url("**/s/*")
         page.wait_for_load_state()
+        page.locator("#m2 .logged").wait_for()
         page.set_viewport_size(SIZE)
         page.locator("#m2 .pair").first.evaluate(
             "each => each.querySelectorAll('details').forEach((fold) => { fold.open = true; })"

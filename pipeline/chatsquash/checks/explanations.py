@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from importlib.resources import files
 
 from chatsquash.checks.registry import RULES
 
@@ -17,6 +16,8 @@ def page(code: str) -> str:
     """Return the page of a finding, as Markdown; empty for a code that no finding has."""
     if code not in {rule.code for rule in RULES}:
         return ""
+    from importlib.resources import files  # which runs do not need
+
     return (files("chatsquash.checks") / "pages" / f"{code}.md").read_text(encoding="utf-8")
 
 

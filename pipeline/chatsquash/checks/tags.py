@@ -64,7 +64,7 @@ def markup_collision(view: View) -> Iterator[Fact]:
     """Reported when text that is not markup holds `<tool_call>`, `</tool_call>`, `<tool_result` or `</tool_result>`.
 
     Readers of the record cannot tell it from markup. The text stays as the log has it. `chatsquash check`, which does
-    not see the log, takes every well-formed block for markup.
+    not see the log, takes every well-formed block for markup, unless `run.json` says that calls are native.
     """
     for at, message in enumerate(view.messages):
         tag = _collision(message) if view.logged is None else _first_tag(chat.text(view.logged[at]) or "")

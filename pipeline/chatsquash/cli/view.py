@@ -12,7 +12,7 @@ from chatsquash.cli.command_line import refuse_idle
 
 
 @click.command(cls=Command, epilog="Example: chatsquash view out --open")
-@argument("arguments", nargs=-1, required=True, metavar="OUT|LOGS...")
+@argument("arguments", nargs=-1, required=True, metavar="OUT|LOGS... [ID]")
 @options("cleaning", "reading", "bounds")
 @option("--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="Port.  [default: a free one]")
 @option("--open", "opens", is_flag=True, help="Open the browser.")
@@ -21,16 +21,17 @@ def view(arguments: tuple[str, ...], *, port: int, opens: bool, template: str | 
     """Browse an output folder, or session logs, in the browser: sessions, conversations, log lines and a search.
 
     Serves on loopback only, to holders of the token in the printed URL, until Ctrl-C. LOGS are converted to a private
-    folder that is deleted at the end. Needs the extra view.
+    folder that is deleted at the end. With the id of a session, or its beginning, the URL leads to its page. Needs the
+    extra view.
     """
     from chatsquash.conversion.progress import Watch
     from chatsquash.core.options import Options
     from chatsquash.dataset.option_rules import refuse_typed
     from chatsquash.view import serve
 
-    converting = Options(anonymize=False, trace_replies=True, **reading)
+    converting = Options(anonymize=False, conversations="all", trace_replies=True, **reading)
     refuse_typed(converting)
-    if serve.result_of(arguments):
+    if serve.result_of(serve.with_session(arguments)[0]):
         refuse_idle(reading, "on a result, whose logs were read before")
     watch = Watch(quiet=False, verbose=False)
     serve.view(arguments, converting, port=port, template=template, opens=opens, say=click.echo, watch=watch)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from chatsquash.core.accounting import Usage
@@ -62,19 +63,19 @@ class Statistics:
     def _add_contents(self, contents: Contents) -> None:
         self.calls.append(contents.calls)
         self.characters.append(contents.characters)
-        self.records_with.update(name for name, member in FEATURES.items() if getattr(contents, member))
+        self.records_with.update(name for name, has in FEATURES.items() if has(contents))
         self.models.update(contents.trained.keys())
         self.trained.update(contents.trained)
 
 
-FEATURES = {
-    "tool definitions": "defines_tools",
-    "tool calls": "calls",
-    "images": "images",
-    "reasoning": "reasons",
-    "redacted text": "redacted",
+FEATURES: dict[str, Callable[[Contents], bool]] = {
+    "tool definitions": lambda contents: contents.defines_tools,
+    "tool calls": lambda contents: contents.calls > 0,
+    "images": lambda contents: contents.images,
+    "reasoning": lambda contents: contents.reasons,
+    "redacted text": lambda contents: contents.redacted,
 }
-"""What a record may contain, each with the member of ``Contents`` that says so."""
+"""What a record may contain, and how its contents say so."""
 TRUNCATED = "a truncated last reply"
 UNKNOWN_END = "an unknown end"
 

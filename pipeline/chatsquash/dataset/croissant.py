@@ -84,9 +84,9 @@ def _responsible(statistics: Statistics, counts: Mapping[str, Any], *, anonymize
     yield "rai:dataPreprocessingProtocol", [*_preprocessing(counts)]
     yield "rai:personalSensitiveInformation", [*_private(counts, anonymized=anonymized)]
     if statistics.trained:
-        named = {escape(name) or "not named": length for name, length in statistics.trained.most_common()}
+        models = {escape(name) or "not named": length for name, length in statistics.trained.most_common()}
         unit = "tokens" if statistics.counted else "characters"
-        yield "rai:dataBiases", [f"Models that wrote the messages trained on, by {unit}: {_parts(named)}."]
+        yield "rai:dataBiases", [f"Models that wrote the messages trained on, by {unit}: {_parts(models)}."]
     yield "rai:dataLimitations", [*_limits(statistics)]
     yield "rai:dataUseCases", ["Fine-tuning of language models on conversations."]
 
@@ -117,8 +117,8 @@ def _private(counts: Mapping[str, Any], *, anonymized: bool) -> Iterator[str]:
     addresses, secrets = pluralize(counts["addresses"], "e-mail address", "e-mail addresses"), counts["secrets"]
     yield f"{addresses} replaced by pseudonyms." if anonymized else "E-mail addresses are as they were logged."
     if secrets["found"]:
-        found = pluralize(secrets["found"], "secret")
-        yield f"{found} detected in {pluralize(secrets['records'], 'record')}, {secrets['replaced']:,} replaced."
+        number = pluralize(secrets["found"], "secret")
+        yield f"{number} detected in {pluralize(secrets['records'], 'record')}, {secrets['replaced']:,} replaced."
     if counts["private"]:
         yield f"Also replaced: {_parts(counts['private'])}."
     yield "Detectors do not find everything."
@@ -134,6 +134,6 @@ def _limits(statistics: Statistics) -> Iterator[str]:
 
 def _parts(counts: Mapping[str, int]) -> str:
     """Counts by name, as many as have room."""
-    named = [f"{name} {count:,}" for name, count in [*counts.items()][:_NAMED]]
+    parts = [f"{name} {count:,}" for name, count in [*counts.items()][:_NAMED]]
     more = [f"{len(counts) - _NAMED:,} more"] if len(counts) > _NAMED else []
-    return ", ".join([*named, *more])
+    return ", ".join([*parts, *more])

@@ -5,8 +5,9 @@ from __future__ import annotations
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
+from shlex import quote
 from typing import Any, NamedTuple
 
 from chatsquash.checks import definition_members, examine, private, reading, schemas, shapes, stored_records
@@ -15,12 +16,14 @@ from chatsquash.checks.phrases import Phrases, turns
 from chatsquash.checks.registry import View
 from chatsquash.checks.tags import is_inlined, outlined
 from chatsquash.core import chat, jsonio
+from chatsquash.core.errors import UsageError
 from chatsquash.core.model import Conversation, Finding, Json, Violation
 from chatsquash.core.options import FLAGGED
 from chatsquash.core.text import json_type
 from chatsquash.dataset.session_table import SESSIONS
 from chatsquash.formats import documents
-from chatsquash.records.datasets import PARQUET, DatasetRow, files, rows, session
+from chatsquash.reading.identify import identify
+from chatsquash.records.datasets import PARQUET, UNBOUNDED, DatasetRow, files, rows, session
 from chatsquash.records.line import NotARecordError, StoredRecord
 from chatsquash.records.reading import native, parse, record
 from chatsquash.redaction.addresses import addresses, may_have_address
@@ -28,13 +31,16 @@ from chatsquash.redaction.hits import Value
 from chatsquash.redaction.privacy import without_beginnings
 from chatsquash.redaction.redactor import Redactor, UnsearchedError
 from chatsquash.results.frame import DAMAGE
-from chatsquash.results.output import LONGEST
+from chatsquash.results.output import LONGEST, ResultFolder, is_result
 from chatsquash.results.redact import tables
 from chatsquash.results.redact.record import hides, look, looked
 from chatsquash.session.select import flatten
 from chatsquash.session.session import finding
+from chatsquash.sources.open import open_file
 from chatsquash.storage.folder import Folder
 
+_FIRST = 8
+"""Rows of which one is a record, or else the file may be a log."""
 _SESSION = "session_id"
 """The column that names a record's session, as ``--metadata`` writes it."""
 
@@ -55,6 +61,8 @@ class Looks(NamedTuple):
     """What a trainer does not read in the value of a row."""
     private: Redactor | None = None
     """Finds what is private."""
+    inlined: bool | None = None
+    """Whether calls are in the text; ``None``: as each record looks."""
 
 
 _USUAL = Looks()
@@ -64,17 +72,18 @@ def check(path: str, looks: Looks = _USUAL) -> Iterator[Finding]:
     """What is wrong with the records of a dataset; native and inlined calls are told apart record by record.
 
     A folder stands for the record files in it, or in its ``data`` folder.  Raises ``UsageError`` for a file that
-    cannot be read.
+    cannot be read, and for logs.
     """
     if looks.arguments:
         schemas.refuse_missing()
-    without_tools = _without_tools(path)
+    without_tools, looks = _without_tools(path), looks._replace(inlined=_is_inlined(path))
     for file in files(path):
+        _refuse_log(path, file)
         is_empty = True
         explained = without_tools.get(str(file), set())
         for row, whole in _rows(file, looks):
-            is_empty = False
             data = row.data.removeprefix(BOM_UTF8)
+            is_empty = False
             named: str | None = None
             masked = _Mask(looks.private)
             said = _row(data, looks, without_tools=row.number in explained)
@@ -83,6 +92,36 @@ def check(path: str, looks: Looks = _USUAL) -> Iterator[Finding]:
                 yield finding(violation._replace(text=masked.text(violation.text)), named, str(row.file), row.number)
         if is_empty:
             yield finding(stored_records.empty_dataset(), session(file), str(file))
+
+
+def _refuse_log(given: str, file: Path) -> None:
+    """Raise ``UsageError`` for a file that begins as a log, and not with records."""
+    if not file.is_file() or file.suffix.lower() == PARQUET or any(map(_is_record, islice(rows(str(file)), _FIRST))):
+        return
+    with open_file(file, UNBOUNDED) as log:
+        seen = identify(log).seen
+    if seen.format or seen.envelope == "document":
+        what = f"is a log ({seen.format or seen.why}), not a dataset"
+        raise UsageError(f"{file}: {what}; make one with: chatsquash convert {quote(given)}")
+
+
+def _is_record(row: DatasetRow) -> bool:
+    try:
+        record(parse(row.data.removeprefix(BOM_UTF8)))
+    except NotARecordError:
+        return False
+    return True
+
+
+def _is_inlined(path: str) -> bool | None:
+    """Whether calls of an output are in the text, as its ``run.json`` says; ``None`` for any other dataset."""
+    if not is_result(Path(path)):
+        return None
+    try:
+        with closing(Folder(Path(path))) as folder:
+            return bool(ResultFolder(folder).options.get("json_tool_calls"))
+    except UsageError:
+        return None
 
 
 def _without_tools(path: str) -> dict[str, set[int]]:
@@ -173,7 +212,8 @@ def _row(data: bytes, looks: Looks, *, without_tools: bool) -> Iterator[Violatio
     beside = looks.also(stored) if looks.also else ()
     said = native(stored)
     explained = OF_TOOLS if without_tools and not said.tools else ()
-    for violation in _record(said, holds_arguments=looks.arguments):
+    is_text = is_inlined(said.messages) if looks.inlined is None else looks.inlined
+    for violation in _record(said, is_text=is_text, holds_arguments=looks.arguments):
         if violation.code in explained:
             continue
         if "completion" in value and violation.code == "unanswered-call" and violation.at == len(said.messages) - 1:
@@ -209,7 +249,7 @@ def _addresses_left(value: dict[str, Json]) -> Iterator[Violation]:
             yield stored_records.address_left(count, at)
 
 
-def _record(stored: StoredRecord, *, holds_arguments: bool) -> Iterator[Violation]:
+def _record(stored: StoredRecord, *, is_text: bool, holds_arguments: bool) -> Iterator[Violation]:
     messages, tools = stored.messages, definitions(stored.tools)
     if stored.tools is not None and not isinstance(stored.tools, list):
         yield reading.wrong_type("tools", json_type(stored.tools), 1)
@@ -217,7 +257,7 @@ def _record(stored: StoredRecord, *, holds_arguments: bool) -> Iterator[Violatio
         yield definition_members.tool_members(tool, unknown)
     view = View(Conversation(messages, tools))
     yield from examine(view, "tools", "record")
-    if is_inlined(messages):
+    if is_text:
         yield from examine(view, "inlined")
         view = View(Conversation(outlined(messages), tools))
     yield from examine(view, "native")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from itertools import islice
 from pathlib import Path
@@ -76,15 +76,25 @@ def show(dataset: str, which: str) -> RecordView:
         if not matches:
             hint = "its records are named by number, FILE:ROW or the id of the session"
             raise UsageError(f"{dataset}: there is no record {quoted(which)}; {hint}")
-        if len({line["session"] for line in matches}) > 1:
-            ids = ", ".join(quoted(line["session"]) for line in matches[:_NAMED])
-            raise UsageError(f"{dataset}: several sessions begin with {quoted(which)}: {ids}; give more of the id")
+        one_session((line["session"] for line in matches), which, dataset)
         written = [line for line in matches if None not in (line["file"], line["row"])]
         if not written:
             why = matches[0]["left_out"] or matches[0]["filtered"]
             raise UsageError(f"{dataset}: session {quoted(matches[0]['session'])} has no record ({why})")
         stands = Place(written[0]["file"], written[0]["row"], written[0]["offset"])
         return _view(DatasetRow(Path(dataset, stands.file), stands.row, read(folder, stands)), written)
+
+
+def one_session(ids: Iterable[str], which: str, source: str) -> str | None:
+    """Return the id that is ``which``, else the only one that begins so; ``None`` if there is none.
+
+    Raises ``UsageError`` where several begin so.
+    """
+    begins = list(dict.fromkeys(each for each in ids if each.startswith(which)))
+    if which in begins or len(begins) < 2:
+        return which if which in begins else next(iter(begins), None)
+    named = ", ".join(map(quoted, begins[:_NAMED]))
+    raise UsageError(f"{source}: several sessions begin with {quoted(which)}: {named}; give more of the id")
 
 
 def _table(folder: Folder, is_wanted: Callable[[dict[str, Any]], bool]) -> Iterator[dict[str, Any]]:

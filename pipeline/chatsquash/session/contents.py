@@ -12,7 +12,7 @@ from chatsquash.core import chat, jsonio, marks, reasoning
 from chatsquash.core.model import Json, Message
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Contents, Outcome, Record
-from chatsquash.records import media
+from chatsquash.records import media, presets
 from chatsquash.records import reading as records
 from chatsquash.redaction.placeholders import is_secret
 
@@ -46,7 +46,9 @@ class ContentsMeasure:
             value = jsonio.loads(record.line)
         except jsonio.TooLargeError:
             return None
-        said = records.native(records.record(value))
+        said = records.record(value)
+        if self._options.preset != presets.DEFAULT:
+            said = records.native(said)  # which asks all presets
         trained = self._trained(value, record)
         models = {mark.place: mark.model for mark in record.marks if mark.model}
         lengths: Counter[str] = Counter()

@@ -117,7 +117,7 @@ def _marks_of_last(
     trees: Trees, paths: list[LogPath], shown: list[Placement[LogPath]], snapshot: Snapshot | None, options: Options
 ) -> list[Mark] | None:
     """The marks of the specified record's assistant messages, where they are asked for."""
-    if snapshot is None or not (asks_marks(options) or trees.has_models):
+    if snapshot is None or not (asks_marks(options) or len({*trees.models}) > 1):
         return None
     judge = _judge(options)
     if shown:
@@ -274,7 +274,7 @@ def _make_all(
         replace(_snapshot(each.placement.path, each.entry, last_tools=last_tools), shared=calls)
         for each, calls in zip(wanted, shared, strict=True)
     ]
-    if not (asks_marks(options) or trees.has_models):
+    if not (asks_marks(options) or len({*trees.models}) > 1):
         return [make(snapshot, None) for snapshot in snapshots]
     judge, shown = _judge(options), [each.placement for each in wanted]
     marks = judge.of_trees(trees, paths, shown, [each.whole for each in shown])

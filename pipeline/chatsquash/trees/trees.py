@@ -115,11 +115,6 @@ class Trees(Struct):
     _beginning: Reply | None = None
     """The last first reply of a tree."""
 
-    @property
-    def has_models(self) -> bool:
-        """Whether several models replied."""
-        return len({*self.models}) > 1
-
     def add(self, entry: Entry, limit: int | None, response: str, edits: Edits | None = None) -> Reply | None:
         """Add the next request; return its reply, or ``None`` if it has none or repeats an earlier one.
 

@@ -39,11 +39,13 @@ _HEADERS = {
 class Keys:
     """What the first URL and the cookie hold; each is random, and neither tells the other."""
 
-    def __init__(self) -> None:
+    def __init__(self, start: str = "/") -> None:
         self.token = secrets.token_urlsafe(32)
         self.once = secrets.token_urlsafe(32)
         """A token that lets in once: that of the URL which a browser is started with, which others may see there."""
         self.cookie = secrets.token_urlsafe(32)
+        self.start = start
+        """The page that the first URL leads to."""
         self.name = f"chatsquash-{secrets.token_hex(4)}"
         """The name of the cookie: browsers send it to every port of a host, and several viewers may run."""
 
@@ -113,8 +115,8 @@ class Guard:
         if not self._keys.is_token(token):
             await _answer(send, 403, tag("p", "403: this is no token of this run; use the URL that it printed."))
             return
-        goes_on = tag("meta", http_equiv="refresh", content="0;url=/")
-        page = together((goes_on, tag("p", tag("a", "Go on", href="/"))))
+        goes_on = tag("meta", http_equiv="refresh", content=f"0;url={self._keys.start}")
+        page = together((goes_on, tag("p", tag("a", "Go on", href=self._keys.start))))
         await _answer(send, 200, page, [(b"set-cookie", self._keys.set_cookie.encode())])
 
 

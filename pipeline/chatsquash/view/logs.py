@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 from anyio import CapacityLimiter
 
 from chatsquash.core.accounting import ReplyOutcome
-from chatsquash.core.errors import ChatsquashError
+from chatsquash.core.errors import ChatsquashError, UsageError
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
-from chatsquash.core.text import escape, printable
+from chatsquash.core.text import escape, printable, quoted
 from chatsquash.core.urls import is_remote
 from chatsquash.dataset.manifest import as_described
 from chatsquash.results.types import Input
@@ -282,6 +282,16 @@ class Viewer:
         self._lock = Lock()
         self._result = ViewerResult(path, self.title)
         self._logs = SessionLogs(self._result)
+
+    def page_of(self, which: str) -> str:
+        """The page of the session whose id is this, or begins so; raises ``UsageError`` if it is not one."""
+        from chatsquash.results.show import one_session  # which few runs need
+
+        sessions = self._result.sessions
+        id_ = one_session(sessions["session"].drop_nulls(), which, self.title)
+        if id_ is None:
+            raise UsageError(f"{self.title}: no session begins with {quoted(which)}, and there is no such file")
+        return f"/r/{self.tag}/s/{sessions.filter(sessions['session'] == id_)['at'][0]}"
 
     def prepare(self) -> None:
         """Read what the list needs ahead of its first request, which reports errors."""

@@ -73,6 +73,7 @@ def view(  # noqa: PLR0913 - each is one of the command
     """
     refuse_without_packages()
     os.environ.setdefault("_RJEM_MALLOC_CONF", _MEMORY)
+    arguments, session = with_session(arguments)
     for each in arguments:
         refuse_remote(each)
     clear()
@@ -82,10 +83,19 @@ def view(  # noqa: PLR0913 - each is one of the command
 
         model = Model(template) if template else None
         try:
-            _serve(Viewer(path, model, _title(arguments, path)), bound, hang_up, opens=opens, say=say)
+            viewer = Viewer(path, model, _title(arguments, path))
+            start = viewer.page_of(session) if session else "/"
+            _serve(viewer, start, bound, hang_up, opens=opens, say=say)
         finally:
             if model:
                 model.close()
+
+
+def with_session(arguments: tuple[str, ...]) -> tuple[tuple[str, ...], str | None]:
+    """What is to be shown, and the id of a session, or its beginning, if the last one of several is not a path."""
+    *others, last = arguments
+    is_path = os.path.lexists(last) or any(sign in last for sign in "/\\*?[")
+    return (arguments, None) if not others or is_path else (tuple(others), last)
 
 
 def result_of(arguments: tuple[str, ...]) -> Path | None:
@@ -206,13 +216,15 @@ class _HangUp:
             sys.exit(self._code)
 
 
-def _serve(viewer: Viewer, bound: socket.socket, hang_up: _HangUp, *, opens: bool, say: Say) -> None:
+def _serve(  # noqa: PLR0913 - each is one of the run
+    viewer: Viewer, start: str, bound: socket.socket, hang_up: _HangUp, *, opens: bool, say: Say
+) -> None:
     import uvicorn
 
     from chatsquash.view.app import app
     from chatsquash.view.guard import Connection, Keys
 
-    keys = Keys()
+    keys = Keys(start)
     port: int = bound.getsockname()[1]
     _log_escaped()
     config = uvicorn.Config(

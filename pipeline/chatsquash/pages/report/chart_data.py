@@ -134,9 +134,9 @@ def _tools(result: ResultFolder) -> Chart:
 
 
 def _codes(counts: Counts) -> Chart:
-    found = [(severity, code) for severity, codes in counts.findings.items() for code in codes]
-    found.sort(key=lambda each: (harm.rank(*each), -counts.findings[each[0]][each[1]], each[1]))
-    ranked = [Bar(code, severity, counts.findings[severity][code]) for severity, code in found]
+    keys = [(severity, code) for severity, codes in counts.findings.items() for code in codes]
+    keys.sort(key=lambda each: (harm.rank(*each), -counts.findings[each[0]][each[1]], each[1]))
+    ranked = [Bar(code, severity, counts.findings[severity][code]) for severity, code in keys]
     words = "The findings of the dataset, the most harmful first." if ranked else "There are none."
     words += f" {len(ranked) - _CODES:,} codes more." if len(ranked) > _CODES else ""
     shown = {bar.part for bar in ranked[:_CODES]}

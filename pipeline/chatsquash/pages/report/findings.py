@@ -47,9 +47,9 @@ def groups(findings: Sequence[FindingRow], code_counts: Codes, links: Mapping[st
         return tag("p", "No findings.")
     made = _fitting(findings, code_counts, links)
     shown, total = sum(len(group.rows) for group in made), sum(code_counts.values())
-    told = tag("output", _count(shown, total), id="f-count", for_="f-text f-severity f-code", data_all=total)
+    shown_count = tag("output", _count(shown, total), id="f-count", for_="f-text f-severity f-code", data_all=total)
     listed = tag("div", *map(_group, made), id="f-rows")
-    return tag("div", _filters(code_counts), tag("p", told), _rest(shown, total), listed)
+    return tag("div", _filters(code_counts), tag("p", shown_count), _rest(shown, total), listed)
 
 
 def _fitting(findings: Sequence[FindingRow], code_counts: Codes, links: Mapping[str, str]) -> list[_Group]:

@@ -27,7 +27,6 @@ from chatsquash.view.pages.layout import (
     table,
     url,
 )
-from chatsquash.view.pages.texts import in_red, secrets_in
 from chatsquash.view.result import ViewerResult
 from chatsquash.view.selection import NUMBERS, PAGE, SORTS, SessionPage, SessionQuery
 
@@ -158,8 +157,7 @@ def _table(result: ViewerResult, query: SessionQuery, selection: SessionPage) ->
         title = together([_title(result, query, row, titles), _children(result, query, children, titles)])
         rows.append([title, *_cells(result, row, is_first=row["nth"] not in seen)])
         seen.add(row["nth"])
-    shown_table = table([_head(name, query) for name in SORTS], rows, names, class_="sessions")
-    return in_red(shown_table, secrets_in(titles.values()))
+    return table([_head(name, query) for name in SORTS], rows, names, class_="sessions")
 
 
 def _title(result: ViewerResult, query: SessionQuery, row: dict[str, Any], titles: dict[int, str]) -> Html:
