@@ -290,6 +290,16 @@ def test_what_one_run_found_the_next_replaces_everywhere(command):
     assert [secret in json.dumps(line) for line in lines("two/a.jsonl")] == [False, False]
 
 
+@pytest.mark.parametrize("run", [("redact", "in", "-o", "one"), ("convert", "in")])
+def test_the_list_that_a_run_reads_is_not_replaced_by_what_it_finds(command, run):
+    put("in/a.jsonl", {"a": "export DB_PASSWORD=kettle9drum"})
+    Path("known").write_text("kettle9drum\n")
+    ended = command(*run, "--redact", "secrets", "--redact-known", "known", "--write-known", "./known")
+    assert ended.code == 2
+    assert "--write-known ./known would replace the file of --redact-known: name another one" in ended.err
+    assert Path("known").read_text() == "kettle9drum\n"
+
+
 def test_lists_patterns_and_names_are_taken(command):
     Path("deny").write_text("blue harvest\n")
     Path("allow").write_text(f"{TOKEN}\n")

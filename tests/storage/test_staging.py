@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 import threading
 from errno import ENOSPC, EXDEV
 from pathlib import Path
@@ -113,6 +114,53 @@ def test_a_file_elsewhere_that_cannot_be_written_leaves_nothing(here, monkeypatc
         staging.write_elsewhere(Folder(here / "out"), here / "a", b"new")
     assert sorted(path.name for path in here.rglob("*")) == ["a", "out"]
     assert (here / "a").read_text() == "old"
+
+
+@pytest.fixture
+def elsewhere(here, monkeypatch):
+    """Another file system than that of ``out``; gives the function that stands for a move within it."""
+    (here / "out").mkdir()
+    move = Folder.move
+
+    def across(self, name, folder, to):
+        if self.path != folder.path:
+            raise OSError(EXDEV, os.strerror(EXDEV))
+        move(self, name, folder, to)
+
+    monkeypatch.setattr(Folder, "move", across)
+    return across
+
+
+def test_two_runs_may_write_the_same_file_on_another_file_system_at_once(here, monkeypatch, elsewhere):
+    pid, pids = os.getpid(), []
+
+    def meets_another(self, name, folder, to):
+        if self.path == folder.path and not pids:
+            pids.append(pid)
+            with monkeypatch.context() as other:
+                other.setattr(os, "getpid", lambda: os.getppid())
+                staging.write_elsewhere(Folder(here / "out"), here / "a", b"that of the other run")
+        elsewhere(self, name, folder, to)
+
+    monkeypatch.setattr(Folder, "move", meets_another)
+    staging.write_elsewhere(Folder(here / "out"), here / "a", b"that of this run")
+    assert pids
+    assert (here / "a").read_bytes() == b"that of this run"
+    assert sorted(path.name for path in here.rglob("*")) == ["a", "out"]
+
+
+def test_what_a_killed_run_left_on_another_file_system_goes_with_the_next_one(here, monkeypatch, elsewhere):
+    with monkeypatch.context() as killed:
+        ended = subprocess.Popen(["true"])
+        ended.wait()
+        killed.setattr(os, "getpid", lambda: ended.pid)
+        killed.setattr(Folder, "remove", lambda *_: None)
+        killed.setattr(staging.platform, "sync", lambda _: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            staging._write_beside(Folder(here), "a", b"", 0o600)
+    assert len(list(here.iterdir())) == 2
+    staging.write_elsewhere(Folder(here / "out"), here / "a", b"new")
+    assert sorted(path.name for path in here.rglob("*")) == ["a", "out"]
 
 
 LINE = log_line("export DB_PASSWORD=kettle9drum")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -65,6 +66,26 @@ def refuse_beside(flag: str, allowed: Iterable[str], logs: tuple[str, ...]) -> N
     for name in click.get_current_context().params:
         if name not in allowed and is_typed(name):
             raise click.UsageError(f"{typed_text(name)} has no effect with {flag}, since {why}.")
+
+
+def refuse_replacing(values: dict[str, Any]) -> None:
+    """Refuse to write to a file that another option reads, by their names; ``values`` has both as paths."""
+    from chatsquash.core.options import declared
+
+    for written in ("write_known", "tool_report_path"):
+        for each in declared():
+            path = values.get(each.name) if each.content or each.secret else None
+            if isinstance(path, str) and values.get(written) and _are_same(path, values[written]):
+                raise click.UsageError(
+                    f"{typed_text(written)} would replace the file of {each.flag}: name another one."
+                )
+
+
+def _are_same(path: str, other: str) -> bool:
+    try:
+        return Path(path).samefile(other)
+    except (OSError, ValueError):
+        return False
 
 
 def without_idle(options: Options) -> Options:

@@ -9,7 +9,7 @@ import click
 
 from chatsquash.cli import exits
 from chatsquash.cli.click_options import option
-from chatsquash.cli.command_line import is_given, is_typed, refuse_idle, without_idle
+from chatsquash.cli.command_line import is_given, is_typed, refuse_idle, refuse_replacing, without_idle
 from chatsquash.cli.exits import fail_on, tolerate_closed_pipe
 from chatsquash.cli.printing import print_options, print_overview
 
@@ -126,6 +126,7 @@ def options_of(values: dict[str, Any], *, makes_key: bool = True) -> Options:
     for each in declared():
         if each.secret or each.content:
             values[each.name] = values[each.name] or None  # no name is none
+    refuse_replacing(values)
     _pass_over_alias(values)
     if values.get("trainer"):
         values.update(_for_mask(values))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from chatsquash.cli.click_options import option, options
-from chatsquash.cli.command_line import is_typed
+from chatsquash.cli.command_line import is_typed, refuse_replacing
 
 if TYPE_CHECKING:
     from chatsquash.core.options import Options
@@ -57,6 +57,7 @@ def private_of(values: dict[str, Any], *, needs_key: bool = True) -> Options:
     from chatsquash.redaction.pseudonyms import load_key
     from chatsquash.redaction.requests import content, parts, with_kinds
 
+    refuse_replacing(values)
     settings: dict[str, Any] = {name: values.pop(name) or None for name in ("redact", *_FINDING)}
     key_file = values.pop("anonymize_key_file", None) or None
     kinds, _ = parts(settings["redact"])

@@ -17,7 +17,7 @@ from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record, Rejection
 from chatsquash.reading.documents import line_of
 from chatsquash.records import presets
-from chatsquash.session.log_findings import SessionCoverage, lost_of, ways, with_asides
+from chatsquash.session.log_findings import SessionCoverage, find_unrelated, lost_of, ways, with_asides
 from chatsquash.session.record_filters import RecordFilter, of_records
 from chatsquash.session.record_maker import prefix_of_messages
 from chatsquash.session.select import ToolUnion
@@ -213,16 +213,6 @@ def find_repeated(repeated: int, line: int | None, options: Options) -> list[Not
     """What is said of replies that several records contain, if no flag says in which one to train on them."""
     is_flagged = options.flag != "none" or options.samples != "session"
     return [(line, checks.replies_repeated(repeated))] if repeated and not is_flagged else []
-
-
-def find_unrelated(session: Session, begun: int, covered: Coverage) -> list[Noted]:
-    """What is said of a session without ids in which the person began several conversations, if most replies are lost.
-
-    Such a file holds several sessions, of which the specified record has the longest one.
-    """
-    if session.id is not None or begun < 2 or 2 * covered.carried >= covered.total:
-        return []
-    return [(None, checks.unrelated_conversations(begun, covered.total, covered.carried))]
 
 
 def _tail(session: Session, alone: set[int], wanted: list[_RestoredPath], rows: list[ReplyOutcome]) -> list[Noted]:

@@ -204,6 +204,16 @@ def lost_of(
     return noted
 
 
+def find_unrelated(session: Session, begun: int, covered: Coverage) -> list[Noted]:
+    """What is said of a session without ids in which the person began several conversations, if most replies are lost.
+
+    Such a file holds several sessions, of which the specified record has the longest one.
+    """
+    if session.id is not None or begun < 2 or 2 * covered.carried >= covered.total:
+        return []
+    return [(None, checks.unrelated_conversations(begun, covered.total, covered.carried))]
+
+
 def accounts(session: Session, records: list[Record]) -> tuple[Account, Account]:
     """What became of the lines of a session, and of their bytes."""
     selected = {record.chosen.line for record in records if record.chosen and record.chosen.line}

@@ -14,8 +14,8 @@ from chatsquash.core.model import Entry, Message, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record, Rejection
 from chatsquash.session.agents import DocumentPart
-from chatsquash.session.conversations import begun_with, count_flags, entries_of, find_unrelated, summed
-from chatsquash.session.log_findings import SessionCoverage, lost_of, ways, with_asides
+from chatsquash.session.conversations import begun_with, count_flags, entries_of, summed
+from chatsquash.session.log_findings import SessionCoverage, find_unrelated, lost_of, ways, with_asides
 from chatsquash.session.record_filters import of_records
 from chatsquash.session.samples import Reread, Sample, SampleRequest, Sampling, alone, said
 from chatsquash.session.select import ToolUnion

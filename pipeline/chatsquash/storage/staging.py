@@ -24,7 +24,7 @@ from chatsquash.core.model import OURS, STAGED
 from chatsquash.storage import commit
 from chatsquash.storage.commit import Commit, CommitPlan
 from chatsquash.storage.folder import Folder
-from chatsquash.storage.lock import lock, unlock
+from chatsquash.storage.lock import is_alive, lock, unlock
 
 _TRIES = 10
 """How often another run may remove a folder that is just being made."""
@@ -219,7 +219,14 @@ def write_elsewhere(staging: Folder, file: Path, data: bytes, mode: int = 0o600)
 
 
 def _write_beside(place: Folder, name: str, data: bytes, mode: int) -> None:
-    beside = f"{OURS}-{xxh3_64_hexdigest(os.fsencode(name))}"  # what a killed run leaves of it, the next one replaces
+    begin, host = f"{OURS}-{xxh3_64_hexdigest(os.fsencode(name))}-", os.uname().nodename
+    end = f"-{xxh3_64_hexdigest(os.fsencode(host))}"
+    for left in place.names():
+        if left.startswith(begin) and left.endswith(end):
+            process = left.removeprefix(begin).removesuffix(end)
+            if is_alive(f"process {process} on {host}".encode()) is False:  # what a killed run left
+                place.remove(left)
+    beside = f"{begin}{os.getpid()}{end}"
     try:
         _write(place, beside, data, mode)
         place.move(beside, place, name)
