@@ -343,7 +343,7 @@ def test_a_page_of_a_source_follows_the_template(page):
     assert all(part.strip() for part in parts[0::2])
     where, convert, out, _ = ([*blocks(page, part)] for part in parts[2::2])
     assert any(command.startswith("chatsquash convert ") for block in convert for command, _ in exchanges(block.text))
-    assert any(" written to " in line for block in convert for line in block.text.splitlines())
+    assert any(re.search(r"^sessions +\d", block.text, re.MULTILINE) for block in convert)
     assert any(command for block in out for command, _ in exchanges(block.text))
     assert [block for block in where if block.language == "console"] == []
 
