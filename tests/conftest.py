@@ -128,6 +128,13 @@ def cases(names: str, *rows: Any) -> pytest.MarkDecorator:
     )
 
 
+def table(run: Any) -> dict[str, str]:
+    """The rows of the table that a command prints of what it did: totals and parts by their labels."""
+    return {
+        row.label: " ".join([*([f"{row.total:,}"] if row.total else []), *row.parts]) for row in run.overview().rows
+    }
+
+
 def log_line(*messages: Any, reply: Any = "hello", at: Any = "2026-01-13T10:00:00Z", **fields: Any) -> dict[str, Any]:
     """One entry: texts are the user's, a text for a reply is the assistant's, ``reply=None`` means no response.
 

@@ -27,9 +27,10 @@ _ACROSS, _DOWN, _MARGIN, _BAR = 8.4, 19, 18, 34  # of a character of 14 pixels; 
 _FONT = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'Liberation Mono', monospace"
 _STYLES = (
     (re.compile(r"\$ "), "#7ee787"),
-    (re.compile(r" +\d+  error "), "#ff7b72"),
-    (re.compile(r" +\d+  warning "), "#d29922"),
-    (re.compile(r"\d[\d,]* (?:sessions?|lines|replies) "), "#79c0ff"),
+    (re.compile(r"errors +\d|needs attention: .*error|left out: "), "#ff7b72"),
+    (re.compile(r"warnings +\d|needs attention: "), "#d29922"),
+    (re.compile(r"notes +\d"), "#8b949e"),
+    (re.compile(r"\d[\d,]* (?:records?|of) "), "#79c0ff"),
 )
 _PLAIN = "#e6edf3"
 
@@ -100,8 +101,8 @@ def _text(line: str, down: int) -> str:
 
 def timeless(picture: str) -> str:
     """A picture without what differs from run to run: seconds, and megabytes a second."""
-    untimed = re.sub(r"in [\d,.]+ s \([\d,]+ MB/s\)", "in 0.00 s (0 MB/s)", picture)
-    return re.sub(r'textLength="[\d.]+"(?=[^>]*>[^<]*in 0\.00 s)', "", untimed)
+    untimed = re.sub(r"[\d,.]+ s (for [\d,.]+ \w+)( \([\d,]+ MB/s\))?", r"0.00 s \1", picture)
+    return re.sub(r'textLength="[\d.]+"(?=[^>]*>[^<]*0\.00 s for)', "", untimed)
 
 
 def write() -> None:

@@ -35,7 +35,7 @@ def here(tmp_path, monkeypatch):
 
 
 def without_times(text: str) -> str:
-    return re.sub(r"in \d+\.\d\d s \([\d,]+ MB/s\)", "in S s (R MB/s)", text)
+    return re.sub(r"[\d.]+ s for", "S s for", text)
 
 
 def files(folder="out"):
@@ -43,11 +43,15 @@ def files(folder="out"):
 
 
 SUMMARY = """\
-1 session seen = 1 written + 0 left out
-1 line seen = 1 selected + 0 superseded + 0 cut + 0 cleaned + 0 left out + 0 unreadable + 0 blank
-1 reply logged = 1 carried
-1 file, 1 session, 1 conversation: 0.0 MB in S s (R MB/s)
-records: out (1 file); reports: out/reports
+1 record written to out (1 file)
+1 of 1 logged reply in the records
+nothing needs attention
+
+files          1  S s for 316 bytes
+sessions       1  written
+conversations  1  written
+lines          1  selected
+replies        1  carried
 """
 
 
@@ -80,17 +84,20 @@ def test_what_was_left_out_shows_in_the_summary_and_in_the_exit_code(command, he
     assert (
         without_times(err)
         == """\
-2 sessions seen = 1 written + 1 left out
-        1  left out: timestamp-order
-3 lines seen = 1 selected + 0 superseded + 0 cut + 0 cleaned + 2 left out + 0 unreadable + 0 blank
-3 replies logged = 1 carried + 1 refused + 1 retried
-not read: 1 .md
-findings:
-        1  error    timestamp-order
-        1  warning  divided-session
-        1  info     file-not-read
-2 files, 2 sessions, 2 conversations: 0.0 MB in S s (R MB/s)
-records: out (1 file); reports: out/reports
+1 record written to out (1 file)
+1 of 3 logged replies in the records
+needs attention: 1 session left out, 1 error, 1 warning
+
+files          2  S s for 702 bytes
+sessions       2  1 written, 1 left out (timestamp-order)
+conversations  2  1 written, 1 left out
+lines          3  1 selected, 2 left out
+replies        3  1 carried, 1 refused, 1 retried
+not read       1  .md
+errors         1  timestamp-order
+warnings       1  divided-session
+notes          1  --verbose lists them
+
 left out: 1 session (timestamp-order): chatsquash explain timestamp-order
 """
     )
@@ -401,8 +408,9 @@ def test_there_are_as_many_workers_as_cores_unless_told_otherwise(command, monke
 def test_check_prints_findings_and_ends_with_3_for_an_error(command, here):
     write_log(here / "data.jsonl", {"messages": [{"role": "user", "content": "x"}], "tools": []}, "[]")
     code, out, err = command("check", "data.jsonl")
-    counts = ["findings:", "        1  error    bad-record", "        1  info     no-tools"]
-    assert (code, err.splitlines()) == (3, counts)
+    counts = ["needs attention: 1 error", "", "errors  1  bad-record", "notes   1  no-tools", ""]
+    assert (code, err.splitlines()[:-1]) == (3, counts)
+    assert err.splitlines()[-1] == "A line of a dataset is no record: chatsquash explain bad-record"
     first, second = out.splitlines()
     assert first.startswith("INFO\tsession=data\tinput=data.jsonl:1\t[no-tools] ")
     assert second.startswith("ERROR\tsession=data\tinput=data.jsonl:2\t[bad-record] ")
@@ -452,14 +460,14 @@ def test_check_prints_json_lines_on_request(command, here):
     (line,) = out.splitlines()
     found = orjson.loads(line)
     assert (code, found["code"], found["record"]) == (3, "bad-record", "data.jsonl:1")
-    assert err == "findings:\n        1  error    bad-record\n"
+    assert err.splitlines()[:3] == ["needs attention: 1 error", "", "errors  1  bad-record"]
 
 
 def test_check_ends_with_0_for_warnings_and_for_nothing(command, here):
     write_log(here / "a.jsonl", {"messages": [{"role": "user", "content": "x"}], "tools": []})
     write_log(here / "b.jsonl", {"messages": [{"role": "user", "content": "x"}], "tools": [tool()]})
     assert command("check", "a.jsonl").code == 0
-    assert command("check", "b.jsonl") == (0, "", "")
+    assert command("check", "b.jsonl") == (0, "", "nothing needs attention\n")
 
 
 @cases(
@@ -513,7 +521,7 @@ def test_check_of_what_is_not_there_is_a_usage_error(command):
 
 def test_check_of_what_convert_wrote_is_clean(command):
     assert command("convert", "logs", "-q").code == 0
-    assert command("check", "out") == (0, "", "")
+    assert command("check", "out") == (0, "", "nothing needs attention\n")
 
 
 # inspect

@@ -15,6 +15,7 @@ import pytest
 
 from tests.conftest import cases, log_line, tree, write_log
 
+ROOT = Path(__file__).parents[2]
 COMMAND = [sys.executable, "-m", "chatsquash"]
 BIG = 12 << 20
 """Bytes of logs that are worth a second process."""
@@ -48,10 +49,10 @@ def run(*arguments, **options) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False, **{"timeout": 60, **options})
 
 
-def on_a_terminal(*arguments, answers: bool = False, **environment: str) -> tuple[int, str]:
+def on_a_terminal(*arguments, answers: bool = False, columns: int = 100, **environment: str) -> tuple[int, str]:
     """Exit code and what the command shows where standard error is a terminal, and standard output if it ``answers``."""
     ours, theirs = pty.openpty()
-    termios.tcsetwinsize(theirs, (24, 100))
+    termios.tcsetwinsize(theirs, (24, columns))
     command = [*COMMAND, *map(str, arguments)]
     variables = {**os.environ, "TERM": "xterm", **environment}
     with subprocess.Popen(
@@ -82,7 +83,32 @@ def test_progress_in_bytes_is_shown_on_a_terminal(here):
     assert code == 0
     assert "  0%|" in shown
     assert "B/s]" in shown
-    assert "1 session seen" in shown
+    assert "1 record written to out" in shown
+
+
+def test_the_summary_is_coloured_on_a_terminal_alone(here):
+    write_log(here / "logs" / "b.jsonl", b"not JSON")
+    attention = "needs attention: 1 session left out, 1 error"
+    code, coloured = on_a_terminal("convert", "logs")
+    assert (code, f"\x1b[31m\x1b[1m{attention}\x1b[0m" in coloured) == (3, True)
+    for environment in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
+        _, plain = on_a_terminal("convert", "logs", "--full", **environment)
+        assert attention in plain
+        assert "\x1b[31m" not in plain
+    assert "\x1b" not in run("convert", "logs", "--full").stderr
+
+
+@pytest.mark.parametrize("columns, most", [(50, 50), (80, 80), (200, 80)])
+def test_the_summary_is_as_wide_as_the_terminal_and_at_most_80_columns(here, columns, most):
+    _, shown = on_a_terminal("convert", ROOT / "sample_logs", "-v", columns=columns, NO_COLOR="1")
+    lines = shown[shown.index("85 records written") :].splitlines()
+    assert most - 5 < max(map(len, lines)) <= most
+
+
+def test_the_summary_of_the_sample_logs_fits_a_screen(here):
+    lines = run("convert", ROOT / "sample_logs").stderr.splitlines()
+    assert len(lines) <= 24
+    assert max(map(len, lines)) <= 80
 
 
 def test_progress_for_programs_is_json_on_a_terminal_too(here):

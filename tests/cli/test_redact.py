@@ -162,7 +162,7 @@ def test_a_line_that_is_no_json_is_left_out_and_said(command, line):
     assert made == [{"a": 1}, {"a": 2}]
     assert ended.code == 3
     assert ended.out.startswith("ERROR\tsession=in\tinput=in.jsonl:2\t[unsearched-line] the line is left out")
-    assert "left out: 1 record that could not be searched" in ended.err.splitlines()
+    assert "needs attention: 1 record left out that could not be searched" in ended.err.splitlines()
 
 
 def test_a_record_on_which_the_search_fails_is_left_out(command, monkeypatch):
@@ -191,10 +191,10 @@ def test_the_summary_says_what_was_replaced(command):
         ended.err
         == """\
 4 records written to out (2 files)
-secrets: 3 found in 2 records, all 3 replaced
-anonymised: 1 e-mail address
-        3  github token
-        1  user
+
+secrets     3  in 2 records, all replaced
+anonymised  1  e-mail address
+replaced    4  3 github token, 1 user
 """
     )
     rows = [row.split(",") for row in Path("out/reports/redactions.csv").read_text().splitlines()]
@@ -216,7 +216,7 @@ def test_quiet_says_what_is_wrong_only(command):
 
 def test_where_nothing_is_found_that_is_said(command):
     _, ended = redacted(command, {"a": 1})
-    assert ended.err == "1 record written to out.jsonl\nsecrets: none found\n"
+    assert ended.err == "1 record written to out.jsonl\n\nsecrets    none found\n"
 
 
 def test_nothing_private_is_in_any_byte_that_is_written_or_said(command):
@@ -326,7 +326,7 @@ def test_files_of_a_folder_keep_their_places_and_kinds(command):
     put("in/.hidden/x.jsonl", record)
     ended = command("redact", "in", "-o", "out", "--redact", "secrets")
     assert ended.code == 0
-    assert ended.err.splitlines()[-1] == "not read: 1 .md"
+    assert ended.err.splitlines()[-1] == "not read  1  .md"
     files = [name for name, data in tree(Path("out")).items() if data is not None]
     assert files == ["data/more.jsonl.zst", "data/test.jsonl.gz", "data/train.jsonl", "reports/redactions.csv"]
     texts = [

@@ -81,7 +81,7 @@ def test_nothing_of_an_agent_is_opened(home, monkeypatch):
 def test_an_agent_is_converted_from_where_it_keeps_its_files(command, home):
     ended = command("convert", "--agent", "pi", "-o", "out", "--no-anonymize")
     assert (ended.code, ended.out) == (0, "")
-    assert "1 session seen = 1 written" in ended.err
+    assert "1 record written to out" in ended.err
 
 
 def test_an_agent_may_be_named_with_hyphens(command, home):

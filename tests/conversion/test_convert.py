@@ -439,7 +439,7 @@ def test_what_a_log_says_reaches_no_terminal_raw_and_breaks_no_report(here):
     seen = []
     for options in (Options(), Options(on_invalid="keep", json_tool_calls=True, group_by="scenario")):
         summary = convert("logs", "out", options, lambda job, outcome, total: seen.append(outcome))
-        text = summary.as_text()
+        text = str(summary)
         assert all(char.isprintable() for line in text.split("\n") for char in line)
         reported = (here / "out" / "reports" / "integrity-report.txt").read_text("utf-8")
         lines = reported.removesuffix("\n").split("\n")

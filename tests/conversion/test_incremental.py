@@ -17,7 +17,7 @@ from chatsquash.dataset.filters import Filters
 from chatsquash.results.verify import verify
 from chatsquash.session import converter
 from chatsquash.storage.folder import Folder
-from tests.conftest import cases, log_line, write_log
+from tests.conftest import cases, log_line, table, write_log
 from tests.outputs import comparable
 
 KEEP = Options(keep_rejected=True)
@@ -112,7 +112,11 @@ def test_where_nothing_changed_nothing_is_read_or_written(here, read):
     assert (again.complete, read, told) == (first.complete, [], [])
     lock = Path("out/.chatsquash/lock")
     assert all(path.stat().st_mtime_ns == at for path, at in before.items() if path != lock)
-    assert "nothing changed since the last run, nothing was written" in again.as_text()
+    assert str(again).splitlines()[0] == "6 records in out (3 files): nothing changed since the last run"
+    assert (table(again)["reused"], " s for " in table(again)["files"]) == (
+        "6 sessions of an earlier run (--full converts them again)",
+        False,
+    )
     assert again.as_json()["unchanged"] is True
 
 

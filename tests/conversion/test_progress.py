@@ -36,7 +36,7 @@ def test_where_nobody_watches_there_is_a_line_every_half_minute(capsys, after, s
 
 def test_a_line_says_how_far_how_fast_and_what_was_found(capsys):
     lines = watched(capsys, after=[20, 20])
-    assert lines == ["20.0 of 40.0 MB, 0 MB/s, 40 s left: 2 sessions, 1 error, 1 warning"]
+    assert lines == ["20.0 of 40.0 MB, 40 s left: 2 sessions, 1 error, 1 warning"]
 
 
 def test_json_lines_are_for_programs_and_the_last_one_has_all(capsys):

@@ -9,7 +9,7 @@ import pytest
 
 from chatsquash import Options, convert
 from chatsquash.core.errors import UsageError
-from tests.conftest import cases, log_line, tree, write_log
+from tests.conftest import cases, log_line, table, tree, write_log
 
 NOW = 1_780_000_000  # 2026-05-28 20:26:40 UTC
 
@@ -202,10 +202,10 @@ def test_an_interrupted_run_is_finished_as_before(monkeypatch):
 
 def test_the_summary_names_the_options_that_differ_from_those_of_the_output_it_replaces():
     logs("logs", "a")
-    assert "replaced an earlier output" not in convert("logs", "out", Options(include=("*.jsonl",))).as_text()
+    assert "replaced" not in table(convert("logs", "out", Options(include=("*.jsonl",))))
     summary = convert("logs", "out", Options(include=("*.jsonl",), preset="openai", exclude=("b*",)))
     assert summary.other_options == ["preset", "exclude"]
-    assert "\nreplaced an earlier output that was made with other options: preset, exclude\n" in summary.as_text()
+    assert table(summary)["replaced"] == "an earlier output that was made with other options: preset, exclude"
     again = convert("logs", "out", Options(include=("*.jsonl",), preset="openai", exclude=("b*",)))
     assert (again.unchanged, again.other_options) == (True, [])
     assert convert("logs", "out", Options(replace=True)).other_options == ["preset", "include", "exclude"]

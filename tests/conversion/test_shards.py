@@ -290,7 +290,7 @@ def test_a_member_that_is_something_else_is_an_answer_in_words(logs, name):
     convert_shard(OUT, Shard(1, 1), PLAIN)
     shutil.copytree(OUT, "whole")
     for value in changes(json.loads((SHARDS / name).read_text())):
-        for command in (lambda: convert_shard(OUT, Shard(1, 1), PLAIN).as_text(), lambda: merge(OUT)):
+        for command in (lambda: convert_shard(OUT, Shard(1, 1), PLAIN).overview(), lambda: merge(OUT)):
             shutil.rmtree(OUT)
             shutil.copytree("whole", OUT)
             (SHARDS / name).write_text(json.dumps(value))

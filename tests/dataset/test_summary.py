@@ -18,7 +18,7 @@ from chatsquash.core.outcome import (
 )
 from chatsquash.core.text import frequent_kinds
 from chatsquash.dataset.summary import Summary
-from tests.conftest import cases
+from tests.conftest import cases, table
 
 NO_USE = Usage(0, (), 0, 0, 0, ())
 JOB = Log("a.jsonl", "a.jsonl", "a.jsonl", 1_500_000)
@@ -26,7 +26,7 @@ JOB = Log("a.jsonl", "a.jsonl", "a.jsonl", 1_500_000)
 
 def outcome(record=b"{}", lines=3, account=None, **fields) -> Outcome:
     fields = {
-        "records": [Record(record, NO_USE)] if record else [],
+        "records": record if isinstance(record, list) else [Record(record, NO_USE)] if record else [],
         "left_out": None if record else "empty-session",
         "lines": lines,
         "counts": account or Account(selected=1, superseded=2),
@@ -63,38 +63,51 @@ def full() -> Summary:
 
 
 def test_the_summary_for_people():
-    assert full().as_text().splitlines() == [
-        "3 sessions seen = 2 written + 1 left out",
-        "        1  left out: timestamp-order",
-        "1,011 lines seen = 2 selected + 3 superseded + 1 cut + 1 cleaned + 1,000 left out + 3 unreadable + 1 blank",
-        "9 replies logged = 4 carried + 2 rewritten + 1 retried + 2 side requests",
-        "reasoning: 1 of 3 in the records, that of 1 withheld at the source",
-        "cleaned: 1 info message, 2 empty assistants, 1 title request",
-        "anonymised: 3 e-mail addresses",
-        "not read: 2 .md, 1 no suffix",
-        "passed over by options: 4 logs",
-        "findings:",
-        "        2  error    bad-line",
-        "        1  error    timestamp-order",
-        "        1  warning  no-tools",
-        "        1  info     cleaned",
-        "3 files, 3 sessions, 4 conversations: 4.5 MB in 2.00 s (2 MB/s)",
-        "records: out (1 file); reports: out/reports",
-        "what a finding means: chatsquash explain bad-line",
-        "left out: 1 session (timestamp-order), 3 lines (bad-line): chatsquash explain timestamp-order",
+    assert str(full()).splitlines() == [
+        "2 records written to out (1 file)",
+        "4 of 9 logged replies in the records",
+        "needs attention: 1 session left out, 3 lines left out, 3 errors, 1 warning",
+        "",
+        "files              3  2.00 s for 4.5 MB (2 MB/s)",
+        "sessions           3  2 written, 1 left out (timestamp-order)",
+        "conversations      4  2 written, 2 not chosen (side)",
+        "lines          1,011  2 selected, 3 superseded, 1 cut, 1 cleaned,",
+        "                      1,000 left out, 3 unreadable, 1 blank",
+        "replies            9  4 carried, 2 rewritten, 1 retried, 2 side requests",
+        "reasoning          3  1 in the records, 1 more withheld at the source",
+        "cleaned            4  1 info message, 2 empty assistants, 1 title request",
+        "anonymised         3  e-mail addresses",
+        "not read           3  2 .md, 1 no suffix",
+        "passed over        4  logs, by options",
+        "errors             3  2 bad-line, 1 timestamp-order",
+        "warnings           1  no-tools",
+        "notes              1  cleaned",
+        "",
+        "left out: 1 session (timestamp-order), 3 lines (bad-line):",
+        "chatsquash explain timestamp-order",
     ]
 
 
+def test_notes_are_listed_on_request():
+    brief, verbose = (full().overview().as_text(verbose=verbose).splitlines() for verbose in (False, True))
+    assert "notes              1  --verbose lists them" in brief
+    assert "notes              1  cleaned" in verbose
+
+
 def test_a_run_without_anything_to_tell_tells_little():
-    summary = Summary(output="out", seconds=1.0, files=["a.jsonl", "b.jsonl"], logs=1)
-    summary.add(JOB, outcome())
+    summary = Summary(output="out", seconds=0.001, files=["a.jsonl", "b.jsonl"], logs=1)
+    summary.add(JOB, outcome(coverage=Coverage(carried=1, conversations=1)))
     summary.close()
-    assert summary.as_text().splitlines() == [
-        "1 session seen = 1 written + 0 left out",
-        "3 lines seen = 1 selected + 2 superseded + 0 cut + 0 cleaned + 0 left out + 0 unreadable + 0 blank",
-        "0 replies logged = 0 carried",
-        "1 file, 1 session, 1 conversation: 1.5 MB in 1.00 s (2 MB/s)",
-        "records: out (2 files); reports: out/reports",
+    assert str(summary).splitlines() == [
+        "1 record written to out (2 files)",
+        "1 of 1 logged reply in the records",
+        "nothing needs attention",
+        "",
+        "files          1  0.01 s for 1.5 MB (1,500 MB/s)",
+        "sessions       1  written",
+        "conversations  1  written",
+        "lines          3  1 selected, 2 superseded",
+        "replies        1  carried",
     ]
 
 
@@ -105,11 +118,8 @@ def test_what_was_not_wanted_is_part_of_the_sum():
         summary.add(JOB, outcome(None, account=Account(left_out=3)), (option,), made=1)
     summary.add(JOB, outcome(None, account=Account(left_out=3)), duplicates=1, made=1)
     summary.close()
-    assert summary.as_text().splitlines()[:3] == [
-        "5 sessions seen = 1 written + 0 left out + 3 filtered + 1 duplicate",
-        "        1  filtered: --drop no-tools",
-        "        2  filtered: --min-turns",
-    ]
+    sessions = "5 1 written, 3 filtered (2 --min-turns, 1 --drop no-tools), 1 duplicate"
+    assert table(summary)["sessions"] == sessions
     assert summary.counts()["sessions"] == {
         "seen": 5, "written": 1, "left_out": {}, "filtered": {"--drop no-tools": 1, "--min-turns": 2}, "duplicates": 1,
         "joined": 0,
@@ -138,20 +148,63 @@ def test_the_last_line_names_the_option_that_keeps_more_replies(lost, left_out, 
         JOB, outcome(None if left_out else b"{}", left_out=next(iter(left_out), None), findings=found, coverage=covered)
     )
     summary.close()
-    last = summary.as_text().splitlines()[-1]
+    last = str(summary.overview().next_step)
     assert last == expected if expected else "in no record" not in last
 
 
+def left_out(code="timestamp-order"):
+    return outcome(None, account=Account(left_out=3), left_out=code, findings=[finding(code, "error")])
+
+
 @cases(
-    "found, expected",
-    ("a warning", [("no-tools", "info"), ("cut-short", "warning")], "what a finding means: chatsquash explain cut-short"),
-    ("notes alone", [("no-tools", "info")], "records: out (0 files); reports: out/reports"),
+    "outcomes, expected",
+    (
+        "a secret before a lost session",
+        [outcome(), left_out(), outcome([Record(b"{}", NO_USE, secrets=3)])],
+        "3 secrets in 1 record; add --redact secrets to replace all secrets",
+    ),
+    (
+        "a lost session before a truncated reply",
+        [outcome(findings=[finding("reply-truncated", "warning")]), left_out()],
+        "left out: 1 session (timestamp-order): chatsquash explain timestamp-order",
+    ),
+    (
+        "a truncated reply before an error in a record",
+        [outcome(findings=[finding("undeclared-tool", "error"), finding("reply-truncated", "warning")])],
+        "The reply that ends a record stopped before it was complete: chatsquash explain reply-truncated",
+    ),
+    (
+        "an error before more warnings",
+        [outcome(findings=[finding("undeclared-tool", "error"), *[finding("naive-timestamp", "warning")] * 3])],
+        "The record calls a tool that its tools do not define: chatsquash explain undeclared-tool",
+    ),
+    (
+        "the most frequent one of two warnings",
+        [outcome(findings=[finding("empty-split", "warning"), *[finding("naive-timestamp", "warning")] * 2])],
+        "Times in a log have no time zone: chatsquash explain naive-timestamp",
+    ),
+    (
+        "no title that is lost as a side request",
+        [outcome(findings=[finding("replies-lost", "warning")], coverage=Coverage(1, 0, {"side-request": 1}, conversations=1))],
+        "None",
+    ),
+    ("no note", [outcome(findings=[finding("no-tools", "info")])], "None"),
 )  # fmt: skip
-def test_the_last_line_explains_no_note(found, expected):
-    summary = Summary(output="out", seconds=1.0)
-    summary.add(JOB, outcome(findings=[finding(*each) for each in found]))
+def test_the_last_line_names_the_finding_that_does_the_most_harm(outcomes, expected):
+    summary = Summary(output="out", more="--complete")
+    for one in outcomes:
+        summary.add(JOB, one)
     summary.close()
-    assert summary.as_text().splitlines()[-1] == expected
+    assert str(summary.overview().next_step) == expected
+
+
+def test_replies_that_an_option_keeps_are_named_before_secrets():
+    summary = Summary(output="out", more="--complete")
+    covered = Coverage(1, 0, {"branch": 2}, conversations=1)
+    summary.add(JOB, outcome([Record(b"{}", NO_USE, secrets=3)], coverage=covered))
+    overview = summary.overview()
+    assert str(overview.next_step) == "2 of 3 replies are in no record; add --complete to keep them"
+    assert str(overview.headlines[2]) == "needs attention: 3 secrets in 1 record"
 
 
 def test_splits_have_records_and_shares():
@@ -160,10 +213,8 @@ def test_splits_have_records_and_shares():
         summary.add(JOB, outcome())
     summary.splits = {"train": (2, 0.95), "test": (1, 0.05)}
     summary.close()
-    assert summary.as_text().splitlines()[1:3] == [
-        "        2  in split train: 66.7% of them, asked for 95.0%",
-        "        1  in split test: 33.3% of them, asked for 5.0%",
-    ]
+    splits = "2 2 train (66.7%, requested 95.0%), 1 test (33.3%, requested 5.0%)"
+    assert table(summary)["splits"] == splits
     assert summary.counts()["splits"] == {
         "train": {"records": 2, "share": 0.6667, "asked": 0.95},
         "test": {"records": 1, "share": 0.3333, "asked": 0.05},
@@ -182,14 +233,9 @@ def test_findings_of_filtered_sessions_are_none_of_the_datasets():
     aside = [finding("no-tools", "warning"), finding("undeclared-tool", "error"), finding("filtered", "info")]
     summary.add(JOB, outcome(None, account=Account(left_out=3), findings=aside), ("--min-turns",), made=1)
     summary.close()
-    assert summary.as_text().splitlines()[4:-3] == [
-        "findings:",
-        "        1  warning  no-tools",
-        "findings of filtered sessions:",
-        "        1  error    undeclared-tool",
-        "        1  warning  no-tools",
-        "        1  info     filtered",
-    ]
+    rows = table(summary)
+    assert (rows["warnings"], "errors" in rows, "notes" in rows) == ("1 no-tools", False, False)
+    assert rows["filtered"] == "3 findings of filtered sessions: 1 undeclared-tool, 1 no-tools, 1 filtered"
     counts = summary.counts()
     assert counts["findings"] == {"warning": {"no-tools": 1}}
     assert counts["filtered_findings"] == {
@@ -297,7 +343,7 @@ def test_the_last_line_says_what_was_left_out_and_why(outcomes, last):
     for one in [outcome(), *outcomes]:
         summary.add(JOB, one)
     summary.close()
-    assert summary.as_text().splitlines()[-1] == f"left out: {last}"
+    assert str(summary.overview().next_step) == f"left out: {last}"
     assert not summary.complete
 
 
@@ -305,14 +351,11 @@ def test_what_filters_took_out_is_not_missing_but_its_unread_lines_are():
     summary = Summary(output="out")
     summary.add(JOB, outcome())
     summary.add(JOB, outcome(None, account=Account(left_out=3)), ("--min-turns",), made=1)
-    assert (summary.complete, summary.as_text().splitlines()[-1]) == (
-        True,
-        "records: out (0 files); reports: out/reports",
-    )
+    assert (summary.complete, summary.overview().next_step) == (True, None)
     aside = outcome(None, account=Account(left_out=2, unreadable=1), findings=[finding("bad-line", "error")])
     summary.add(JOB, aside, ("--min-turns",), made=1)
     summary.close()
-    last = summary.as_text().splitlines()[-1]
+    last = str(summary.overview().next_step)
     assert (summary.complete, last) == (False, "left out: 1 line (bad-line): chatsquash explain bad-line")
 
 
@@ -321,10 +364,10 @@ def test_where_no_record_is_left_the_last_line_names_the_filters_too():
     for option in ("--min-turns", "--drop no-tools", "--min-turns"):
         summary.add(JOB, outcome(None, account=Account(left_out=3)), (option,), made=1)
     filtered = "filtered: 3 sessions (2 --min-turns, 1 --drop no-tools)"
-    assert summary.as_text().splitlines()[-1] == f"no record was written; {filtered}"
+    assert str(summary.overview().next_step) == f"no record was written; {filtered}"
     summary.add(JOB, outcome(None, account=Account(left_out=3)))
     summary.close()
-    assert summary.as_text().splitlines()[-1] == (
+    assert str(summary.overview().next_step) == (
         f"no record was written; left out: 1 session (empty-session); {filtered}: chatsquash explain empty-session"
     )
 
@@ -375,9 +418,12 @@ def test_of_the_records_of_a_session_each_is_a_conversation_of_its_own():
 
 def test_of_many_suffixes_the_most_frequent_are_named():
     others = Counter({f".{number}": 1 for number in range(100)} | {".md": 5})
-    assert frequent_kinds(others) == "5 .md, 1 .0, 1 .1, 1 .10, 1 .11, 1 .12, 1 .13, 1 .14, 93 others"
+    kinds = [(".md", 5), *((f".{number}", 1) for number in (0, 1, 10, 11, 12, 13, 14)), ("others", 93)]
+    assert frequent_kinds(others) == kinds
 
 
 def test_the_output_folder_cannot_speak_to_the_terminal():
-    assert "\x1b" not in Summary(output="a\x1b[2J\n").as_text()
-    assert Summary(output="a\x1b").as_text().endswith("records: a\\x1b (0 files); reports: a\\x1b/reports")
+    summary = Summary(output="a\x1b[2J\n", files=["a.jsonl"])
+    summary.add(JOB, outcome())
+    assert str(summary).splitlines()[0] == "1 record written to a\\x1b[2J\\n (1 file)"
+    assert "\x1b" not in summary._repr_html_()

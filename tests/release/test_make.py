@@ -60,7 +60,7 @@ def checkout(tmp_path_factory, offline, python) -> Path:
 def test_all_is_written_and_make_ends_with_0(checkout, offline):
     done = make(checkout, "convert", "LOGS=sample_logs/ollama", "OUT=whole", **offline)
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
-    assert done.stderr.splitlines()[-1] == "records: whole (1 file); reports: whole/reports"
+    assert "record written to whole (1 file)" in done.stderr
 
 
 def test_something_is_left_out_and_make_ends_with_0_and_says_what(checkout, offline):
@@ -68,8 +68,10 @@ def test_something_is_left_out_and_make_ends_with_0_and_says_what(checkout, offl
     write_log(checkout / "part/b.jsonl", log_line("a", at=2), log_line("a", at=1))
     done = make(checkout, "convert", "LOGS=part", **offline)
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
-    last = "left out: 1 session (timestamp-order), 1 line (bad-line): chatsquash explain timestamp-order"
-    assert done.stderr.splitlines()[-1] == last
+    assert done.stderr.splitlines()[-2:] == [
+        "left out: 1 session (timestamp-order), 1 line (bad-line):",
+        "chatsquash explain timestamp-order",
+    ]
     assert (checkout / "out-part/2026-01-13.jsonl").exists()
 
 

@@ -47,10 +47,14 @@ def test_a_record_that_takes_too_long_is_found_and_the_others_are_rendered(comma
     assert of_template(ended) == [("a.jsonl", 2, TOO_LONG)]
     assert ended.err.splitlines() == [
         "3 records rendered with some.jinja: 2 whole",
-        "        1  template-error: no remedy was looked for",
-        "findings:",
-        "        1  error    template-error",
-        "        3  info     no-tools",
+        "needs attention: 1 error",
+        "",
+        "template-error  1  no remedy was looked for",
+        "errors          1  template-error",
+        "notes           3  no-tools",
+        "",
+        "The chat template raises an exception for the record, or takes too long:",
+        "chatsquash explain template-error",
     ]
 
 
@@ -70,13 +74,10 @@ def test_a_template_that_is_slow_is_given_up_and_the_rest_is_counted(command, he
     assert ended.code == 3
     given_up = GIVEN_UP.format(0.005)
     assert of_template(ended) == [("slow.jinja", None, f"the template is {given_up}: 3 records not rendered")]
-    assert ended.err.splitlines() == [
-        "20 records rendered with slow.jinja: 20 whole",
-        f"        3  not rendered: the template is {given_up}",
-        "findings:",
-        "        1  error    template-error",
-        "       23  info     no-tools",
-    ]
+    lines = ended.err.splitlines()
+    assert lines[:2] == ["20 records rendered with slow.jinja: 20 whole", "needs attention: 1 error"]
+    assert lines[3].startswith("not rendered   3  the template is ")
+    assert lines[-5:-3] == ["errors         1  template-error", "notes         23  no-tools"]
     text = command("check", "a.jsonl", "--template", "slow.jinja", "--render-time", "100")
     assert (
         f"ERROR\tsession=\tinput=slow.jinja\t[template-error] the template is {given_up}: 1 record not rendered"
@@ -89,7 +90,7 @@ def test_20_slow_records_are_all_rendered(command, here, monkeypatch):
     write("a.jsonl", *map(str, range(20)))
     ended = command("check", "a.jsonl", "--template", "slow.jinja", "--render-time", "100")
     assert ended.code == 0
-    assert ended.err.startswith("20 records rendered with slow.jinja: 20 whole\nfindings:\n")
+    assert ended.err.startswith("20 records rendered with slow.jinja: 20 whole\nnothing needs attention\n")
 
 
 def test_a_search_for_cures_ends_in_time(command, here):

@@ -26,7 +26,7 @@ VARIABLE = [
     Variable(r".*run\.json .*|.* stdout", rb'("seconds": ?)[0-9.e-]+', rb"\g<1>0", "the duration of a run"),
     Variable(r".*run\.json .*", rb'("chatsquash_version": ?)"[^"]*"', rb'\1""', "the version"),
     Variable(r".*run\.json .*", rb'("compiled": ?)[^,\n]*', rb"\1null", "whether compiled code was installed"),
-    Variable(r".* stderr", rb"in [0-9.]+ s( \([^)\n]*/s\))?", b"in 0 s", "the duration and the rate in the summary"),
+    Variable(r".* stderr", rb"[0-9.,]+ s( for [0-9.,]+ \w+)( \([^)\n]*/s\))?", rb"0 s\1", "the duration and the rate in the summary"),
     Variable(r".* stderr", rb"(?m)^[0-9.]+ of [0-9.]+ [kMG]?B, .* left: .*\n", b"", "progress, which is printed every 30 s on a busy machine"),
     Variable(r".* stderr", rb"Traceback \(most recent call last\):\n(?: .*\n)+", b"Traceback\n", "paths and lines of code; the exception itself is compared"),
     Variable(r".*", rb"(?:/[\w.-]+)*/same-bytes-[a-z0-9_]{8}(?=[/\"])", b"ROOT", "the temporary folder in which a run was killed"),

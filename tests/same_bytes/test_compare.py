@@ -4,13 +4,13 @@ from tests.conftest import cases
 from tests.same_bytes.compare import compared, differences, files
 
 RUN = "out/run.json 100644"
-BASE = {"1 convert code": b"0", "1 convert stderr": b"1.9 MB in 1.25 s (2 MB/s)\n", "out/a.jsonl 100644": b"{}\n"}
+BASE = {"1 convert code": b"0", "1 convert stderr": b"1.25 s for 1.9 MB (2 MB/s)\n", "out/a.jsonl 100644": b"{}\n"}
 
 
 @cases(
     "new, line",
     ({**BASE, "1 convert code": b"3"}, "1 convert code: line 1, byte 1"),
-    ({**BASE, "1 convert stderr": b"1.8 MB in 1.25 s (2 MB/s)\n"}, "1 convert stderr: line 1, byte 3"),
+    ({**BASE, "1 convert stderr": b"1.25 s for 1.8 MB (2 MB/s)\n"}, "1 convert stderr: line 1, byte 11"),
     ({**BASE, "out/a.jsonl 100644": b"{}"}, "out/a.jsonl 100644: line 2, byte 1"),
     ({**BASE, "out/a.jsonl 100644": b"{}\n\n"}, "out/a.jsonl 100644: line 3, byte 1"),
     ({**BASE, "out/b.jsonl 100644": b""}, "out/b.jsonl 100644: additional"),

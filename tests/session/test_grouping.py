@@ -18,7 +18,7 @@ from chatsquash.reading.reader import MixedSessionsError, Reader, until_mixed
 from chatsquash.results.verify import verify
 from chatsquash.view.logs import SessionLogs
 from chatsquash.view.result import ViewerResult
-from tests.conftest import cases, log_line, write_log
+from tests.conftest import cases, log_line, table, write_log
 from tests.outputs import comparable, findings, put
 from tests.session.test_sessions_by import mixed, users
 from tests.trees.logs import by_turns, grows, nameless
@@ -34,7 +34,7 @@ def sessions(logs, options=DEFAULT):
 
 
 def summarised(summary):
-    return [line for line in summary.as_text().splitlines() if line.startswith("grouped")]
+    return table(summary).get("grouped", "")
 
 
 @cases(
@@ -69,7 +69,7 @@ def test_a_mixed_file_is_refused_as_specified_where_an_option_is_given(here, sai
     write_log(here / "logs/day.jsonl", *lines)
     summary = convert("logs", "out", Options(anonymize=False, **said))
     assert dict(summary.left_out) == {"session-id-mismatch": 1}
-    assert (summary.written, summary.complete, summarised(summary)) == (0, False, [])
+    assert (summary.written, summary.complete, summarised(summary)) == (0, False, "")
 
 
 @cases(
@@ -95,14 +95,14 @@ def test_the_summary_and_one_finding_of_each_file_say_so(here):
     write_log(here / "logs/b.jsonl", *mixed("cdcd"))
     write_log(here / "logs/c.jsonl", *mixed("e"))
     summary = convert("logs", "out", DEFAULT)
-    assert summarised(summary) == ["grouped by session id: 2 files with several sessions"]
+    assert summarised(summary) == "2 files with several sessions, by session id"
     assert [(each["session"], each["severity"]) for each in findings("grouped-by-id")] == [("a", "info"), ("c", "info")]
 
 
 def test_the_summary_says_so_where_a_filter_leaves_the_first_session_out(here):
     write_log(here / "logs/a.jsonl", *mixed("abab"))
     summary = convert("logs", "out", Options(anonymize=False, max_turns=1, cleanup_goose=False))
-    assert summarised(summary) == ["grouped by session id: 1 file with several sessions"]
+    assert summarised(summary) == "1 file with several sessions, by session id"
 
 
 def test_a_file_of_a_logger_that_is_known_to_mix_is_no_deviation_and_not_reported(here):
@@ -216,7 +216,7 @@ def test_unrelated_conversations_without_ids_end_with_exit_code_3_and_their_reco
     ended = command("convert", "logs", "--no-anonymize")
     assert ended.code == 3
     assert len((here / "out/2026-01-13.jsonl").read_bytes().splitlines()) == 1
-    assert "most replies of 1 log (unrelated-conversations)" in ended.err
+    assert "most replies of 1 log left out" in ended.err
     assert ended.err.splitlines()[-1] == "4 of 6 replies are in no record; add --complete to keep them"
 
 

@@ -197,7 +197,7 @@ def test_a_folder_with_a_template_and_a_tokenizer_needs_no_other_name(command, h
     write_log(here / "logs/a.jsonl", log_line("one two three"))
     for named in (["--template", "model"], ["--template", "model", "--tokenizer", "model"]):
         ended = command("convert", "logs", "--preset", "hf", "--replace", "--max-tokens", "1000", *named)
-        assert (ended.code, ended.err.startswith("1 session seen = 1 written")) == (0, True)
+        assert (ended.code, ended.err.startswith("1 record ")) == (0, True)
         (row,) = report("sessions.jsonl")
         assert row["tokens"] > 4
     assert "tokens" in command("stats", "out", "--template", "model").out

@@ -17,7 +17,7 @@ from chatsquash.records import presets
 from chatsquash.results.check import check
 from chatsquash.results.stats import stats
 from chatsquash.results.verify import verify
-from tests.conftest import assistant, cases, user, write_log
+from tests.conftest import assistant, cases, table, user, write_log
 from tests.outputs import comparable, findings, manifest, report
 from tests.trees import logs
 from tests.trees.logs import AGENT, READ, Log, calling, result
@@ -393,8 +393,8 @@ def test_the_summary_and_the_card_count_what_is_trained_on(here):
     summary = convert("logs", "out", given(preset="hf"))
     counted = {"trained": 15, "not_trained": {"context-restored": 1, "other-record": 3, "rewritten": 1, "truncated": 1}}
     assert manifest()["counts"]["loss"] == counted
-    line = "21 assistant messages = 15 trained on + 1 context-restored + 3 other-record + 1 rewritten + 1 truncated"
-    assert line in summary.as_text().splitlines()
+    line = "21 of the assistant: 15 trained on, 1 context-restored, 3 other-record, 1 rewritten, 1 truncated"
+    assert table(summary)["messages"] == line
     card = Path("out/README.md").read_text("utf-8")
     assert (
         "- assistant messages: 15 trained on + 6 not (context-restored: 1, other-record: 3, rewritten: 1, truncated: 1), as `weight` says"
@@ -406,7 +406,7 @@ def test_the_summary_and_the_card_count_what_is_trained_on(here):
 def test_without_the_option_nothing_is_counted(here):
     summary = convert("logs", "out", given(preset="hf", loss="none"))
     assert manifest()["counts"]["loss"] == {}
-    assert "assistant message" not in summary.as_text()
+    assert "messages" not in table(summary)
     assert "assistant messages" not in Path("out/README.md").read_text("utf-8")
 
 

@@ -17,7 +17,7 @@ from chatsquash.conversion.shards.place import Shard
 from chatsquash.core.errors import UsageError
 from chatsquash.redaction import scanner, secrets
 from chatsquash.results.verify import KnownLogs, verify
-from tests.conftest import assistant, log_line
+from tests.conftest import assistant, log_line, table
 
 KEY = b"a key for tests of what is private"
 SECRET = "ghp_" + "a9Bc8De7Fg6Hi5Jk4Lm3No2Pq1Rs0TuVwXyZ"
@@ -71,7 +71,7 @@ def test_a_run_says_what_it_finds_and_replaces_nothing(tmp_path):
     (found,) = [each for each in findings(tmp_path / "out") if each["code"] == "secret-found"]
     assert (found["severity"], found["line"], found["message"]) == ("warning", 1, 0)
     assert SECRET not in json.dumps(found)
-    assert "secrets: 2 found in 1 record, none replaced (--redact secrets)" in summary.as_text()
+    assert table(summary)["secrets"] == "2 in 1 record, none replaced"
     rows = redactions(tmp_path / "out")
     assert sum(int(row["count"]) for row in rows) == 2
     assert {row["first"] for row in rows} == {f"{tmp_path}/logs/a.jsonl:1"}
@@ -83,8 +83,8 @@ def test_a_run_counts_a_secret_wherever_it_stands_as_one_that_replaces_it(tmp_pa
     written(tmp_path / "logs", "a.jsonl", log_line("export DB_PASSWORD=kettle9drum", reply="kettle9drum works.", at=1))
     looked = convert(tmp_path / "logs", tmp_path / "looked", options())
     replaced = convert(tmp_path / "logs", tmp_path / "replaced", options(redact="secrets"))
-    assert "secrets: 2 found in 1 record, none replaced" in looked.as_text()
-    assert "secrets: 2 found in 1 record, all 2 replaced" in replaced.as_text()
+    assert table(looked)["secrets"] == "2 in 1 record, none replaced"
+    assert table(replaced)["secrets"] == "2 in 1 record, all replaced"
     counts = [[row["count"] for row in redactions(tmp_path / out)] for out in ("looked", "replaced")]
     assert counts == [["2"], ["2"]]
 
@@ -106,7 +106,7 @@ def test_values_of_records_that_are_not_written_are_not_counted(tmp_path):
         written(tmp_path / "logs", f"{name}.jsonl", log_line(f"token {SECRET}", at=1))
     summary = convert(tmp_path / "logs", tmp_path / "out", options(format="jsonl"))
     assert summary.duplicates == 1
-    assert "secrets: 1 found in 1 record" in summary.as_text()
+    assert table(summary)["secrets"].startswith("1 in 1 record,")
     assert [row["count"] for row in redactions(tmp_path / "out")] == ["1"]
 
 
@@ -131,7 +131,7 @@ def test_nothing_of_a_secret_is_left_anywhere(tmp_path):
     asked = options(redact="secrets", keep_rejected=True, group_by="scenario", trace_replies=True)
     summary = convert(tmp_path / "logs", tmp_path / "out", asked)
     assert holding(tmp_path / "out", SECRET) == []
-    assert "all 5 replaced" in summary.as_text()
+    assert table(summary)["secrets"].endswith("all replaced")
     (record,) = records(tmp_path / "out")
     (call,) = record["messages"][1]["tool_calls"]
     assert json.loads(call["function"]["arguments"])["key"] == record["messages"][0]["content"].removeprefix("use ")
@@ -198,7 +198,7 @@ def test_a_mask_is_not_taught(tmp_path):
     summary = convert(tmp_path / "logs", tmp_path / "out", asked)
     (record,) = records(tmp_path / "out")
     assert [turn["weight"] for turn in record["messages"] if turn["role"] == "assistant"] == [0, 1]
-    assert "2 assistant messages = 1 trained on + 1 redacted" in summary.as_text()
+    assert table(summary)["messages"] == "2 of the assistant: 1 trained on, 1 redacted"
     rows = [json.loads(line) for line in (tmp_path / "out/reports/replies.jsonl").read_text().splitlines()]
     assert [(row["loss"], row.get("redacted")) for row in rows] == [(0, True), (1, None)]
 
@@ -381,7 +381,7 @@ def test_the_password_of_a_url_is_replaced_with_addresses_and_counted(tmp_path):
     (record,) = records(tmp_path / "out")
     placeholder = record["messages"][0]["content"].removeprefix("clone https://me:").removesuffix("@git.corp.com/x.git")
     assert placeholder.startswith("<SECRET_")
-    assert "secrets: 1 found in 1 record, all 1 replaced" in summary.as_text()
+    assert table(summary)["secrets"] == "1 in 1 record, all replaced"
     (row,) = redactions(tmp_path / "out")
     assert (row["rule"], f"<SECRET_{row['fingerprint']}>") == ("url-userinfo", placeholder)
     convert(tmp_path / "logs", tmp_path / "again", options(redact="secrets"))
@@ -505,7 +505,7 @@ def test_a_name_within_an_address_leaves_the_address_whole(tmp_path):
     summary = convert(tmp_path / "logs", tmp_path / "out", options(redact="ips,names", redact_names=b"acme-corp\n"))
     assert holding(tmp_path / "out", "jane.doe", "acme") == []
     assert summary.addresses == 2
-    assert "replaced: 1 name" in summary.as_text()
+    assert table(summary)["replaced"] == "1 name"
 
 
 def test_an_address_of_a_machine_is_no_phone_number(tmp_path):

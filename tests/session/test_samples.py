@@ -13,7 +13,7 @@ from chatsquash import Options, convert, convert_session
 from chatsquash.results.verify import verify
 from chatsquash.templates.render import Renderer
 from chatsquash.templates.source import TemplateSource
-from tests.conftest import assistant, cases, user, write_log
+from tests.conftest import assistant, cases, table, user, write_log
 from tests.outputs import manifest, report
 from tests.simulator.play import PARTIAL, play
 from tests.templates.inference import TEMPLATES
@@ -220,7 +220,7 @@ def test_a_run_certifies_it(tmp_path, monkeypatch):
     write_log(tmp_path / "logs/b.jsonl", *logs.broken())
     options = Options(**PLAIN, samples="auto", preset="hf", template=packed("im_start"), metadata=True)
     summary = convert("logs", "out", options)
-    assert "train = inference: 3 of 3 trained replies" in summary.as_text().splitlines()
+    assert table(summary)["certified"] == "3 train = inference: 3 of 3 trained replies"
     assert manifest()["counts"]["samples"] == {"trained": 3, "true": 3}
     assert "- train = inference: 3 of 3 trained replies\n" in (tmp_path / "out/README.md").read_text()
     assert not verify(tmp_path / "out").problems

@@ -19,7 +19,7 @@ from tests.conftest import cases, tree
 TOKEN = "ghp_Zq7Vn2Lk9Xw4Rt8Bm3Hc6Yd1Pf5Js0GuAe7T"
 MAIL = "jane.doe@corp.com"
 PLACE = re.compile(r"<GITHUB_TOKEN_[0-9a-f]{10}>")
-AS_THEY_ARE = "; addresses are as they were (--anonymize replaces them)"
+AS_THEY_ARE = "\n\ne-mail addresses are unchanged; add --anonymize to replace them"
 pytestmark = pytest.mark.usefixtures("here")
 
 
@@ -48,7 +48,7 @@ def test_texts_and_arguments_have_placeholders(command, to):
     ended = command("translate", "a.json", "--to", to, "-o", "out.jsonl", "--redact", "secrets")
     assert (plain.code, ended.code) == (0, 0)
     assert ended.err.splitlines()[0] == f"1 conversation written as {to}"
-    assert "        3  replaced: github token" in ended.err.splitlines()
+    assert "replaced  3  github token" in ended.err.splitlines()
     before, after = (Path(name).read_text() for name in ("plain.jsonl", "out.jsonl"))
     assert len(set(PLACE.findall(after))) == 1
     assert PLACE.sub(TOKEN, after) == before, "nothing else changes, and JSON in it stays JSON"

@@ -80,3 +80,10 @@ def test_a_sub_agent_leads_to_its_call_and_the_call_back(sub_agents):
 def test_a_sub_agent_has_the_neighbours_of_its_session(sub_agents):
     both = [neighbours(sub_agents.result, SessionQuery(), at) for at in rows(sub_agents).values()]
     assert both == [(None, None), (None, None)]
+
+
+def test_only_so_many_arguments_are_looked_through_for_the_call(sub_agents, monkeypatch):
+    monkeypatch.setattr("chatsquash.view.pages.relations._ARGUMENTS", 10)
+    child, parent = rows(sub_agents)["subagent"], rows(sub_agents)["main"]
+    base = f"/r/{sub_agents.viewer.tag}/s"
+    assert links(sub_agents.of(child).text, "Find out why the table is late.") == [f"{base}/{parent}"]

@@ -43,9 +43,14 @@ NEVER = (
 """Why no record holds a reply, whatever is asked for."""
 
 
+def in_words(lost: Mapping[str, int]) -> list[tuple[str, int]]:
+    """Why records do not contain replies, in words, with their number."""
+    return [(_WORDS[why][count != 1], count) for why, count in lost.items()]
+
+
 def by_why(lost: Mapping[str, int]) -> list[str]:
     """How many replies no record holds, in words, for each why."""
-    return [f"{count:,} {_WORDS[why][count != 1]}" for why, count in lost.items()]
+    return [f"{count:,} {words}" for words, count in in_words(lost)]
 
 
 @rule("info")

@@ -10,7 +10,7 @@ _LOST = (
     *("unknown-format", "session-id-mismatch", "timestamp-order", "bad-line", "bad-entry", "bad-record"),
     *("empty-session", "no-sample", "output-growth", "no-assistant-turn", "arguments-unparsable", "unpaired-call"),
     *("shape-not-held", "media-dropped", "not-rendered", "joined-reply", "replies-lost", "other-conversations"),
-    *("missing-reply", "side-request-selected", "short-tail"),
+    *("unrelated-conversations",),
 )
 _TRUNCATED = ("reply-truncated", "cut-by-logger", "stream-cut", "incomplete-reply")
 _SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +14,11 @@ from chatsquash.cli.click_options import argument, option, options, rendering
 from chatsquash.cli.command import Command
 from chatsquash.cli.command_line import is_typed, refuse_alone
 from chatsquash.cli.exits import fail_on, tolerate_closed_pipe
+from chatsquash.cli.printing import print_overview
 
 if TYPE_CHECKING:
     from chatsquash.core.model import Finding, Severity
+    from chatsquash.core.overview import Overview
     from chatsquash.results.contamination import Evaluation
     from chatsquash.results.template import Trials
     from chatsquash.results.trainer import Requirements
@@ -116,22 +118,35 @@ def _print_findings(
     as_json: bool,
 ) -> Counter[tuple[Severity, str]]:
     """Print findings as they are made, and a summary on standard error; return their counts."""
-    trials, requirements, evaluation = looks
     from chatsquash.core.text import printable
     from chatsquash.dataset import findings_text as report
-    from chatsquash.dataset.summary import by_code
 
     counts: Counter[tuple[Severity, str]] = Counter()
+    trials = looks[0]
     for finding in chain(findings, trials.finish() if trials else ()):
         counts[finding.severity, finding.code] += 1
         record = f"{printable(finding.file)}:{finding.line}" if finding.line is not None else None
         click.echo(report.as_json(finding, record) if as_json else report.as_text(finding))
-    with tolerate_closed_pipe():
-        others = [each.summary() for each in (requirements, evaluation) if each]
-        first = [*(trials.summary() if trials else ()), *others]
-        for line in (*first, *by_code("findings", counts), *(trials.repair() if trials else ())):
-            click.echo(line, err=True)
+    repair = next(trials.repair(), None) if trials else None
+    overview = _overview(counts, trials, [each.summary() for each in looks if each])
+    print_overview(overview._replace(next_step=None) if repair else overview)
+    if repair:
+        with tolerate_closed_pipe():
+            click.echo(f"\n{repair}", err=True)  # in one line, since it is a command
     return counts
+
+
+def _overview(counts: Counter[tuple[Severity, str]], trials: Trials | None, looked: Sequence[str]) -> Overview:
+    """What was looked for and found, and what to do next."""
+    from chatsquash.core.overview import Headline, Overview
+    from chatsquash.dataset.attention import found, worst
+    from chatsquash.dataset.overview import findings
+    from chatsquash.dataset.summary import by_severity
+
+    severities = by_severity(counts)
+    headlines = (*(Headline((line,)) for line in looked), found(severities))
+    rows = (*(trials.rows() if trials else ()), *findings(severities, brief=None))
+    return Overview(headlines, rows, worst(severities))
 
 
 def _evaluation(paths: tuple[str, ...]) -> Evaluation | None:

@@ -11,6 +11,7 @@ from chatsquash.cli import exits
 from chatsquash.cli.click_options import option
 from chatsquash.cli.command_line import is_given, is_typed, refuse_idle, refuse_replacing, without_idle
 from chatsquash.cli.exits import fail_on, tolerate_closed_pipe
+from chatsquash.cli.printing import print_options, print_overview
 
 if TYPE_CHECKING:
     from chatsquash.conversion.engines import Where
@@ -37,7 +38,7 @@ def run_output(run: Any) -> Any:
     """What a run says on the screen."""
     as_json = option("--json", "as_json", is_flag=True, help="Print the summary as JSON on standard output.")
     quiet = option("--quiet", "-q", is_flag=True, help="Print no progress and no summary.")
-    verbose = option("--verbose", "-v", is_flag=True, help="Show the role trace of sessions with errors.")
+    verbose = option("--verbose", "-v", is_flag=True, help="List all findings, and the roles of sessions with errors.")
     codes = fail_on("instead of for skipped sessions and lines")
     progress = option(
         "--progress",
@@ -62,11 +63,11 @@ def print_summary(done: Any, values: dict[str, Any], complete: bool | None = Non
     """Say what a run did; its exit code."""
     from chatsquash.core.text import shown
 
-    with tolerate_closed_pipe():
-        if values["as_json"]:
+    if values["as_json"]:
+        with tolerate_closed_pipe():
             click.echo(shown(done.as_json(), indent=True))
-        elif not values["quiet"]:
-            click.echo(done.as_text(), err=True)
+    elif not values["quiet"]:
+        print_overview(done.overview(), verbose=values["verbose"])
     is_complete = done.complete if complete is None else complete
     return exits.code(done, values["fail_on"], is_complete=is_complete, is_shard=complete is not None)
 
@@ -171,8 +172,7 @@ def _with_shorthands(options: Options, values: dict[str, Any]) -> Options:
         return options
     expanded = expand(options, names, {each.name for each in declared() if is_typed(each.name)})
     if not values.get("quiet"):
-        with tolerate_closed_pipe():
-            click.echo("\n".join(expanded.lines), err=True)
+        print_options(*expanded.lines)
     return expanded.options
 
 
@@ -192,9 +192,8 @@ def _set_for_trainer(values: dict[str, Any]) -> None:
     def spelled(names: Iterable[str]) -> str:
         return " ".join(flags[each] if values[each] is True else f"{flags[each]} {values[each]}" for each in names)
 
-    with tolerate_closed_pipe():
-        kept = f"; as given: {spelled(sorted(own))}" if own else ""
-        click.echo(f"--for {trainers.parse(values['trainer'])[0]} sets {spelled(chosen) or 'nothing'}{kept}", err=True)
+    kept = f"; as given: {spelled(sorted(own))}" if own else ""
+    print_options(f"--for {trainers.parse(values['trainer'])[0]} sets {spelled(chosen) or 'nothing'}{kept}")
 
 
 def _with_kinds(options: Options) -> Options:

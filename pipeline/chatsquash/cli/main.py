@@ -24,7 +24,7 @@ CHAPTERS = {
     "Make a dataset": {
         "convert": "Convert session logs into a dataset.",
         "shards": "Divide session logs into shards for several machines.",
-        "merge": "Join the shards of a run.",
+        "merge": "Join finished results, or the shards of a run.",
         "redact": "Copy datasets with placeholders for secrets and personal data.",
     },
     "Look at logs and datasets": {

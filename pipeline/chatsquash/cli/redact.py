@@ -9,7 +9,7 @@ import click
 from chatsquash.cli import exits, privacy
 from chatsquash.cli.click_options import argument, option, options
 from chatsquash.cli.command import Command
-from chatsquash.cli.exits import tolerate_closed_pipe
+from chatsquash.cli.printing import print_overview
 
 
 @click.command(cls=Command, epilog="Example: chatsquash redact data.jsonl --output clean --redact secrets")
@@ -43,6 +43,5 @@ def redact(inputs: tuple[str, ...], *, output: str, force: bool, quiet: bool, **
         done = run(inputs, output, wanted, watch, force=force)
         shown.finish()
     if not quiet:
-        with tolerate_closed_pipe():
-            click.echo("\n".join(done.lines()), err=True)
+        print_overview(done.overview())
     return 0 if done.complete else exits.LEFT_OUT

@@ -11,6 +11,7 @@ from chatsquash.cli import exits, privacy
 from chatsquash.cli.click_options import KnownName, argument, option
 from chatsquash.cli.command import Command
 from chatsquash.cli.exits import tolerate_closed_pipe
+from chatsquash.cli.printing import print_overview
 
 
 def _formats() -> tuple[str, ...]:
@@ -79,5 +80,7 @@ def translate(inputs: tuple[str, ...], *, to: str, workers: int | None, quiet: b
         done = write_all(inputs, wanted, stdin, stdout, bar.observe)
     if not quiet:
         with tolerate_closed_pipe():
-            click.echo("\n".join(done.lines()), err=True)
+            for line in done.lines():
+                click.echo(line, err=True)
+        print_overview(done.overview())
     return 0 if done.complete else exits.LEFT_OUT

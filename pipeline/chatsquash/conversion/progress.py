@@ -19,6 +19,8 @@ Observer = Callable[[Log, Outcome, int], None]
 """Told each session's log and outcome in order, and the bytes of all logs."""
 _SECOND, _HALF_MINUTE = 1, 30
 """Seconds between two lines on progress: for programs, and for people who read them later."""
+_VISIBLE = 1e6
+"""Bytes a second from which on the rate is shown."""
 
 
 class Bar:
@@ -124,4 +126,5 @@ class Watch(Bar):
             return json.dumps(members)
         ahead = "" if left is None else f", {max(left, 0.0):,.0f} s left"
         done = f"{self._size / 1e6:,.1f} of {self._total / 1e6:,.1f} MB"
-        return f"{done}, {rate / 1e6:,.0f} MB/s{ahead}: {self._counts()}"
+        speed = f", {rate / 1e6:,.0f} MB/s" if rate >= _VISIBLE else ""
+        return f"{done}{speed}{ahead}: {self._counts()}"

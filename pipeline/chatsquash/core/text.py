@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import reprlib
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 
 import orjson
@@ -18,6 +17,8 @@ SHOWN = 80
 _LINE = 200
 """Characters of what a library says that a message shows."""
 _KINDS = 8  # of files that were not read; there may be as many suffixes as files
+_EXACT = 100
+"""Seconds below which hundredths are shown."""
 
 
 def escape(text: str) -> str:
@@ -60,6 +61,21 @@ def pluralize(count: int, one: str, many: str = "") -> str:
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
+def in_bytes(size: int) -> str:
+    """A number of bytes in the largest unit that fits, as in ``1.9 MB``."""
+    for unit, bytes_each in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if size >= bytes_each:
+            return f"{size / bytes_each:,.1f} {unit}"
+    return pluralize(size, "byte")
+
+
+def throughput(size: int, seconds: float) -> str:
+    """How long a run took and for how many bytes, with the rate where it is at least 1 MB a second."""
+    took = f"{max(seconds, 0.01):,.2f} s" if seconds < _EXACT else f"{seconds:,.0f} s"
+    rate = size / 1e6 / seconds if seconds else 0.0
+    return f"{took} for {in_bytes(size)}" + (f" ({rate:,.0f} MB/s)" if rate >= 1 else "")
+
+
 def aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
     """Rows of a table as lines, cells of a column below each other."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -71,11 +87,11 @@ def printable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def frequent_kinds(others: Counter[str]) -> str:
+def frequent_kinds(others: Mapping[str, int]) -> list[tuple[str, int]]:
     """The most frequent kinds of what was not read, with their counts."""
     most = sorted(others.items(), key=lambda item: (-item[1], item[0]))
     rest = sum(count for _, count in most[_KINDS:])
-    return ", ".join(f"{count:,} {kind}" for kind, count in [*most[:_KINDS], *([("others", rest)] if rest else [])])
+    return [*most[:_KINDS], *([("others", rest)] if rest else [])]
 
 
 def shown(value: Json, *, indent: bool = False) -> bytes:

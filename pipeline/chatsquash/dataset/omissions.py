@@ -8,15 +8,12 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct, field
 
-from chatsquash.checks.coverage import NEVER, by_why
 from chatsquash.core.outcome import Outcome
 from chatsquash.core.text import pluralize
 
 UNANSWERED = "unanswered-session"
 """Sessions without a record of which nothing is missing."""
 COMPLETE = "--complete"
-_MIXED = "session-id-mismatch"
-"""The finding for which a file of several sessions is left out."""
 _UNREADABLE = ("bad-line", "bad-entry")
 """The findings of which each is a line that could not be read."""
 _IN_PART = {
@@ -38,8 +35,8 @@ class Lack(NamedTuple):
     """The codes of the findings that say why, with their numbers."""
 
     def __str__(self) -> str:
-        """As the last line of a summary says it."""
-        return f"{self.what}{_reasons(self.why)}"
+        """With the reasons in brackets."""
+        return f"{self.what}{reasons(self.why)}"
 
 
 def lacks(counts: Mapping[str, Any]) -> list[Lack]:
@@ -59,47 +56,14 @@ def _lacks(counts: Mapping[str, Any]) -> Iterator[Lack]:
             yield Lack(f"{of}{pluralize(count, one)}", {code: count})
 
 
-def last_line(counts: Mapping[str, Any]) -> str:
-    """What was left out and why, and the command that explains it; empty where every session was written.
-
-    Where no record is left, it names the filters, too.
-    """
-    missing = lacks(counts)
-    said = [f"left out: {', '.join(map(str, missing))}"] if missing else []
-    sessions = counts["sessions"]
-    if sessions["seen"] and not counts["conversations"]["written"]:
-        filtered = sessions["filtered"]
-        aside = [f"filtered: {pluralize(sum(filtered.values()), 'session')}{_reasons(filtered)}"] if filtered else []
-        said = ["no record was written", *said, *aside]
-    code = explained(missing)
-    return "; ".join(said) + (f": chatsquash explain {code}" if code else "")
-
-
-def more_replies(counts: Mapping[str, Any], option: str) -> str:
-    """How many replies no record contains that ``option`` writes; empty if there are none, or no such option.
-
-    Answers to requests of the client's own, such as titles, do not count.  A file that was refused since it mixes
-    sessions needs ``--sessions-by chain`` as well, which ``--complete`` sets.
-    """
-    lost, mixed = counts["replies"]["lost"], _MIXED in counts["sessions"]["left_out"]
-    never = {*NEVER, "side-request"}.difference(["refused"] if mixed else [])
-    missing = sum(count for why, count in lost.items() if why not in never)
-    if not option or not missing:
-        return ""
-    options = f"--sessions-by chain {option}" if mixed and option != COMPLETE else option
-    are, them = ("is", "it") if missing == 1 else ("are", "them")
-    replies = pluralize(counts["replies"]["logged"], "reply", "replies")
-    return f"{missing:,} of {replies} {are} in no record; add {options} to keep {them}"
-
-
 def option_for_more(conversations: str | None, sessions_by: str | None, *, join: bool) -> str:
     """Return the option that writes the replies of other conversations; empty if all are written."""
     is_open = conversations is None and sessions_by is None and not join
     return COMPLETE if is_open else "--conversations all" if conversations != "all" else ""
 
 
-def explained(missing: list[Lack]) -> str:
-    """The code of the finding that the last line explains: the most frequent one of what it names first."""
+def most_frequent(missing: list[Lack]) -> str:
+    """The most frequent reason of the first of them that has one; empty if none has."""
     return next((code for lack in missing for code in _most_first(lack.why)), "")
 
 
@@ -112,7 +76,7 @@ def _most_first(why: Mapping[str, int]) -> list[str]:
     return sorted((code for code, count in why.items() if code and count), key=lambda code: (-why[code], code))
 
 
-def _reasons(why: Mapping[str, int]) -> str:
+def reasons(why: Mapping[str, int]) -> str:
     """Codes in brackets; their numbers stand there where they differ from that of all."""
     codes = _most_first(why)
     reasons = codes if len(codes) == 1 else [f"{why[code]:,} {code}" for code in codes]
@@ -198,14 +162,3 @@ class ReplyTotals(Struct):
                 "duplicates": self.duplicates,
             },
         }
-
-    def lines(self) -> Iterator[str]:
-        """What is said to people: one line, and one on reasoning where some is missing."""
-        lost = "".join(f" + {part}" for part in by_why(dict(sorted(self.lost.items()))))
-        rewritten = f" + {self.rewritten:,} rewritten" if self.rewritten else ""
-        replies = pluralize(self.logged, "reply", "replies")
-        copied = f", and {pluralize(self.copied, 'copy', 'copies')} in other logs" if self.copied else ""
-        yield f"{replies} logged = {self.carried:,} carried{rewritten}{lost}{copied}"
-        if self.with_reasoning < self.reasoned or self.withheld:
-            withheld = f", that of {self.withheld:,} withheld at the source" if self.withheld else ""
-            yield f"reasoning: {self.with_reasoning:,} of {self.reasoned:,} in the records{withheld}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from chatsquash.core.accounting import Account
@@ -11,10 +11,10 @@ from chatsquash.core.log import Log
 from chatsquash.core.model import Severity
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
-from chatsquash.core.text import certified, escape, frequent_kinds, pluralize
-from chatsquash.dataset.omissions import ReplyTotals, explained, lacks, last_line, more_replies, option_for_more
+from chatsquash.core.overview import Overview
+from chatsquash.dataset.omissions import ReplyTotals, lacks, option_for_more
+from chatsquash.dataset.overview import run_overview
 from chatsquash.redaction.placeholders import is_secret, words
-from chatsquash.session import cleaning
 
 _GROUPED: tuple[Severity, str] = ("info", "grouped-by-id")
 
@@ -65,6 +65,8 @@ class Summary:
     """Logged replies that are trained on in samples."""
     true: int = 0
     """Those of them that stand behind what the template gives at inference."""
+    has_samples: bool = False
+    """Whether each record is a sample of a conversation."""
     makes_pairs: bool = False
     """Whether pairs of replies were asked for."""
     pairs: Counter[str] = field(default_factory=Counter)
@@ -123,9 +125,9 @@ class Summary:
         self.addresses += outcome.privacy.addresses
         for rule, count in (*outcome.account.cleaned.items(), *outcome.account.dropped.items()):
             self.cleaned[rule] += count
-        pluralize = self.filtered_findings if filtered and not outcome.records else self.findings
+        findings = self.filtered_findings if filtered and not outcome.records else self.findings
         for finding in outcome.findings:
-            pluralize[finding.severity, finding.code] += 1
+            findings[finding.severity, finding.code] += 1
         self.never_searched += outcome.privacy.passed_over if outcome.records else 0
         self.pairs.update(pair.kind for pair in outcome.output.pairs if outcome.records)
         for record in outcome.records:
@@ -201,17 +203,11 @@ class Summary:
                 "passed_over": self.never_searched,
             },
             "private": {words(kind): count for kind, count in sorted(self.kinds.items()) if count},
-            "findings": _by_severity(self.findings),
-            "filtered_findings": _by_severity(self.filtered_findings),
+            "findings": by_severity(self.findings),
+            "filtered_findings": by_severity(self.filtered_findings),
             "other_files": dict(sorted(self.others.items())),
             "passed_over": self.passed_over,
         }
-
-    @property
-    def scope(self) -> str:
-        """How many files, sessions and conversations were read."""
-        counts = ((self.logs, "file"), (self.sessions, "session"), (self.replies.seen, "conversation"))
-        return ", ".join(pluralize(count, what) for count, what in counts)
 
     @property
     def grouped(self) -> int:
@@ -231,97 +227,17 @@ class Summary:
         files = {"output": self.output, "files": self.files}
         return {**self.counts(), **files, **run, "seconds": round(self.seconds, 3)}
 
-    def as_text(self) -> str:
-        """The summary for people."""
-        return "\n".join(self._lines())
+    def overview(self) -> Overview:
+        """What people should know about the run."""
+        return run_overview(self)
 
-    def _lines(self) -> Iterator[str]:
-        left_out, filtered = self.left_out.total(), self.filtered.total()
-        beyond = f" + {filtered:,} filtered + {pluralize(self.duplicates, 'duplicate')}"
-        more = beyond if filtered or self.duplicates else ""
-        more += f" + {self.joined:,} joined" if self.joined else ""
-        yield f"{pluralize(self.sessions, 'session')} seen = {self.written:,} written + {left_out:,} left out{more}"
-        for what, counts in (("left out", self.left_out), ("filtered", self.filtered)):
-            for why, count in sorted(counts.items()):
-                yield f"  {count:>7,}  {what}: {why}"
-        if self.grouped:
-            yield f"grouped by session id: {pluralize(self.grouped, 'file')} with several sessions"
-        yield from self._division()
-        lines = {name: count for name, count in self.account._asdict().items() if name != "joined" or self.joined}
-        parts = " + ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in lines.items())
-        yield f"{pluralize(self.lines, 'line')} seen = {parts}"
-        yield from self.replies.lines()
-        yield from self._for_training()
-        rules = (rule for rule in cleaning.rule_names() if self.cleaned[rule])
-        named = ((rule.replace("_", " ").removesuffix("s"), self.cleaned[rule]) for rule in rules)
-        cleaned = ", ".join(pluralize(count, rule) for rule, count in named)
-        if cleaned:
-            yield f"cleaned: {cleaned}"
-        if self.addresses:
-            yield f"anonymised: {pluralize(self.addresses, 'e-mail address', 'e-mail addresses')}"
-        if self.secrets:
-            yield f"secrets: {self.secrets:,} found in {pluralize(self.with_secrets, 'record')}, {self._redaction()}"
-        if replaced := {kind: count for kind, count in sorted(self.kinds.items()) if count}:
-            yield "replaced: " + ", ".join(f"{count:,} {words(kind)}" for kind, count in replaced.items())
-        if self.others:
-            yield f"not read: {frequent_kinds(self.others)}"
-        if self.passed_over:
-            yield f"passed over by options: {pluralize(self.passed_over, 'log')}"
-        yield from by_code("findings", self.findings)
-        yield from by_code("findings of filtered sessions", self.filtered_findings)
-        yield from self._of_the_run()
-        output = escape(self.output)
-        yield f"records: {output} ({pluralize(len(self.files), 'file')}); reports: {output}/reports"
-        yield from self._explained()
+    def __str__(self) -> str:
+        """The overview as text."""
+        return self.overview().as_text(verbose=True)
 
-    def _explained(self) -> Iterator[str]:
-        """What was left out and why, and last the option that writes more replies.
-
-        Without one, the command that explains the most frequent of the most severe findings comes first.
-        """
-        counts = self.counts()
-        more = more_replies(counts, self.more)
-        (severity, code), _ = min(self.findings.items(), key=_most_severe, default=(("", ""), 0))
-        if severity in ("error", "warning") and code != explained(lacks(counts)) and not more:
-            yield f"what a finding means: chatsquash explain {code}"
-        yield from filter(None, [last_line(counts), more])
-
-    def _redaction(self) -> str:
-        """How many of the secrets are replaced, and how the others would be."""
-        if self.replaced == self.secrets:
-            return f"all {self.replaced:,} replaced"
-        if self.replaced:
-            return f"{self.replaced:,} replaced, such as passwords in URLs (--redact secrets replaces all)"
-        return "none replaced (--redact secrets)"
-
-    def _division(self) -> Iterator[str]:
-        for name, (records, percent) in self.splits.items():
-            share = f"{self._share(records):.1%} of them, asked for {percent:.1%}"
-            yield f"  {records:>7,}  in split {name}: {share}"
-        if self.moves:
-            yield "split by cluster: records may go to other splits when logs are added"
-
-    def _for_training(self) -> Iterator[str]:
-        if self.has_flags:
-            parts = "".join(f" + {count:,} {why}" for why, count in self._not_trained().items())
-            yield f"{pluralize(self.flags.total(), 'assistant message')} = {self.flags['']:,} trained on{parts}"
-        if self.certifies:
-            yield certified(self.true, self.trained)
-        if self.makes_pairs:
-            kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(self.pairs.items()))
-            yield pluralize(self.pairs.total(), "preference pair") + (f": {kinds}" if kinds else "")
-
-    def _of_the_run(self) -> Iterator[str]:
-        if self.unchanged:
-            yield "nothing changed since the last run, nothing was written (--full converts all again)"
-        else:
-            rate = self.size / 1e6 / self.seconds if self.seconds else 0
-            yield f"{self.scope}: {self.size / 1e6:,.1f} MB in {self.seconds:.2f} s ({rate:,.0f} MB/s)"
-        if self.other_options:
-            names = ", ".join(name.replace("_", "-") for name in self.other_options)
-            yield f"replaced an earlier output that was made with other options: {names}"
-        if self.reused:
-            yield f"taken from an earlier run: {pluralize(self.reused, 'session')} (--full converts them again)"
+    def _repr_html_(self) -> str:
+        """The overview as notebooks show it."""
+        return self.overview().as_html()
 
 
 def summary_of(options: Options) -> Summary:
@@ -330,34 +246,18 @@ def summary_of(options: Options) -> Summary:
         has_flags=options.flag != "none",
         certifies=options.samples == "auto",
         makes_pairs=options.pairs != "none",
-        more=_more(options),
+        more=option_for_more(options.conversations, options.sessions_by, join=options.join),
+        has_samples=options.samples != "session",
         moves=options.clusters,
     )
 
 
-def _more(options: Options) -> str:
-    """The option that writes the replies of other conversations; empty if all are written."""
-    return option_for_more(options.conversations, options.sessions_by, join=options.join)
-
-
-def by_code(what: str, findings: Counter[tuple[Severity, str]]) -> Iterator[str]:
-    """The counts of findings, a line each; nothing where there are none."""
-    if findings:
-        yield f"{what}:"
-    for (severity, code), count in sorted(findings.items(), key=_gravest_first):
-        yield f"  {count:>7,}  {severity:<7}  {code}"
-
-
-def _by_severity(findings: Counter[tuple[Severity, str]]) -> dict[str, dict[str, int]]:
+def by_severity(findings: Counter[tuple[Severity, str]]) -> dict[str, dict[str, int]]:
+    """Return the numbers of findings by severity and then by code."""
     severities: dict[str, dict[str, int]] = {}
     for (severity, code), count in sorted(findings.items(), key=_gravest_first):
         severities.setdefault(severity, {})[code] = count
     return severities
-
-
-def _most_severe(item: tuple[tuple[Severity, str], int]) -> tuple[int, int, str]:
-    severity, code = _gravest_first(item)
-    return severity, -item[1], code
 
 
 def _gravest_first(item: tuple[tuple[Severity, str], int]) -> tuple[int, str]:

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field, fields
 from math import ceil
 from typing import Any, NamedTuple
 
+from chatsquash.core.overview import Headline, Overview, Row, listed
 from chatsquash.core.text import escape, pluralize, printable
 
 _BARS = " ▁▂▃▄▅▆▇█"
@@ -120,18 +121,7 @@ def _members(table: SessionStats) -> dict[str, Any]:
 
 
 def _lines(stats: Stats) -> Iterator[str]:
-    yield f"{pluralize(stats.records, 'record')} in {pluralize(stats.files, 'file')}, {_repetitions(stats.duplicates)}"
-    if stats.unreadable:
-        lines = pluralize(stats.unreadable, "line that is no record", "lines that are no records")
-        yield f"{lines}: chatsquash check says why"
-    if stats.refused:
-        yield f"{pluralize(stats.refused, 'record')} refused by the template, whose tokens are not counted"
-    if stats.splits.keys() - {""}:
-        yield f"splits: {_list_counts(_splits(stats))}"
-    yield f"roles: {_list_counts(dict(stats.roles.most_common()))}"
-    if stats.table:
-        yield from _of_table(stats.table)
-    yield f"tools: defined in {stats.with_tools:,}, called in {pluralize(stats.with_calls, 'record')}"
+    yield _overview(stats).as_text()
     if stats.spreads:
         head = ("per record", "total", "mean", "median", "90 %", "99 %", "most")
         table = _table(head, [(name, *_numbers(*spread[:-1])) for name, spread in stats.spreads.items()])
@@ -159,17 +149,45 @@ def sparkline(histogram: list[int]) -> str:
     return "".join(_BARS[ceil(count / most * (len(_BARS) - 1))] for count in histogram[first:])
 
 
-def _of_table(table: SessionStats) -> Iterator[str]:
-    used = f"{table.prompt_tokens:,} of prompts and {table.completion_tokens:,} of replies"
-    yield f"sessions: {table.sessions:,}; tokens as logged: {used}"
+def _overview(stats: Stats) -> Overview:
+    """The counts of all records, as other commands show theirs."""
+    records = f"{pluralize(stats.records, 'record')} in {pluralize(stats.files, 'file')}"
+    headlines = [Headline((records,))]
+    if stats.unreadable:
+        lines = pluralize(stats.unreadable, "line that is no record", "lines that are no records")
+        headlines.append(Headline((f"{lines}:", "see chatsquash check"), "error"))
+    if stats.refused:
+        refused = f"{pluralize(stats.refused, 'record')} refused by the template,"
+        headlines.append(Headline((refused, "whose tokens are not counted"), "error"))
+    return Overview((*headlines,), (*_rows(stats),))
+
+
+def _rows(stats: Stats) -> Iterator[Row]:
+    if stats.duplicates:
+        yield Row("duplicates", stats.duplicates, ("repeat an earlier record",))
+    if stats.splits.keys() - {""}:
+        yield _row("splits", _splits(stats))
+    if stats.roles:
+        yield _row("messages", dict(stats.roles.most_common()))
+    if stats.with_tools or stats.with_calls:
+        yield Row(
+            "tools", None, (f"defined in {stats.with_tools:,},", f"called in {pluralize(stats.with_calls, 'record')}")
+        )
+    if stats.table:
+        yield from _of_table(stats.table)
+
+
+def _of_table(table: SessionStats) -> Iterator[Row]:
+    used = f"tokens as logged: {table.prompt_tokens:,} of prompts,"
+    yield Row("sessions", table.sessions, (used, f"{table.completion_tokens:,} of replies"))
     for name in ("exit", "finish", "truncated", "last_user"):
-        yield f"{name}: {_list_counts(dict(getattr(table, name).most_common()))}"
+        yield _row(name, dict(getattr(table, name).most_common()))
     if table.reward is not None:
-        yield f"reward: {table.reward:.3f} on average, in {pluralize(table.rewards, 'record')}"
+        yield Row("reward", table.rewards, (f"{table.reward:.3f} on average",))
 
 
-def _repetitions(count: int) -> str:
-    return f"{count:,} of them {'repeats' if count == 1 else 'repeat'} an earlier one"
+def _row(label: str, counts: Mapping[str, int]) -> Row:
+    return Row(label, sum(counts.values()), listed(counts.items()))
 
 
 def _splits(stats: Stats) -> dict[str, int]:
@@ -179,10 +197,6 @@ def _splits(stats: Stats) -> dict[str, int]:
 def _rank(stats: Stats) -> list[tuple[str, Any]]:
     """The tools, those first that are called most."""
     return sorted(stats.tools.items(), key=lambda item: (-item[1].calls, -item[1].defined_in, item[0]))
-
-
-def _list_counts(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{escape(name)} {count:,}" for name, count in counts.items()) or "none"
 
 
 def _numbers(*values: float) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from chatsquash.checks.template import Trial
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import Conversation, Finding, Violation
 from chatsquash.core.options import Options
+from chatsquash.core.overview import Row
 from chatsquash.core.text import escape, pluralize
 from chatsquash.records.datasets import rows
 from chatsquash.records.line import NotARecordError, StoredRecord
@@ -80,14 +81,17 @@ class Trials:
             text = f"the template is {self._template.given_up}: {pluralize(self.passed_over, 'record')} not rendered"
             yield Finding("template-error", "error", "", self._name, None, None, text)
 
-    def summary(self) -> Iterator[str]:
-        """What was tried and found, for people."""
-        which = f" ({escape(self._template.description)})" if self._template.description else ""
-        yield f"{pluralize(self.records, 'record')} rendered with {escape(self._name)}{which}: {self.whole:,} whole"
+    def summary(self) -> str:
+        """What was tried, for people."""
+        which = f" ({self._template.description})" if self._template.description else ""
+        return f"{pluralize(self.records, 'record')} rendered with {self._name}{which}: {self.whole:,} whole"
+
+    def rows(self) -> Iterator[Row]:
+        """The remedies of what the template does not show, and the records that were not rendered."""
         for (code, remedy), count in sorted(self.counts.items()):
-            yield f"  {count:>7,}  {code}: {remedy}"
+            yield Row(code, count, (remedy,))
         if self.passed_over:
-            yield f"  {self.passed_over:>7,}  not rendered: the template is {self._template.given_up}"
+            yield Row("not rendered", self.passed_over, (f"the template is {self._template.given_up}",))
 
     def repair(self) -> Iterator[str]:
         """The one line that mends all that can be mended, and what stays; none where all records are whole."""

@@ -28,7 +28,7 @@ def nothing_to_read(roots: list[str], discovered: Discovery, shown: Callable[[st
     ``shown`` spells what was found.
     """
     others = Counter({shown(kind): count for kind, count in discovered.others.items()})
-    beside = [frequent_kinds(others)] if others else []
+    beside = [", ".join(f"{count:,} {kind}" for kind, count in frequent_kinds(others))] if others else []
     beside += [f"{discovered.passed_over:,} passed over by options"] if discovered.passed_over else []
     seen = ", ".join(beside) or "no files"
     problems = "".join(f"; {shown(each.file)} is {shown(each.text)}" for each in discovered.findings[:_NAMED])

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
 from chatsquash.core.errors import ChatsquashError, UsageError
 from chatsquash.core.options import Options
+from chatsquash.core.overview import Headline, Overview, Row, listed
 from chatsquash.core.text import escape, pluralize
 from chatsquash.core.urls import refuse_remote
 from chatsquash.redaction.pseudonyms import load_key
@@ -79,16 +80,23 @@ class TranslationReport(Tally, kw_only=True):
         self.complete = self.complete and not (done.cut or done.bad_lines)
 
     def lines(self) -> Iterator[str]:
-        """What is said at the end, escaped, a line each."""
+        """The first lines that cannot be read, escaped, and how many more there are."""
         yield from map(escape, self.bad_lines[:_SHOWN])
         if len(self.bad_lines) > _SHOWN:
             yield f"... and {pluralize(len(self.bad_lines) - _SHOWN, 'more line')} that cannot be read"
+
+    def overview(self) -> Overview:
+        """What people should know about the translation."""
+        written = Headline((f"{pluralize(self.written, 'conversation')} written as {self.to}",))
+        counts = {label: getattr(self, name) for name, label in LABELS.items()}
+        rows = tuple(Row(label, sum(kinds.values()), _most_first(kinds)) for label, kinds in counts.items() if kinds)
         stay = self.has_addresses and not self.anonymized
-        as_they_are = "; addresses are as they were (--anonymize replaces them)" if stay else ""
-        yield f"{pluralize(self.written, 'conversation')} written as {self.to}{as_they_are}"
-        for name, label in LABELS.items():
-            for kind, count in sorted(getattr(self, name).items()):
-                yield f"{count:>9,}  {label}: {escape(kind)}"
+        step = Headline(("e-mail addresses are unchanged;", "add --anonymize to replace them"), "warning")
+        return Overview((written,), rows, step if stay else None)
+
+
+def _most_first(kinds: Mapping[str, int]) -> tuple[str, ...]:
+    return listed(sorted(kinds.items(), key=lambda each: (-each[1], each[0])))
 
 
 class LossError(ChatsquashError):

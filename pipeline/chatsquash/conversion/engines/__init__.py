@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from chatsquash.core.option_declarations import option
 from chatsquash.core.options import Options
+from chatsquash.core.overview import Overview
 from chatsquash.core.registry import Room
 
 if TYPE_CHECKING:
@@ -44,8 +45,8 @@ class EngineReport(Protocol):
     def complete(self) -> bool:
         """Whether every session was written and every line could be read."""
 
-    def as_text(self) -> str:
-        """A few lines."""
+    def overview(self) -> Overview:
+        """What people should know about it."""
 
     def as_json(self) -> dict[str, object]:
         """The same as JSON values."""

@@ -21,7 +21,8 @@ from chatsquash.conversion.shards.place import Shard
 from chatsquash.core import errors
 from chatsquash.core.errors import ChatsquashError, UsageError
 from chatsquash.core.options import Options
-from chatsquash.core.text import escape, pluralize, printable
+from chatsquash.core.overview import Headline, Overview, Row
+from chatsquash.core.text import escape, pluralize, printable, throughput
 from chatsquash.dataset.manifest import RecordsMade
 from chatsquash.dataset.store import place_of
 
@@ -53,17 +54,15 @@ class Unmerged:
     size: int
     seconds: float
 
-    def as_text(self) -> str:
-        """The sum, and the next command."""
+    def overview(self) -> Overview:
+        """What was converted, and the next command."""
         made = self.records_made
-        rate = f"{self.size / 1e6:,.1f} MB in {self.seconds:.2f} s"
-        return "\n".join(
-            [
-                f"{pluralize(self.shards, 'shard')}, {pluralize(made['count'], 'record')}, {rate}",
-                f"sum of the records' hashes: {made['xxh3_128_sum']}",
-                f"next: chatsquash merge {self.output}",
-            ]
-        )
+        converted = f"{pluralize(made['count'], 'record')} converted in {pluralize(self.shards, 'shard')}"
+        rows = [
+            Row("time", None, (throughput(self.size, self.seconds),)),
+            Row("checksum", None, (made["xxh3_128_sum"],)),
+        ]
+        return Overview((Headline((converted,)),), (*rows,), Headline((f"next: chatsquash merge {self.output}",)))
 
     def as_json(self) -> dict[str, object]:
         """The same as JSON values."""

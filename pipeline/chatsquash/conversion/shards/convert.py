@@ -26,10 +26,11 @@ from chatsquash.core.errors import ChatsquashError, UsageError
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
-from chatsquash.core.text import pluralize
+from chatsquash.core.overview import Headline, Overview
+from chatsquash.core.text import pluralize, throughput
+from chatsquash.dataset.attention import next_step
 from chatsquash.dataset.choice import stop_for
 from chatsquash.dataset.manifest import RecordsMade
-from chatsquash.dataset.omissions import last_line
 from chatsquash.dataset.summary import summary_of
 from chatsquash.reading.sessions import cleared, expanded_copy
 from chatsquash.redaction.privacy import Privacy
@@ -53,18 +54,15 @@ class ShardReport:
     is_known: bool
     """Whether it was converted before, so that nothing was done."""
 
-    def as_text(self) -> str:
-        """A line, and what was left out and why, where something was."""
-        return "\n".join(filter(None, [self._summary(), last_line(self.marker.counts)]))
-
-    def _summary(self) -> str:
+    def overview(self) -> Overview:
+        """One line, and what to do next; merging the shards prints the counts of all."""
         made = pluralize(self.marker.records_made["count"], "record")
-        if self.is_known:
-            return f"shard {self.shard}: is converted ({made}); --full converts it again"
         sessions = pluralize(self.marker.counts["sessions"]["seen"], "session")
-        rate = self.size / 1e6 / self.seconds if self.seconds else 0
-        took = f"{self.size / 1e6:,.1f} MB in {self.seconds:.2f} s ({rate:,.0f} MB/s)"
-        return f"shard {self.shard}: {sessions}, {made}, {took}"
+        if self.is_known:
+            parts = (f"shard {self.shard}: converted before ({made});", "--full converts it again")
+        else:
+            parts = (f"shard {self.shard}: {made} of {sessions},", throughput(self.size, self.seconds))
+        return Overview((Headline(parts),), next_step=next_step(self.marker.counts))
 
     def as_json(self) -> dict[str, object]:
         """The same as JSON values."""

@@ -59,7 +59,12 @@ class Marker(Struct):
         """Whether what it counts has the form of counts."""
         made = self.records_made
         is_like = _is_like(self.counts, Summary().counts()) and _is_like(made, RecordsMade().as_json())
-        return is_like and re.fullmatch("[0-9a-f]{32}", made["xxh3_128_sum"]) is not None
+        return is_like and self._has_findings() and re.fullmatch("[0-9a-f]{32}", made["xxh3_128_sum"]) is not None
+
+    def _has_findings(self) -> bool:
+        """Whether findings are counted by severity and then by code."""
+        counted = (self.counts["findings"], self.counts["filtered_findings"])
+        return all(isinstance(codes, dict) for severities in counted for codes in severities.values())
 
     def other(self, than: Marker) -> str | None:
         """What is not as in another marker, though it has to be; ``None`` where both belong together."""

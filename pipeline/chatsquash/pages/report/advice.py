@@ -9,7 +9,8 @@ from chatsquash.checks import explanations, harm
 from chatsquash.core.accounting import ELSEWHERE
 from chatsquash.core.model import Severity
 from chatsquash.core.text import pluralize
-from chatsquash.dataset.omissions import more_replies, option_for_more
+from chatsquash.dataset.attention import more_replies
+from chatsquash.dataset.omissions import option_for_more
 from chatsquash.pages.html.markup import Html, tag
 from chatsquash.pages.report.charts import bounded
 from chatsquash.results.output import ResultFolder

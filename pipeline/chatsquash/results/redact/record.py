@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 from chatsquash.checks import private, stored_records
 from chatsquash.core import jsonio, marks
 from chatsquash.core.model import Json, Violation
-from chatsquash.core.text import escape, frequent_kinds, pluralize
+from chatsquash.core.overview import Headline, Overview, Row, listed
+from chatsquash.core.text import frequent_kinds, pluralize
 from chatsquash.dataset.reports.redactions import Table
 from chatsquash.redaction.hits import Value, value_of
 from chatsquash.redaction.placeholders import Placeholders, is_secret, redaction, words
@@ -179,18 +180,28 @@ class RedactionSummary:
         """The table of ``reports/redactions.csv``, a row for each value, which is told by its placeholder's digits."""
         return self._table.csv(hide)
 
-    def lines(self) -> Iterator[str]:
-        """What is said at the end, a line each."""
+    def overview(self) -> Overview:
+        """What people should know about the run."""
         files = f" ({pluralize(self.files, 'file')})" if self.files > 1 else ""
-        yield f"{pluralize(self.written, 'record')} written to {escape(self.place)}{files}"
+        headlines = [Headline((f"{pluralize(self.written, 'record')} written to {self.place}{files}",))]
         if self.left_out:
-            yield f"left out: {pluralize(self.left_out, 'record')} that could not be searched"
-        if self.looks_for_secrets or self.secrets:
-            summary = f"{self.secrets:,} found in {pluralize(self.with_secrets, 'record')}"
-            yield f"secrets: {summary}, all {self.secrets:,} replaced" if self.secrets else "secrets: none found"
+            left_out = f"{pluralize(self.left_out, 'record')} left out that could not be searched"
+            headlines.append(Headline(("needs attention:", left_out), "error"))
+        return Overview((*headlines,), (*self._rows(),))
+
+    def __str__(self) -> str:
+        """The overview as text."""
+        return self.overview().as_text(verbose=True)
+
+    def _rows(self) -> Iterator[Row]:
+        if self.secrets:
+            yield Row("secrets", self.secrets, (f"in {pluralize(self.with_secrets, 'record')},", "all replaced"))
+        elif self.looks_for_secrets:
+            yield Row("secrets", None, ("none found",))
         if self.addresses:
-            yield f"anonymised: {pluralize(self.addresses, 'e-mail address', 'e-mail addresses')}"
-        for kind, count in sorted(self.kinds.items()):
-            yield f"{count:>9,}  {words(kind)}"
+            yield Row("anonymised", self.addresses, ("e-mail address" if self.addresses == 1 else "e-mail addresses",))
+        if self.kinds:
+            kinds = sorted((words(kind), count) for kind, count in self.kinds.items())
+            yield Row("replaced", sum(self.kinds.values()), listed(kinds))
         if self.others:
-            yield f"not read: {frequent_kinds(self.others)}"
+            yield Row("not read", sum(self.others.values()), listed(frequent_kinds(self.others)))

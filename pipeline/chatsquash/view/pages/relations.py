@@ -18,10 +18,8 @@ from chatsquash.view.selection import SessionQuery, neighbours, parse_query
 
 _CHILDREN = 100
 """Sub-agents of a session that are named, and for whose calls it is looked through."""
-_CALLS = 20_000
-"""Calls that are looked through."""
-_ARGUMENTS = 100_000
-"""Characters of the arguments of a call that may have begun a sub-agent."""
+_ARGUMENTS = 4_000_000
+"""Characters of the arguments of calls that are looked through."""
 
 
 def in_list(shown: Conversation) -> Html:
@@ -92,13 +90,14 @@ def calls_of(shown: Conversation, titles: list[str]) -> dict[str, int]:
 
 def _said_to_tools(messages: list[Message]) -> Iterator[tuple[int, str]]:
     """The texts in the arguments of calls, each as a title, with the indices of their messages."""
-    seen = 0
+    left = _ARGUMENTS
     for at, message in enumerate(messages):
         for call in message_calls(message):
-            seen += 1
             arguments = call_arguments(call)
-            if seen <= _CALLS and len(arguments) <= _ARGUMENTS:
-                yield from ((at, one_line(text)) for text in _texts(arguments))
+            left -= len(arguments)
+            if left < 0:
+                return
+            yield from ((at, one_line(text)) for text in _texts(arguments))
 
 
 def _texts(arguments: str) -> Iterator[str]:

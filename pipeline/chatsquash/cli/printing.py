@@ -1,0 +1,60 @@
+"""Overviews on standard error: as wide as the terminal, and in colours if it shows them."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from chatsquash.cli.exits import tolerate_closed_pipe
+from chatsquash.core.overview import WIDTH, Overview
+
+if TYPE_CHECKING:
+    from chatsquash.core.model import Severity
+
+_BEFORE_OPTION = re.compile(" (?=--)")
+_TOGETHER = "\x1f"
+"""Stands for a space at which no line is broken."""
+_STYLES: dict[Severity, dict[str, Any]] = {
+    "error": {"fg": "red", "bold": True},
+    "warning": {"fg": "yellow"},
+    "info": {"dim": True},
+}
+
+
+def print_overview(overview: Overview, *, verbose: bool = False) -> None:
+    """Print an overview; ``verbose`` prints all details."""
+    paint = _paint if _shows_colours() else None
+    with tolerate_closed_pipe():
+        click.echo(overview.as_text(_width(), verbose=verbose, paint=paint), err=True)
+
+
+def print_options(*lines: str) -> None:
+    """Print lines with options; where one is wrapped, each option stays together with its value."""
+    with tolerate_closed_pipe():
+        for line in lines:
+            whole = " ".join(part.replace(" ", _TOGETHER) for part in _BEFORE_OPTION.split(line))
+            wrapped = textwrap.wrap(
+                whole, _width(), subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+            )
+            click.echo("\n".join(wrapped).replace(_TOGETHER, " "), err=True)
+
+
+def _paint(text: str, severity: Severity | None) -> str:
+    return click.style(text, **_STYLES[severity]) if severity else text
+
+
+def _shows_colours() -> bool:
+    is_plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return bool(sys.stderr) and sys.stderr.isatty() and not is_plain
+
+
+def _width() -> int:
+    try:
+        return min(WIDTH, os.get_terminal_size(sys.stderr.fileno()).columns or WIDTH)
+    except (AttributeError, OSError, ValueError):  # it is no terminal
+        return WIDTH

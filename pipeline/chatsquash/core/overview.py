@@ -1,0 +1,129 @@
+"""What a command did, at a glance: lines that matter first, a table of counts, and what to do next.
+
+Commands print it as text, notebooks show it as HTML. Texts may contain anything; what does not print is escaped.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Iterable, Iterator
+from html import escape as html_escape
+from typing import NamedTuple
+
+from chatsquash.core.model import Severity
+from chatsquash.core.text import escape
+
+WIDTH = 80
+"""Columns of a text, unless the terminal has fewer."""
+_HTML_COLOURS = {"error": "#d1242f", "warning": "#bf8700", "info": "#8c959f", None: "transparent"}
+
+Paint = Callable[[str, Severity | None], str]
+"""Colours a text by severity."""
+
+
+class Headline(NamedTuple):
+    """A line above or below the table."""
+
+    parts: tuple[str, ...]
+    """Lines are broken between parts first, and then between words."""
+    severity: Severity | None = None
+
+    def __str__(self) -> str:
+        """The line, however long."""
+        return escape(" ".join(self.parts))
+
+
+class Row(NamedTuple):
+    """A row of the table: what was counted, how many, and what they are."""
+
+    label: str
+    total: int | None
+    parts: tuple[str, ...] = ()
+    severity: Severity | None = None
+    brief: str | None = None
+    """What is printed instead of ``parts`` unless all details are requested."""
+
+
+class Overview(NamedTuple):
+    """The lines of an overview."""
+
+    headlines: tuple[Headline, ...]
+    rows: tuple[Row, ...] = ()
+    next_step: Headline | None = None
+
+    def as_text(self, width: int = WIDTH, *, verbose: bool = False, paint: Paint | None = None) -> str:
+        """Return the overview as text.
+
+        Args:
+            width: The columns of the terminal.
+            verbose: Print all parts of every row.
+            paint: Colours a text by severity.
+        """
+        colour = paint or (lambda text, _: text)
+        blocks = [
+            [line for each in self.headlines for line in _headline(each, width, colour)],
+            [*_table(self.rows, width, colour, verbose=verbose)],
+            [*_headline(self.next_step, width, colour)] if self.next_step else [],
+        ]
+        return "\n\n".join("\n".join(lines) for lines in blocks if lines)
+
+    def as_html(self) -> str:
+        """Return the overview as a fragment of HTML."""
+        above = "<br>".join(_html(each) for each in self.headlines)
+        rows = "".join(map(_html_row, self.rows))
+        below = f"<p>{_html(self.next_step)}</p>" if self.next_step else ""
+        return f"<div><p>{above}</p><table>{rows}</table>{below}</div>"
+
+
+def listed(counts: Iterable[tuple[str, int]]) -> tuple[str, ...]:
+    """Return names with their counts as the parts of a row.
+
+    Those of 0 are left out.  A single one has no count, since that is the total of the row.
+    """
+    named = [(name, count) for name, count in counts if count]
+    return separated(f"{count:,} {name}" if len(named) > 1 else name for name, count in named)
+
+
+def separated(parts: Iterable[str]) -> tuple[str, ...]:
+    """Return the parts with a comma after each but the last."""
+    whole = [*parts]
+    return (*(f"{part}," for part in whole[:-1]), *whole[-1:])
+
+
+def _headline(line: Headline, width: int, paint: Paint) -> Iterator[str]:
+    return (paint(each, line.severity) for each in _fill(line.parts, width))
+
+
+def _table(rows: Iterable[Row], width: int, paint: Paint, *, verbose: bool) -> Iterator[str]:
+    rows = [*rows]
+    counts = ["" if row.total is None else f"{row.total:,}" for row in rows]
+    wide, most = (max(map(len, texts), default=0) for texts in ([row.label for row in rows], counts))
+    for row, count in zip(rows, counts, strict=True):
+        parts = row.parts if verbose or row.brief is None else (row.brief,)
+        lines = _fill(parts, width - wide - most - 4) or [""]
+        head = paint(f"{row.label:<{wide}}  {count:>{most}}", row.severity)
+        yield f"{head}  {lines[0]}".rstrip()
+        yield from (f"{'':{wide + most + 4}}{line}" for line in lines[1:])
+
+
+def _fill(parts: Iterable[str], width: int) -> list[str]:
+    """Lines of at most so many characters; they are broken between parts first, and then between words."""
+    lines: list[str] = []
+    for part in map(escape, parts):
+        if lines and len(lines[-1]) + 1 + len(part) <= width:
+            lines[-1] += f" {part}"
+        else:
+            lines += textwrap.wrap(part, width, break_long_words=False, break_on_hyphens=False)
+    return lines
+
+
+def _html(line: Headline) -> str:
+    return html_escape(str(line))
+
+
+def _html_row(row: Row) -> str:
+    mark = f"text-align:left;border-left:4px solid {_HTML_COLOURS[row.severity]}"
+    count = "" if row.total is None else f"{row.total:,}"
+    parts = html_escape(escape(" ".join(row.parts)))
+    left = "text-align:left"
+    return f'<tr><th style="{mark}">{row.label}</th><td>{count}</td><td style="{left}">{parts}</td></tr>'

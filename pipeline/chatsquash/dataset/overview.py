@@ -1,0 +1,188 @@
+"""The overview of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from chatsquash.checks import harm
+from chatsquash.checks.coverage import in_words
+from chatsquash.core.model import Severity
+from chatsquash.core.overview import Headline, Overview, Row, listed, separated
+from chatsquash.core.text import certified, frequent_kinds, in_bytes, pluralize, throughput
+from chatsquash.dataset.attention import attention, lost_replies, next_step
+from chatsquash.dataset.omissions import reasons
+from chatsquash.session import cleaning
+
+if TYPE_CHECKING:
+    from chatsquash.dataset.summary import Summary
+
+_LABELS: tuple[tuple[Severity, str], ...] = (("error", "errors"), ("warning", "warnings"), ("info", "notes"))
+_MORE = "--verbose lists them"
+
+
+def run_overview(run: Summary) -> Overview:
+    """Return what people should know about a run, the most important first."""
+    counts: Mapping[str, Any] = run.counts()
+    headlines = (_records(run), _carried(counts), attention(counts))
+    rows = (
+        *_read(run),
+        *_sessions(counts, has_samples=run.has_samples),
+        *_grouped(run),
+        *_splits(counts, moves=run.moves),
+        *_lines_and_replies(counts),
+        *_training(counts, has_pairs=run.makes_pairs),
+        *_replaced(counts),
+        *_not_read(counts),
+        *findings(counts["findings"]),
+        *_filtered_findings(counts),
+        *_run(run),
+    )
+    return Overview(headlines, rows, next_step(counts, run.more))
+
+
+def findings(counts: Mapping[str, Mapping[str, int]], brief: str | None = _MORE) -> Iterator[Row]:
+    """Return a row for each severity, the worst first, with the number of findings of each code.
+
+    Args:
+        counts: The number of findings by severity and code.
+        brief: What stands for the list of notes unless all details are requested.
+    """
+    for severity, label in _LABELS:
+        if codes := counts.get(severity, {}):
+            parts = listed(_ranked(severity, codes))
+            yield Row(label, sum(codes.values()), parts, severity, brief if severity == "info" else None)
+
+
+def _ranked(severity: Severity, codes: Mapping[str, int]) -> list[tuple[str, int]]:
+    """Codes with their numbers, the worst first and of equally bad ones the most frequent."""
+    return sorted(codes.items(), key=lambda each: (harm.rank(severity, each[0]), -each[1], each[0]))
+
+
+def _filtered_findings(counts: Mapping[str, Any]) -> Iterator[Row]:
+    if by_severity := counts["filtered_findings"]:
+        parts = [each for severity, codes in by_severity.items() for each in _ranked(severity, codes)]
+        total = sum(count for _, count in parts)
+        yield Row(
+            "filtered",
+            total,
+            ("findings of filtered sessions:", *listed(parts)),
+            "info",
+            f"findings of filtered sessions ({_MORE})",
+        )
+
+
+def _records(run: Summary) -> Headline:
+    written, output = run.replies.written, run.output
+    if not written:
+        return Headline((f"no record was written to {output}",), "error")
+    records, files = pluralize(written, "record"), pluralize(len(run.files), "file")
+    if run.unchanged:
+        return Headline((f"{records} in {output} ({files}):", "nothing changed since the last run"))
+    return Headline((f"{records} written to {output} ({files})",))
+
+
+def _carried(counts: Mapping[str, Any]) -> Headline:
+    replies = counts["replies"]
+    if not replies["logged"]:
+        return Headline(("no reply was logged",), "warning")
+    logged = pluralize(replies["logged"], "logged reply", "logged replies")
+    carried = f"{replies['carried']:,} of {logged} in the records"
+    return Headline((carried,), "warning" if lost_replies(counts) else None)
+
+
+def _read(run: Summary) -> Iterator[Row]:
+    yield Row("files", run.logs, (in_bytes(run.size) if run.unchanged else throughput(run.size, run.seconds),))
+
+
+def _sessions(counts: Mapping[str, Any], *, has_samples: bool) -> Iterator[Row]:
+    for label in ("sessions", "conversations"):
+        each = counts[label]
+        parts = [("written", each["written"])]
+        for name in ("left_out", "filtered", "not_chosen"):
+            why = each.get(name, 0)
+            count, codes = (sum(why.values()), reasons(why)) if isinstance(why, dict) else (why, "")
+            parts.append((f"{name.replace('_', ' ')}{codes}", count))
+        duplicates = "duplicate" if each["duplicates"] == 1 else "duplicates"
+        parts += [(duplicates, each["duplicates"]), ("joined", each.get("joined", 0))]
+        yield Row("samples" if has_samples and label == "conversations" else label, each["seen"], listed(parts))
+
+
+def _grouped(run: Summary) -> Iterator[Row]:
+    if run.grouped:
+        files = "file" if run.grouped == 1 else "files"
+        yield Row("grouped", run.grouped, (f"{files} with several sessions, by session id",))
+
+
+def _splits(counts: Mapping[str, Any], *, moves: bool) -> Iterator[Row]:
+    parts = [
+        f"{each['records']:,} {name} ({each['share']:.1%}, requested {each['asked']:.1%})"
+        for name, each in counts["splits"].items()
+    ]
+    if moves:
+        parts.append("by cluster: records may move when logs are added")
+    if parts:
+        yield Row("splits", len(counts["splits"]), separated(parts))
+
+
+def _lines_and_replies(counts: Mapping[str, Any]) -> Iterator[Row]:
+    lines, replies, reasoning = counts["lines"], counts["replies"], counts["reasoning"]
+    classes = ((name.replace("_", " "), count) for name, count in lines.items() if name != "seen")
+    yield Row("lines", lines["seen"], listed(classes))
+    parts = [(name, replies[name]) for name in ("carried", "rewritten")]
+    copied = replies.get("copied", 0)
+    aside = (f"(and {pluralize(copied, 'copy', 'copies')} in other logs)",) if copied else ()
+    if replies["logged"]:
+        yield Row("replies", replies["logged"], (*listed([*parts, *in_words(replies["lost"])]), *aside))
+    if reasoning["carried"] < reasoning["logged"] or reasoning["withheld"]:
+        carried = f"{reasoning['carried']:,} in the records" if reasoning["carried"] else "none in the records"
+        withheld = [f"{reasoning['withheld']:,} more withheld at the source"] if reasoning["withheld"] else []
+        yield Row("reasoning", reasoning["logged"] or None, separated([carried, *withheld]))
+
+
+def _training(counts: Mapping[str, Any], *, has_pairs: bool) -> Iterator[Row]:
+    if loss := counts["loss"]:
+        messages = {"trained on": loss["trained"], **loss["not_trained"]}
+        yield Row("messages", sum(messages.values()), ("of the assistant:", *listed(messages.items())))
+    if samples := counts["samples"]:
+        yield Row("certified", samples["trained"], (certified(samples["true"], samples["trained"]),))
+    if has_pairs:
+        kinds = listed(counts["pairs"].items())
+        yield Row("pairs", sum(counts["pairs"].values()) or None, kinds or ("none found",))
+
+
+def _replaced(counts: Mapping[str, Any]) -> Iterator[Row]:
+    if cleaned := counts["cleaned"]:
+        names = ((rule, rule.replace("_", " ")) for rule in cleaning.rule_names() if rule in cleaned)
+        parts = ((name.removesuffix("s") if cleaned[rule] == 1 else name, cleaned[rule]) for rule, name in names)
+        yield Row("cleaned", sum(cleaned.values()), listed(parts))
+    if addresses := counts["addresses"]:
+        yield Row("anonymised", addresses, ("e-mail address" if addresses == 1 else "e-mail addresses",))
+    secrets = counts["secrets"]
+    if secrets["found"]:
+        is_left = secrets["replaced"] < secrets["found"]
+        replaced = f"{secrets['replaced'] or 'none'} replaced" if is_left else "all replaced"
+        yield Row(
+            "secrets",
+            secrets["found"],
+            (f"in {pluralize(secrets['records'], 'record')},", replaced),
+            "error" if is_left else None,
+        )
+    if private := counts["private"]:
+        yield Row("replaced", sum(private.values()), listed((kind, count) for kind, count in private.items()))
+
+
+def _not_read(counts: Mapping[str, Any]) -> Iterator[Row]:
+    if others := counts["other_files"]:
+        yield Row("not read", sum(others.values()), listed(frequent_kinds(others)))
+    if passed_over := counts["passed_over"]:
+        yield Row("passed over", passed_over, (f"{'log' if passed_over == 1 else 'logs'}, by options",))
+
+
+def _run(run: Summary) -> Iterator[Row]:
+    if run.other_options:
+        names = separated(name.replace("_", "-") for name in run.other_options)
+        yield Row("replaced", None, ("an earlier output that was made with other options:", *names))
+    if reused := run.sessions if run.unchanged else run.reused:
+        sessions = "session" if reused == 1 else "sessions"
+        yield Row("reused", reused, (f"{sessions} of an earlier run", "(--full converts them again)"))
