@@ -108,6 +108,13 @@ def test_accounts_are_added(results):
     assert manifest("both")["records_made"]["count"] == 3
 
 
+@pytest.mark.parametrize("sessions_by", [None, "chain"])
+def test_the_bytes_of_the_logs_are_those_of_both(results, sessions_by):
+    for name in ("one", "two"):
+        convert(f"logs/{name}", name, Options(anonymize=False, sessions_by=sessions_by))
+    assert merge("one", "two").size == sum(path.stat().st_size for path in Path("logs").rglob("*.jsonl"))
+
+
 def test_merged_results_can_be_merged(results):
     write_log(results / "logs/three/d.jsonl", log_line("and then?", session_id="d"))
     convert("logs/three", "three", PLAIN)

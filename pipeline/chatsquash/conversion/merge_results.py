@@ -66,6 +66,7 @@ def merge_results(
         run.all(inputs)
         for each in finished:
             run.manifest.records_made.add_made(each.run["records_made"])
+        summary.size = inputs.size  # of sessions that are in several files, none is known
         run.close(inputs.discovery, started)
         output.commit()
         output.clear(output.journal)
