@@ -115,8 +115,9 @@ def test_final_answers_are_masked_as_the_trainer_does_or_refused(here, command, 
         assert ended.code == 2
         assert "trains on all of the assistant's turns; leave --samples last out" in ended.err
         return
-    assert f"--sample-shape {shape}" in ended.err
-    assert '--success sets --where "(turns > 0) AND COALESCE(' in ended.err
+    told = " ".join(ended.err.split())  # whose lines are wrapped
+    assert f"--sample-shape {shape}" in told
+    assert '--success sets --where "(turns > 0) AND COALESCE(' in told
 
 
 def test_python_has_the_shorthands(here):
@@ -140,8 +141,9 @@ def test_an_unknown_shorthand_is_refused():
 def test_the_command_says_what_complete_sets(here, command):
     write_log(here / "logs/a.jsonl", log_line("What is it?"))
     ended = command("convert", "logs", "--complete", "--conversations", "main")
-    assert ended.err.splitlines()[0].startswith("--complete sets --sessions-by chain --restore reasoning")
-    assert ended.err.splitlines()[1] == "--complete keeps your --conversations main"
+    told = " ".join(ended.err.split())  # whose lines are wrapped
+    assert told.startswith("--complete sets --sessions-by chain --restore reasoning")
+    assert " --complete keeps your --conversations main " in told
     assert command("convert", "logs", "--complete", "--quiet", "--replace").err == ""
     for flag in ("--no-side", "--no-subagents", "--loss-skip-failed", "--loss-skip-side"):
         assert command("convert", "logs", "--complete", "--quiet", "--replace", flag).code == 0
