@@ -289,7 +289,7 @@ def test_a_compression_is_used_wherever_logs_and_datasets_are_read(toy, command,
     two.write_bytes(squeeze(lines[1]))
     assert "two.jsonl.TOY: is not what it was" in command("verify", "out", "--logs").out
     (tmp_path / "logs" / "two.jsonl").write_bytes(lines[1])
-    assert "info     second-copy\n" in command("convert", "logs", "-o", "again").err
+    assert "1  second copy\n" in command("convert", "logs", "-o", "again").err
     (tmp_path / "records.jsonl.toy").write_bytes(squeeze((tmp_path / "out" / "one.jsonl").read_bytes()))
     assert command("check", "records.jsonl.toy").code == 0
     assert command("translate", one, "--to", "portable", "-q", "-o", "-").code == 0
