@@ -76,14 +76,15 @@ def test_a_dataset_folder_of_compressed_logs_knows_models_and_tokens(here, sessi
 
 def test_logs_are_chosen_by_the_model_that_their_compressed_lines_name(here):
     summary = convert("logs", "out", Options(only_model=("m3",)))
-    assert (summary.written, dict(summary.filtered)) == (1, {"--only-model": 2})
+    assert (summary.written, dict(summary.filtered)) == (1, {"--only-model": 5})
 
 
 @pytest.mark.parametrize(
     "options", [Options(min_turns=2), Options(drop_duplicates=True)], ids=["filtered", "duplicates"]
 )
 def test_the_bytes_of_what_is_not_wanted_count_as_left_out(here, options):
-    write_log(here / "plain/2026-01-12/e.jsonl", *LOGS["2026-01-12/b.jsonl"])
+    again = write_log(here / "plain/2026-01-12/e.jsonl", *LOGS["2026-01-12/b.jsonl"])
+    (here / "logs/2026-01-12/e.jsonl.gz").write_bytes(WAYS["gz"](again.read_bytes()))
     for folder in ("plain", "logs"):
         summary = convert(folder, folder + "-out", options)
         assert summary.bytes == sum(summary.sizes)
@@ -163,7 +164,7 @@ def test_translate_reads_what_is_compressed_and_says_what_it_misses(here, comman
     assert [path.name for path in Path("chats").iterdir()] == ["b.json"]
     Path(f"cut.jsonl.{way}").write_bytes(WAYS[way](data) + WAYS[way](data)[:-3])
     cut = command("translate", f"cut.jsonl.{way}", "--to", "anthropic", "-o", "-")
-    assert f"not read: the rest of cut.jsonl.{way}: the compressed data ends early" in cut.err
+    assert f"not read  1  the rest of cut.jsonl.{way}: the compressed data ends early" in cut.err
 
 
 @pytest.mark.parametrize("way", WAYS)

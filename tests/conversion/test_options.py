@@ -174,7 +174,7 @@ def test_what_is_declared_is_in_the_manifest(tmp_path):
     assert (held["depth"], held["colour"], held["words"]) == (4, None, ["\\udc80"])
     assert [*held][-1] == "anonymize_key_fingerprint"
     assert "loud" not in held
-    assert requests(options) == {"depth": 4, "words": ["\\udc80"]}
+    assert requests(describe(options), More) == {"depth": 4, "words": ["\\udc80"]}
     assert spelled(More(depth=4, colour="blue", preset="hf", loud=True)) == "--preset hf --depth 4 --colour blue --loud"
 
 

@@ -13,12 +13,17 @@ _TO_DO = "## What to do"
 
 @cache
 def page(code: str) -> str:
-    """Return the page of a finding, as Markdown; empty for a code that no finding has."""
-    if code not in {rule.code for rule in RULES}:
+    """Return the page of a finding, as Markdown; empty for a code that no finding has.
+
+    A rule of an installed preset has no file; its page is its documentation.
+    """
+    rule = next((rule for rule in RULES if rule.code == code), None)
+    if rule is None:
         return ""
     from importlib.resources import files  # which runs do not need
 
-    return (files("chatsquash.checks") / "pages" / f"{code}.md").read_text(encoding="utf-8")
+    file = files("chatsquash.checks") / "pages" / f"{code}.md"
+    return file.read_text(encoding="utf-8") if file.is_file() else f"# {code}\n\n{rule.doc}\n"
 
 
 def meaning(code: str) -> str:

@@ -271,7 +271,7 @@ class Conversion:
             self._reports.close(self._dataset.final())
         summary.close()
         facts = card_facts(self._options, self._statistics)
-        facts = facts._replace(counts=summary.counts(), asked=requests(self.options_json))
+        facts = facts._replace(counts=summary.counts(), asked=requests(self.options_json, type(self._options)))
         if self._dataset:
             self._dataset.describe(facts)
         else:

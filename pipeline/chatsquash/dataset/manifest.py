@@ -118,10 +118,10 @@ def _json_value(value: object) -> object:
     return [printable(each) for each in value] if isinstance(value, tuple | list) else value
 
 
-def requests(described: Mapping[str, object]) -> dict[str, object]:
+def requests(described: Mapping[str, object], kind: type[Options] = Options) -> dict[str, object]:
     """Of options as ``run.json`` has them those that are not as by default, without the key and paths of logs."""
-    usual = describe(Options())
-    on_card = {each.name for each in declared() if each.on_card}
+    usual = describe(kind())
+    on_card = {each.name for each in declared(kind) if each.on_card}
     return {name: value for name, value in described.items() if name in on_card and value != usual[name]}
 
 

@@ -74,8 +74,8 @@ class ContentsMeasure:
     def _trained(self, value: dict[str, Json], record: Record) -> set[int] | None:
         """The places of the messages that are trained on; ``None``: all of the assistant's."""
         flag = self._options.flag
-        if flag != "none" and "completion" not in value:
-            turns: Any = value.get("messages", value.get("conversations"))
+        turns: Any = value.get("messages", value.get("conversations"))
+        if flag != "none" and isinstance(turns, list) and "completion" not in value:
             return {at for at, turn in enumerate(turns) if turn.get(flag) == marks.FLAGS[flag][True]}
         if record.sample:
             return {mark.place for mark in record.marks if not mark.why}
