@@ -86,6 +86,8 @@ def join_blocks(blocks: Iterable[_Object]) -> str:
 
 def text(message: Message) -> str:
     """The text of an assistant's reasoning, in whichever spelling it was logged; empty if there is none."""
+    if type(message.get("content")) is not list and message.keys().isdisjoint(MEMBERS):
+        return ""
     return take(dict(message)).text
 
 

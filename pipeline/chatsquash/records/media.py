@@ -67,9 +67,9 @@ def of(message: Message) -> Iterator[str]:
 def has_image(message: Message) -> bool:
     """Whether a message contains an image."""
     content = message.get("content")
-    parts = content if isinstance(content, list) else ()
-    is_inside = any(chat.medium(part) and placeholder(part) == "[image]" for part in parts)
-    return is_inside or not is_empty(message.get("images"))
+    if isinstance(content, list) and any(chat.medium(part) and placeholder(part) == "[image]" for part in content):
+        return True
+    return "images" in message and not is_empty(message["images"])
 
 
 def shows_media_of_a_result(message: Message) -> bool:

@@ -57,7 +57,7 @@ class ContentsMeasure:
             if message["role"] == "assistant" and (trained is None or place in trained):
                 lengths[models.get(place or 0, model)] += self._length(records.said(message))
         return Contents(
-            characters=len(record.line.decode()),
+            characters=len(record.line) if record.line.isascii() else len(record.line.decode()),
             defines_tools=bool(said.tools),
             calls=sum(map(self._calls, said.messages)),
             images=bool(value.get("images")) or any(map(media.has_image, said.messages)),
