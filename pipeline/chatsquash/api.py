@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from chatsquash.hub.push import PushOutcome
     from chatsquash.results.redact.record import RedactionSummary
     from chatsquash.results.stats_table import Stats
+    from chatsquash.results.template import Trials
     from chatsquash.results.verify import Verification
 
 Paths = str | PathLike[str] | Iterable[str | PathLike[str]]
@@ -146,15 +147,9 @@ def check(
     from chatsquash.redaction.requests import redactor
     from chatsquash.results import check as checking
     from chatsquash.results.contamination import Evaluation
-    from chatsquash.results.template import Trials, refuse_unnamed
-    from chatsquash.templates.trainers import split_model
 
-    if trainer:
-        trainer, template = split_model(trainer, template)
-        if not template:
-            refuse_unnamed(trainer)
     wanted, sets = with_key(options or Options(anonymize=False)), tuple(against)
-    trials = Trials(template, trainer) if template else None
+    trials = _trials(template, trainer)
     looks = checking.Looks(
         phrases=Phrases(wanted.flag_phrase),
         addresses=wanted.anonymize,
@@ -165,6 +160,18 @@ def check(
     )
     findings = [finding for dataset in _paths(datasets) for finding in checking.check(dataset, looks)]
     return [*findings, *(trials.finish() if trials else ())]
+
+
+def _trials(template: str | None, trainer: str | None) -> Trials | None:
+    """Return what renders records with a template, which ``TRAINER=MODEL`` may name."""
+    from chatsquash.results import template as trying
+    from chatsquash.templates.trainers import split_model
+
+    if trainer:
+        trainer, template = split_model(trainer, template)
+        if not template:
+            trying.refuse_unnamed(trainer)
+    return trying.Trials(template, trainer) if template else None
 
 
 @_public

@@ -79,7 +79,7 @@ def test_a_folder_is_looked_through(command):
     put("out/data/b.jsonl", CLEAN, record(TOKEN, "k"))
     ended = command("check", "out", "--redact", "secrets")
     assert [place for place, _, _ in told(ended)] == ["out/data/a.jsonl:1", "out/data/b.jsonl:2"]
-    assert "        2  warning  secret-found" in ended.err.splitlines()
+    assert "warnings  2  secret-found" in ended.err.splitlines()
 
 
 def test_all_columns_of_a_parquet_file_are_looked_at(command):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from chatsquash.checks import harm
 from chatsquash.checks.coverage import in_words
@@ -11,17 +11,40 @@ from chatsquash.core.model import Severity
 from chatsquash.core.overview import Headline, Overview, Row, listed, separated
 from chatsquash.core.text import certified, frequent_kinds, in_bytes, pluralize, throughput
 from chatsquash.dataset.attention import attention, lost_replies, next_step
-from chatsquash.dataset.omissions import reasons
+from chatsquash.dataset.omissions import ReplyTotals, reasons
 from chatsquash.session import cleaning
-
-if TYPE_CHECKING:
-    from chatsquash.dataset.summary import Summary
 
 _LABELS: tuple[tuple[Severity, str], ...] = (("error", "errors"), ("warning", "warnings"), ("info", "notes"))
 _MORE = "--verbose lists them"
 
 
-def run_overview(run: Summary) -> Overview:
+class Run(Protocol):
+    """The fields of ``Summary`` that are described."""
+
+    logs: int
+    sessions: int
+    size: int
+    replies: ReplyTotals
+    files: list[str]
+    output: str
+    seconds: float
+    reused: int
+    unchanged: bool
+    other_options: list[str]
+    has_samples: bool
+    makes_pairs: bool
+    moves: bool
+    more: str
+
+    @property
+    def grouped(self) -> int:
+        """Files whose lines were grouped by session id without an option."""
+
+    def counts(self) -> dict[str, object]:
+        """The counts as JSON values."""
+
+
+def run_overview(run: Run) -> Overview:
     """Return what people should know about a run, the most important first."""
     counts: Mapping[str, Any] = run.counts()
     headlines = (_records(run), _carried(counts), attention(counts))
@@ -72,7 +95,7 @@ def _filtered_findings(counts: Mapping[str, Any]) -> Iterator[Row]:
         )
 
 
-def _records(run: Summary) -> Headline:
+def _records(run: Run) -> Headline:
     written, output = run.replies.written, run.output
     if not written:
         return Headline((f"no record was written to {output}",), "error")
@@ -91,7 +114,7 @@ def _carried(counts: Mapping[str, Any]) -> Headline:
     return Headline((carried,), "warning" if lost_replies(counts) else None)
 
 
-def _read(run: Summary) -> Iterator[Row]:
+def _read(run: Run) -> Iterator[Row]:
     yield Row("files", run.logs, (in_bytes(run.size) if run.unchanged else throughput(run.size, run.seconds),))
 
 
@@ -108,7 +131,7 @@ def _sessions(counts: Mapping[str, Any], *, has_samples: bool) -> Iterator[Row]:
         yield Row("samples" if has_samples and label == "conversations" else label, each["seen"], listed(parts))
 
 
-def _grouped(run: Summary) -> Iterator[Row]:
+def _grouped(run: Run) -> Iterator[Row]:
     if run.grouped:
         files = "file" if run.grouped == 1 else "files"
         yield Row("grouped", run.grouped, (f"{files} with several sessions, by session id",))
@@ -179,7 +202,7 @@ def _not_read(counts: Mapping[str, Any]) -> Iterator[Row]:
         yield Row("passed over", passed_over, (f"{'log' if passed_over == 1 else 'logs'}, by options",))
 
 
-def _run(run: Summary) -> Iterator[Row]:
+def _run(run: Run) -> Iterator[Row]:
     if run.other_options:
         names = separated(name.replace("_", "-") for name in run.other_options)
         yield Row("replaced", None, ("an earlier output that was made with other options:", *names))

@@ -69,7 +69,7 @@ def has_image(message: Message) -> bool:
     content = message.get("content")
     if isinstance(content, list) and any(chat.medium(part) and placeholder(part) == "[image]" for part in content):
         return True
-    return "images" in message and not is_empty(message["images"])
+    return "images" in message and not is_empty(message.get("images"))
 
 
 def shows_media_of_a_result(message: Message) -> bool:
