@@ -365,3 +365,31 @@ def test_paths_that_come_from_each_other_in_a_circle_are_drawn_once():
     one.parent, two.parent = two, one
     found = list(conversations.tree_lines([one, two], trees.links, {}, every=True))
     assert [line for line in found if "reply" in line] == ["main: 1 reply, line 2", "└─ main: 1 reply, line 1"]
+
+
+IDS = {"s1": "an id that another begins with", "s10": "the whole id", "t2": "the beginning of one id"}
+
+
+@pytest.mark.parametrize(("named", "lines"), [("s1", 1), ("s10", 1), ("t", 2)])
+def test_the_session_that_is_named_is_shown_alone(here, command, named, lines):
+    for id_ in IDS:
+        write_log(here / "logs" / f"{id_}.jsonl", log_line("hi", session_id=id_))
+    write_log(here / "logs" / "again.jsonl", log_line("hi", session_id="t2"))
+    ended = command("inspect", "logs", named)
+    heads = [line for line in ended.out.splitlines() if ": session " in line]
+    assert (ended.code, len(heads)) == (0, lines)
+    assert all(line.rpartition(" ")[2] == (named if named != "t" else "t2") for line in heads)
+
+
+@pytest.mark.parametrize(
+    ("named", "why"),
+    [
+        ("s", "several sessions begin with 's': 's1', 's10'; give more of the id"),
+        ("x", "no session begins with 'x', and there is no such file"),
+    ],
+)
+def test_an_id_that_names_no_session_or_several_is_refused(here, command, named, why):
+    for id_ in IDS:
+        write_log(here / "logs" / f"{id_}.jsonl", log_line("hi", session_id=id_))
+    ended = command("inspect", "logs", named)
+    assert (ended.code, why in ended.err) == (2, True)

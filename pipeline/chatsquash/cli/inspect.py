@@ -23,7 +23,7 @@ _ENTRY = re.compile(r"(\d+ .*?)(selected|superseded|cut|cleaned|bad-line|bad-ent
 
 
 @click.command(cls=Command, epilog="Example: chatsquash inspect logs/session.jsonl")
-@argument("logs", nargs=-1, required=True, metavar="LOG...")
+@argument("logs", nargs=-1, required=True, metavar="LOG... [ID]")
 @options("cleaning", "reading", "bounds")
 @option("--verbose", "-v", is_flag=True, help="Print the beginning of each message.")
 @option(
@@ -35,13 +35,17 @@ _ENTRY = re.compile(r"(\d+ .*?)(selected|superseded|cut|cleaned|bad-line|bad-ent
 def inspect(logs: tuple[str, ...], *, verbose: bool, definitions: bool, as_json: bool, **given: Any) -> int:
     """Show session logs (folders, files, globs or URLs) entry by entry, to see why a session was converted as it was.
 
+    With the id of a session, or its beginning, only that session is shown.
+
     Exits with 3 if a log, an archive or a member of an archive cannot be read to its end.
     """
     from chatsquash.core.options import Options
     from chatsquash.core.text import shown
     from chatsquash.dataset.option_rules import refuse_typed
     from chatsquash.inspect import inspect as run
+    from chatsquash.results.show import with_session
 
+    logs, session = with_session(logs)
     reading = Options(anonymize=False, **given)
     refuse_typed(reading)
     flags = {"--definitions": definitions, "--json": as_json, "--verbose": verbose}
@@ -52,13 +56,13 @@ def inspect(logs: tuple[str, ...], *, verbose: bool, definitions: bool, as_json:
     if definitions:
         from chatsquash.inspect.inspect import definitions as printed
 
-        for text in printed(logs, reading, unread):
+        for text in printed(logs, reading, unread, session):
             click.echo(f"{text}\n".encode(), nl=False)  # TOML is UTF-8, whatever the terminal is
     elif as_json:
-        for session in run.inspect_as_json(logs, reading, unread):
-            click.echo(shown(session))
+        for inspected in run.inspect_as_json(logs, reading, unread, session):
+            click.echo(shown(inspected))
     else:
-        for line in run.inspect(logs, reading, verbose=verbose, unread=unread):
+        for line in run.inspect(logs, reading, verbose=verbose, unread=unread, session=session):
             click.echo(colour_line(line), color=uses_colour())
     return exits.LEFT_OUT if unread else 0
 

@@ -27,11 +27,12 @@ def view(arguments: tuple[str, ...], *, port: int, opens: bool, template: str | 
     from chatsquash.conversion.progress import Watch
     from chatsquash.core.options import Options
     from chatsquash.dataset.option_rules import refuse_typed
+    from chatsquash.results.show import with_session
     from chatsquash.view import serve
 
     converting = Options(anonymize=False, conversations="all", trace_replies=True, **reading)
     refuse_typed(converting)
-    if serve.result_of(serve.with_session(arguments)[0]):
+    if serve.result_of(with_session(arguments)[0]):
         refuse_idle(reading, "on a result, whose logs were read before")
     watch = Watch(quiet=False, verbose=False)
     serve.view(arguments, converting, port=port, template=template, opens=opens, say=click.echo, watch=watch)

@@ -18,12 +18,13 @@ from chatsquash.core.log import Log
 from chatsquash.core.model import AddedRun, Entry, Finding, LogHead, Message
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome, SessionFindings
-from chatsquash.core.text import aligned, escape, in_lines, pluralize, printable
+from chatsquash.core.text import aligned, escape, in_lines, pluralize, printable, quoted
 from chatsquash.dataset.findings_text import as_json, as_text
 from chatsquash.dataset.option_rules import refuse_wrong
 from chatsquash.formats import documents
 from chatsquash.inspect.conversations import of_file, tree_lines
 from chatsquash.reading.envelopes import PLAIN
+from chatsquash.results.show import one_session
 from chatsquash.session.chains import each_session
 from chatsquash.session.converter import Converter
 from chatsquash.session.log_findings import unreadable
@@ -134,27 +135,34 @@ class _Inspection:
 
 
 def inspect(
-    logs: Iterable[str], options: Options, *, verbose: bool = False, unread: list[Finding] | None = None
+    logs: Iterable[str],
+    options: Options,
+    *,
+    verbose: bool = False,
+    unread: list[Finding] | None = None,
+    session: str | None = None,
 ) -> Iterator[str]:
     """Session logs (folders, files or globs) as lines of text: per session a table of its entries, and the findings.
 
     Columns: line; time (UTC); messages kept from the entry before, and added; tools; kind and size in bytes of the
     reply; what became of the entry; the roles of the messages added.  ``verbose`` adds the beginning of each added
     message's text, escaped.  ``unread`` takes the findings about logs and archives that are not read, or not to their
-    end.  Raises ``UsageError`` where there is nothing to read.
+    end.  ``session`` is the id of the only session to show, or its beginning.  Raises ``UsageError`` where there is
+    nothing to read, and for an id that no session has, or that several begin with.
     """
     refuse_wrong(options)
-    for number, (log, inspection, outcome) in enumerate(_inspected(logs, options, unread, verbose=verbose)):
+    inspected = _inspected(logs, options, unread, session, verbose=verbose)
+    for number, (log, inspection, outcome) in enumerate(inspected):
         yield from [""] if number else []
         yield from _session_lines(log, inspection, outcome)
 
 
 def inspect_as_json(
-    logs: Iterable[str], options: Options, unread: list[Finding] | None = None
+    logs: Iterable[str], options: Options, unread: list[Finding] | None = None, session: str | None = None
 ) -> Iterator[dict[str, Any]]:
     """Session logs as ``inspect`` shows them, an object for each session; raises as ``inspect``."""
     refuse_wrong(options)
-    for log, inspection, outcome in _inspected(logs, options, unread):
+    for log, inspection, outcome in _inspected(logs, options, unread, session):
         yield _session_as_json(log, inspection, outcome)
 
 
@@ -162,13 +170,34 @@ _Inspected = tuple[Log, _Inspection, Outcome]
 
 
 def _inspected(
-    logs: Iterable[str], options: Options, unread: list[Finding] | None, *, verbose: bool = False
+    logs: Iterable[str],
+    options: Options,
+    unread: list[Finding] | None,
+    session: str | None = None,
+    *,
+    verbose: bool = False,
 ) -> Iterator[_Inspected]:
-    """Each session, and before them archives that are not read, or not to their end."""
+    """Each session, or the one that is named, and before them archives that are not read, or not to their end."""
     work = partial(_inspect_log, Converter(options), verbose)
-    for log, inspection, outcome in each_session(logs, options, work, _inspect_archive):
+    every = each_session(logs, options, work, _inspect_archive)
+    for log, inspection, outcome in every if session is None else _named(every, session):
         _add_unread(outcome, unread)
         yield log, inspection, outcome
+
+
+def _named(inspected: Iterable[_Inspected], session: str) -> Iterator[_Inspected]:
+    """The session whose id is this, else the only one whose id begins so; an id may be in several logs."""
+    kept: dict[str, list[_Inspected]] = {}
+    for each in inspected:
+        id_ = each[2].session
+        if id_.startswith(session):
+            same = kept.setdefault(id_, [])
+            if id_ == session or len(kept) == 1:  # of others, only the id matters
+                same.append(each)
+    named = one_session(kept, session, "inspect")
+    if named is None:
+        raise UsageError(f"no session begins with {quoted(session)}, and there is no such file")
+    yield from kept[named]
 
 
 def _add_unread(outcome: Outcome, unread: list[Finding] | None) -> None:
@@ -276,15 +305,17 @@ def _short(role: str) -> str:
     return escape(role if len(role) <= _ROLE else f"{role[: _ROLE - 1]}…")
 
 
-def definitions(logs: Iterable[str], options: Options, unread: list[Finding] | None = None) -> Iterator[str]:
+def definitions(
+    logs: Iterable[str], options: Options, unread: list[Finding] | None = None, session: str | None = None
+) -> Iterator[str]:
     """The definitions and the system prompt of each session as a table of TOML, equal ones once.
 
-    They are those of its record.  ``unread`` is as ``inspect`` has it.  Raises ``UsageError`` where there is nothing to
-    read.
+    They are those of its record.  ``unread`` and ``session`` are as ``inspect`` has them.  Raises ``UsageError`` where
+    there is nothing to read.
     """
     printed: set[str] = set()
     refuse_wrong(options)
-    for log, inspection, outcome in _inspected(logs, replace(options, integrity_analysis=False), unread):
+    for log, inspection, outcome in _inspected(logs, replace(options, integrity_analysis=False), unread, session):
         seen = inspection.seen
         table = _toml_table(log, outcome, seen)
         place = f"# {escape(log.shown)}: session {escape(outcome.session)}"

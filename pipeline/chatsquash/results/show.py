@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from itertools import islice
@@ -95,6 +96,13 @@ def one_session(ids: Iterable[str], which: str, source: str) -> str | None:
         return which if which in begins else next(iter(begins), None)
     named = ", ".join(map(quoted, begins[:_NAMED]))
     raise UsageError(f"{source}: several sessions begin with {quoted(which)}: {named}; give more of the id")
+
+
+def with_session(arguments: tuple[str, ...]) -> tuple[tuple[str, ...], str | None]:
+    """What is to be shown, and the id of a session, or its beginning, if the last one of several is not a path."""
+    *others, last = arguments
+    is_path = os.path.lexists(last) or any(sign in last for sign in "/\\*?[")
+    return (arguments, None) if not others or is_path else (tuple(others), last)
 
 
 def _table(folder: Folder, is_wanted: Callable[[dict[str, Any]], bool]) -> Iterator[dict[str, Any]]:

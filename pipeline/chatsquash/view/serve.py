@@ -71,6 +71,8 @@ def view(  # noqa: PLR0913 - each is one of the command
 
     Raises ``UsageError`` for what cannot be shown, and for a port that is not free.
     """
+    from chatsquash.results.show import with_session  # which few runs need
+
     refuse_without_packages()
     os.environ.setdefault("_RJEM_MALLOC_CONF", _MEMORY)
     arguments, session = with_session(arguments)
@@ -89,13 +91,6 @@ def view(  # noqa: PLR0913 - each is one of the command
         finally:
             if model:
                 model.close()
-
-
-def with_session(arguments: tuple[str, ...]) -> tuple[tuple[str, ...], str | None]:
-    """What is to be shown, and the id of a session, or its beginning, if the last one of several is not a path."""
-    *others, last = arguments
-    is_path = os.path.lexists(last) or any(sign in last for sign in "/\\*?[")
-    return (arguments, None) if not others or is_path else (tuple(others), last)
 
 
 def result_of(arguments: tuple[str, ...]) -> Path | None:
