@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from chatsquash import Options, convert
 from chatsquash.conversion.merge_results import merge_results
@@ -18,6 +20,8 @@ from chatsquash.conversion.shards.divide import divide
 from chatsquash.conversion.shards.merge import merge as merge_shards
 from chatsquash.conversion.shards.place import Shard
 from chatsquash.core.errors import UsageError
+from chatsquash.core.outcome import Contents
+from chatsquash.dataset.stored_sessions import StoredLine, StoredSession, decode, encode
 from chatsquash.results.verify import verify
 from tests.conftest import assistant, cases, log_line, tree, user, write_log
 from tests.conversion.test_shards_law import KEY, written
@@ -106,6 +110,14 @@ def test_accounts_are_added(results):
                 assert count == one[what][name] + two[what][name] > -1, (what, name)
     assert both["lines"] == {**both["lines"], "seen": 5, "selected": 3, "unreadable": 1, "blank": 1}
     assert manifest("both")["records_made"]["count"] == 3
+
+
+def test_logs_of_one_relative_path_are_two_files(here, monkeypatch):
+    for day in ("monday", "tuesday"):
+        write_log(here / day / "logs/a.jsonl", log_line(day, session_id=day))
+        monkeypatch.chdir(here / day)
+        convert("logs", here / f"of-{day}", PLAIN)
+    assert merge_results([str(here / "of-monday"), str(here / "of-tuesday")], here / "both", PLAIN).logs == 2
 
 
 @pytest.mark.parametrize("sessions_by", [None, "chain"])
@@ -209,6 +221,28 @@ def spoiled(name: str, data: bytes) -> None:
     Path("two/run.json").write_text(json.dumps(run))
 
 
+def in_run(**members: Any) -> None:
+    """Change members of ``run.json`` of ``two``."""
+    run = manifest("two")
+    counts = run["counts"] | members.pop("counts", {})
+    Path("two/run.json").write_text(json.dumps({**run, **members, "counts": counts}))
+
+
+def in_session(change: Callable[[StoredSession], StoredSession]) -> None:
+    """Change the first session in the outcomes of ``two``."""
+    first, *others = Path("two/reports/outcomes.jsonl").read_bytes().splitlines(keepends=True)
+    session = decode(first).session
+    assert session
+    spoiled("reports/outcomes.jsonl", b"".join([encode(StoredLine(change(session))), b"\n", *others]))
+
+
+def in_record(session: StoredSession, **members: Any) -> StoredSession:
+    """A session whose first record has other members."""
+    outcome = session.outcome
+    records = [replace(outcome.output.records[0], **members)]
+    return replace(session, outcome=replace(outcome, output=replace(outcome.output, records=records)))
+
+
 def with_another_line() -> None:
     text = Path("two/reports/outcomes.jsonl").read_text()
     spoiled(
@@ -226,6 +260,12 @@ def with_another_line() -> None:
     ("addresses that were replaced", lambda: convert("logs/two", "two", Options(anonymize_key=KEY)), "two was made with --anonymize, one without --anonymize"),
     ("other duplicates", lambda: convert("logs/two", "two", Options(anonymize=False, duplicates="exact")), "two was made with --duplicates exact, one without --duplicates: only results with the same options can be merged; choose one with merge --duplicates"),
     ("outcomes of another version", lambda: spoiled("reports/outcomes.jsonl", b"[[1]]\n"), "two/reports/outcomes.jsonl: is not as chatsquash wrote it"),
+    ("another version of chatsquash", lambda: in_run(chatsquash_version="9.9"), "two: was written by another version of chatsquash; convert again"),
+    ("counts that are no numbers", lambda: in_run(counts={"other_files": 3}), "two/run.json: is not as chatsquash wrote it"),
+    ("a sum that is missing", lambda: in_run(records_made={}), "two/run.json: is not as chatsquash wrote it"),
+    ("more places than records", lambda: in_session(lambda each: replace(each, places=each.places * 2)), "two/reports/outcomes.jsonl: is not as chatsquash wrote it"),
+    ("an image that is the manifest", lambda: in_session(lambda each: in_record(each, images={"run.json": b""})), "two/reports/outcomes.jsonl: is not as chatsquash wrote it"),
+    ("a length below 0", lambda: in_session(lambda each: in_record(each, contents=Contents(characters=-1))), "two/reports/outcomes.jsonl: is not as chatsquash wrote it"),
     ("records that its sessions do not have", lambda: spoiled("2026-01-14.jsonl", Path("two/2026-01-14.jsonl").read_bytes().replace(b"tomorrow", b"tomorrov")), "two/2026-01-14.jsonl: is not as chatsquash wrote it"),
     ("accounts that do not add up", with_another_line, "two: the lines of its sessions do not add up to run.json; convert again"),
 )  # fmt: skip
@@ -242,9 +282,7 @@ def test_a_result_without_outcomes_is_converted_again(results):
     run = manifest("two")
     run["outputs"] = [each for each in run["outputs"] if each["path"] != "reports/outcomes.jsonl"]
     Path("two/run.json").write_text(json.dumps(run))
-    with pytest.raises(
-        UsageError, match=r"^two: was written by a chatsquash without reports/outcomes.jsonl; convert again"
-    ):
+    with pytest.raises(UsageError, match=r"^two: was written by another version of chatsquash; convert again"):
         merge("one", "two")
 
 

@@ -114,6 +114,10 @@ BACKGROUND = "Command running in background with ID: b1. Output is being written
     ("claude_code", user("go"), ran("pytest", "The user rejected it.", name="Bash", is_error=True), None),
     ("claude_code", user("go"), ran("pytest | tail", "3 passed", name="Bash"), None),
     ("claude_code", user("go"), ran("pytest", BACKGROUND, name="Bash"), None),
+    ("claude_code", user("go"), ran("pytest", "..\n" + BACKGROUND, name="Bash"), None),
+    ("claude_code", user("go"), ran("pytest", "Command was manually backgrounded by user with ID: b1", name="Bash"), None),
+    ("claude_code", user("go"), ran("pytest", "<error>Command was aborted before completion</error>", name="Bash"), None),
+    ("claude_code", user("go"), ran("pytest", "..\nCommand timed out after 2m 0.0s", name="Bash"), None),
     ("claude_code", user("go"), ran("pytest", "[Old tool result content cleared]", name="Bash"), None),
     ("claude_code", user("go"), ran("pytest", "3 passed", name="mcp__shell__run"), None),
 )  # fmt: skip

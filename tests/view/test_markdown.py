@@ -98,3 +98,9 @@ def test_only_so_much_of_a_page_is_rendered():
 
 def test_texts_are_shown_as_written_on_request():
     assert PageTexts(renders=False).body("said", "**a**") == '<pre class="said" dir="auto">\n**a**</pre>'
+
+
+def test_many_small_tables_whose_rows_would_be_filled_are_not_rendered():
+    table = "|" + "a|" * 150 + "\n|" + "-|" * 150 + "\n" + "|b\n" * 150 + "\n"
+    assert rendered(table * 10) is None
+    assert rendered("|a|b|\n|-|-|\n" + "|c|d|\n" * 200) is not None

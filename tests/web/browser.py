@@ -76,7 +76,7 @@ class Watch:
 
     def hold(self) -> None:
         """Fail where something went wrong, left this machine, or ran that is not ours."""
-        assert self.wrong == []
+        assert self.wrong == [], self.wrong
         assert self.asked
         assert [url for url in self.asked if not url.startswith(self.origin)] == []
 

@@ -534,6 +534,7 @@ def test_an_open_page_says_when_the_result_was_replaced(browser, viewers, tmp_pa
     with served(tmp_path / "out") as (url, base), viewers(Run("", url, base)) as page:
         page.clock.install()
         open_session(page, "a")
+        page.wait_for_load_state("networkidle")  # the facts of replies are asked for after the page
         write_log(tmp_path / "logs/b.jsonl", log_line(user("second"), session_id="b"))
         convert(tmp_path / "logs", tmp_path / "out", Options(anonymize=False))
         page.clock.fast_forward(6_000)

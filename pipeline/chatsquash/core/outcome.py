@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from chatsquash.core.accounting import Account, Coverage, ReplyOutcome, Usage
@@ -119,20 +119,23 @@ class Redaction(Struct, frozen=True, array_like=True):
     """Its SHA-256, if the hashes of values are requested."""
 
 
+_Number = Annotated[int, Meta(ge=0, lt=1 << 53)]
+
+
 class Contents(Struct, frozen=True, array_like=True):
     """What a record contains as it is written, for the dataset card."""
 
-    characters: int = 0
+    characters: _Number = 0
     """Those of its line."""
     defines_tools: bool = False
-    calls: int = 0
+    calls: _Number = 0
     images: bool = False
     """Whether it contains images."""
     reasons: bool = False
     """Whether a message has reasoning."""
     redacted: bool = False
     """Whether a placeholder or a pseudonym replaced something in it."""
-    trained: dict[str, int] = {}
+    trained: dict[str, _Number] = {}
     """By model the length of the messages that are trained on; ``""`` if the log does not name the model."""
 
 

@@ -66,7 +66,8 @@ def more_replies(counts: Mapping[str, Any], option: str) -> Headline | None:
     """
     mixed = _MIXED in counts["sessions"]["left_out"]
     missing = lost_replies(counts, but=("refused",) if mixed else ())
-    if not option or not missing:
+    is_filtered = _is_empty(counts) and counts["sessions"]["filtered"]  # an option for more replies changes nothing
+    if not option or not missing or is_filtered:
         return None
     options = f"--sessions-by chain {option}" if mixed and option != COMPLETE else option
     are, them = ("is", "it") if missing == 1 else ("are", "them")

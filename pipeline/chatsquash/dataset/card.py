@@ -133,7 +133,7 @@ def _page(facts: CardFacts) -> Iterator[str]:
     yield from _section("Models", _models(facts))
     yield from _section("Terms of the models", _terms(statistics))
     sources = sorted(statistics.sources.items(), key=lambda item: (-item[1], item[0]))
-    rows: list[tuple[str, ...]] = [(f"`{name}`", f"{count:,}") for name, count in sources]
+    rows: list[tuple[str, ...]] = [(_code(name), f"{count:,}") for name, count in sources]
     yield from _section("Sources", _table(("format of the logs", "records"), rows))
     if tools := statistics.tools.most_used():
         rows = [(_code(name), *(f"{number:,}" for number in numbers)) for name, numbers in tools]
@@ -192,7 +192,7 @@ def _unit(facts: CardFacts) -> str:
 def _terms(statistics: Statistics) -> Iterator[str]:
     named = sorted(name for name in statistics.models if name)
     rows = [
-        (each.family, _names(name for name in named if terms_of(name) == each), each.note, each.source)
+        (each.family, _names(name for name in named if each in terms_of(name)), each.note, each.source)
         for each in terms(named)
     ]
     if rows:

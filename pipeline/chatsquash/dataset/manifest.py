@@ -36,13 +36,13 @@ class Manifest:
         self.records_made = RecordsMade()
         self.logs = 0
         """The files that the inputs are of; those of one file follow each other."""
-        self._last: tuple[str, str] | None = None
+        self._last: tuple[int, str, str] | None = None
 
     def add(self, log: Log, digest: str, path_digest: str = "") -> None:
         """Add an input; ``path_digest`` tells its path where something private was replaced in that."""
-        if (log.shown, path_digest) != self._last:
+        if (log.number, log.shown, path_digest) != self._last:
             self.logs += 1
-            self._last = log.shown, path_digest
+            self._last = log.number, log.shown, path_digest
         logged = {"path": printable(log.shown), "size": log.size, "xxh3_128": digest}
         if path_digest:
             logged["path_digest"] = path_digest

@@ -19,7 +19,6 @@ class Terms(NamedTuple):
 
 UNKNOWN = Terms("other models", (), "Check the terms of the model and of the service that runs it.", "")
 
-# The first family that fits counts, so open weights precede the services of the same provider.
 FAMILIES = (
     Terms(
         "DeepSeek",
@@ -35,7 +34,7 @@ FAMILIES = (
     ),
     Terms(
         "OpenAI",
-        ("gpt", "chatgpt", "o1", "o3", "o4", "codex", "davinci", "openai"),
+        ("gpt 3", "gpt 4", "gpt 5", "chatgpt", "o1", "o3", "o4", "codex", "davinci"),
         "You own outputs, but must not use them to develop models that compete with OpenAI.",
         "https://openai.com/policies/services-agreement/",
     ),
@@ -95,13 +94,16 @@ FAMILIES = (
 _NO_WORD = re.compile(r"[^a-z0-9]+")
 
 
-def terms_of(model: str) -> Terms:
-    """Return the terms of the family that a model belongs to by its name."""
-    name = f" {_NO_WORD.sub(' ', model.lower())}"
-    return next((each for each in FAMILIES if any(f" {word}" in name for word in each.words)), UNKNOWN)
+def terms_of(model: str) -> list[Terms]:
+    """Return the terms of the families that a model belongs to by its name, as distilled models do to several.
+
+    What precedes the last slash is the name of a service or of an organisation, which may run models of others.
+    """
+    name = f" {_NO_WORD.sub(' ', model.lower().rpartition('/')[2])}"
+    return [each for each in FAMILIES if any(f" {word}" in name for word in each.words)] or [UNKNOWN]
 
 
 def terms(models: Iterable[str]) -> list[Terms]:
     """Return the terms of models, each family once, in the order of ``FAMILIES``."""
-    found = {terms_of(model) for model in models}
-    return [each for each in (*FAMILIES, UNKNOWN) if each in found]
+    known = {each for model in models for each in terms_of(model)}
+    return [each for each in (*FAMILIES, UNKNOWN) if each in known]

@@ -166,7 +166,8 @@ def _lines_and_replies(counts: Mapping[str, Any]) -> Iterator[Row]:
 def _training(counts: Mapping[str, Any], *, has_pairs: bool) -> Iterator[Row]:
     if loss := counts["loss"]:
         messages = {"trained on": loss["trained"], **loss["not_trained"]}
-        yield Row("messages", sum(messages.values()), ("of the assistant:", *listed(messages.items())))
+        if any(messages.values()):
+            yield Row("messages", sum(messages.values()), ("of the assistant:", *listed(messages.items())))
     if samples := counts["samples"]:
         yield Row("certified", samples["trained"], (certified(samples["true"], samples["trained"]),))
     if has_pairs:

@@ -6,9 +6,10 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Annotated, Any
 
-from msgspec import structs
+import msgspec
+from msgspec import Meta, Struct, structs
 from xxhash import xxh3_128_digest
 
 from chatsquash.core import jsonio
@@ -17,6 +18,7 @@ from chatsquash.core.model import Finding
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Place, Record
 from chatsquash.core.urls import refuse_remote
+from chatsquash.core.version import __version__
 from chatsquash.dataset.columns import IMAGES, fields, metadata
 from chatsquash.dataset.shards import PAIRS
 from chatsquash.dataset.stored_sessions import OUTCOMES, StoredSession, decode
@@ -26,6 +28,8 @@ from chatsquash.records.datasets import PARQUET
 from chatsquash.results.output import OutputSource, ResultFolder, damage, is_result, manifest, text_lines
 from chatsquash.results.verify import verify
 from chatsquash.sources.names import LOGS
+from chatsquash.storage.commit import RUN
+from chatsquash.storage.decoders import PARSER_ERRORS
 from chatsquash.storage.folder import Folder
 
 KEPT = "reports/rejected-lines.jsonl"
@@ -36,6 +40,36 @@ _SUMS = (
     *("cleaned", "addresses", "secrets", "private"),
 )
 """The counts of ``run.json`` that are sums over sessions."""
+_IMAGE = re.compile(r"images/[0-9A-Za-z_-]+\.[0-9a-z]+")
+"""The name of an image file of a dataset folder."""
+_Number = Annotated[int, Meta(ge=0)]
+
+
+class _RecordsMade(Struct):
+    count: _Number
+    xxh3_128_sum: Annotated[str, Meta(pattern="^[0-9a-f]{32}$")]
+
+
+class _Input(Struct):
+    path: str
+    size: _Number
+    xxh3_128: str
+
+
+class _Counts(Struct):
+    addresses: _Number
+    secrets: dict[str, _Number]
+    private: dict[str, _Number]
+    other_files: dict[str, _Number]
+    passed_over: _Number
+
+
+class _Run(Struct):
+    """The members of ``run.json`` that are needed of a result."""
+
+    counts: _Counts
+    records_made: _RecordsMade
+    inputs: list[_Input]
 
 
 class FinishedResult:
@@ -53,8 +87,12 @@ class FinishedResult:
         self._result = ResultFolder(self._folder)
         self.run: dict[str, Any] = manifest(OutputSource(self._folder, Path(path)))
         self.options, self.counts = self._result.options, self._result.counts
-        if OUTCOMES not in self._result.outputs:
-            raise UsageError(f"{path}: was written by a chatsquash without {OUTCOMES}; convert again")
+        if self._result.version != __version__ or OUTCOMES not in self._result.outputs:
+            raise UsageError(f"{path}: was written by another version of chatsquash; convert again")
+        try:
+            msgspec.convert(self.run, _Run)
+        except msgspec.ValidationError:
+            raise damage(self._folder, RUN) from None
 
     @property
     def is_keyed(self) -> bool:
@@ -76,13 +114,16 @@ class FinishedResult:
         for line in text_lines(self._folder, OUTCOMES):
             try:
                 stored = decode(line)
-            except (ValueError, RecursionError):
+                each = stored.session
+                if each is not None:
+                    summary.add(each.log.log(0), each.outcome, each.filtered, each.duplicates, each.made)
+                    each = contents.fill(logs.fill(each))
+            except PARSER_ERRORS:
                 raise damage(self._folder, OUTCOMES) from None
             if stored.finding:
                 yield stored.finding
-            if (each := stored.session) is not None:
-                summary.add(each.log.log(0), each.outcome, each.filtered, each.duplicates, each.made)
-                yield contents.fill(logs.fill(each))
+            if each is not None:
+                yield each
         counts = jsonio.loads(jsonio.dumps(summary.counts()))
         for name in _SUMS:
             if counts[name] != self.counts.get(name):
@@ -137,6 +178,8 @@ class _Contents:
         return structs.replace(stored, outcome=structs.replace(stored.outcome, output=filled))
 
     def _record(self, record: Record, place: Place) -> Record:
+        if not all(map(_IMAGE.fullmatch, record.images)):
+            raise damage(self._folder, OUTCOMES)
         is_plain = place.file.endswith(LOGS)
         line = places.read(self._folder, place) if is_plain else self._next(place.file, self._records_of)
         images: dict[str, bytes] = {}

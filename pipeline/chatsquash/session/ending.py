@@ -63,8 +63,12 @@ _EXIT = re.compile(
 """A line in which an agent's program says how the program that it ran ended."""
 _CLAUDE_CODE = re.compile(r"You are Claude Code|x-anthropic-billing-header: cc_version")
 """What the system prompt of Claude Code begins with."""
-_NO_RESULT = re.compile(r"Command [^\n]{0,80}\bbackground\b|\[Old tool result content cleared\]")
-"""What Claude Code writes instead of the output of a command that still runs, or was long ago."""
+_NO_RESULT = re.compile(
+    r"^(?:<error>)?Command (?:[^\n]{0,80}\bbackground(?:ed)?\b|timed out after|was aborted before completion)"
+    r"|^\[(?:Old tool result content cleared|Request interrupted by user)",
+    re.MULTILINE,
+)
+"""What Claude Code writes of a command that still runs or did not finish, also after its output, or was long ago."""
 _LEAST, _MOST = -(1 << 31), 1 << 32
 """Between these are the exit codes of all systems; a log may name any number."""
 _SHOWN = 400
@@ -92,7 +96,7 @@ def _is_success(view: View, source: str | None, at: int) -> bool:
     """Whether a result of Claude Code's Bash is that of a command that ended without an error."""
     message = view.messages[at]
     text = chat.text(message) or ""
-    is_unfinished = _NO_RESULT.match(text) is not None
+    is_unfinished = _NO_RESULT.search(text) is not None
     return _is_claude_code(view, source) and not chat.is_marked_failed(message) and not is_unfinished
 
 

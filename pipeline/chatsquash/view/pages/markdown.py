@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _DEEPEST = 20
 """Levels at which the parser drops text; a text with so many is not rendered."""
+_MOST_CELLS = 10_000
+"""The parser fills the rows of a table, so that short texts could make very many cells."""
 _OUTSIDE = re.compile(r"(?:https?://|mailto:)[^\s<>\"'\\]+", re.IGNORECASE)
 _NAMES = {
     **dict.fromkeys(("p", "blockquote", "ul", "ol", "li", "thead", "tbody", "tr", "th", "td")),
@@ -35,6 +37,8 @@ def rendered(said: str) -> Html | None:
     """
     if "\0" in said or code.has_bare_diff(said):  # the parser replaces the one, and the other looks like lists
         return None
+    if _count_cells(said) > _MOST_CELLS:
+        return None
     try:
         tokens = _parser().parse(said)
     except RecursionError:
@@ -42,6 +46,18 @@ def rendered(said: str) -> Html | None:
     if any(token.level >= _DEEPEST - 1 for token in tokens):
         return None
     return tag("div", _elements(tokens), class_="markdown", dir="auto")
+
+
+def _count_cells(said: str) -> int:
+    """At least as many cells as the tables of a text have once their rows are filled."""
+    cells = columns = 0
+    for line in said.splitlines():
+        if not line.strip("> \t"):
+            columns = 0
+        elif "|" in line and not line.strip("|-: \t>"):
+            columns = line.count("|") + 1
+        cells += columns
+    return cells
 
 
 @cache
