@@ -20,6 +20,10 @@ from hypothesis.internal.conjecture import providers
 from chatsquash.core.extras import Installation
 from tests.progress import Progress
 
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # As shells start what runs in the background: processes of tests would inherit it, and no Ctrl-C would reach them.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 KEY = "a key for tests, and for nothing else"
 
 settings.register_profile("repeatable", deadline=None, derandomize=True, max_examples=15)
