@@ -280,7 +280,7 @@ def test_only_what_is_for_upload_would_be_uploaded(folder):
     every = [name for name, data in tree(made).items() if data is not None]
     ignored = [line for line in (made / ".gitignore").read_text().splitlines() if line and line[0] not in "#!/"]
     left = list(filter_repo_objects(every, ignore_patterns=ignored))
-    assert left == ["README.md", "data/train-00000-of-00001.jsonl", "dataset_info.json"]
+    assert left == ["README.md", "croissant.json", "data/train-00000-of-00001.jsonl", "dataset_info.json"]
     subprocess.run(["git", "init", "-q", str(made)], check=True)
     listed = ["git", "-C", str(made), "ls-files", "--others", "--exclude-standard"]
     assert subprocess.run(listed, capture_output=True, text=True, check=True).stdout.splitlines() == left
