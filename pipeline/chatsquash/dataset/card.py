@@ -165,7 +165,7 @@ def _contents(statistics: Statistics, records: int) -> Iterator[str]:
 
 def _models(facts: CardFacts) -> Iterator[str]:
     statistics = facts.statistics
-    unit = _unit(facts)
+    unit = facts.statistics.unit
     total = statistics.trained.total()
     models = sorted(statistics.models, key=lambda name: (-statistics.trained[name], name))
     rows: list[tuple[str, ...]] = [
@@ -182,11 +182,6 @@ def _models(facts: CardFacts) -> Iterator[str]:
         return
     yield from _table(("model, as logged", "records", f"{unit} trained on", "share"), _first(rows))
     yield from ("", f"Trained on are {total:,} {unit} in messages of the assistant: text, reasoning and calls.")
-
-
-def _unit(facts: CardFacts) -> str:
-    """What lengths are measured in."""
-    return "tokens" if facts.statistics.counted else "characters"
 
 
 def _terms(statistics: Statistics) -> Iterator[str]:

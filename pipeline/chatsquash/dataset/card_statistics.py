@@ -42,6 +42,11 @@ class Statistics:
     """The first and the last day of all, once a record has one."""
     tools: ToolTotals = field(default_factory=ToolTotals)
 
+    @property
+    def unit(self) -> str:
+        """The unit of ``trained``."""
+        return "tokens" if self.counted else "characters"
+
     def add(self, outcome: Outcome, record: Record, usage: Usage) -> None:
         """Add a record of a session, and the use of tools that counts with it."""
         self.turns.append(record.usage.assistant_turns)

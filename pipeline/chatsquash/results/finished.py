@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any
 
-import msgspec
 from msgspec import Meta, Struct, structs
 from xxhash import xxh3_128_digest
 
@@ -25,7 +24,7 @@ from chatsquash.dataset.stored_sessions import OUTCOMES, StoredSession, decode
 from chatsquash.dataset.summary import summary_of
 from chatsquash.records import places
 from chatsquash.records.datasets import PARQUET
-from chatsquash.results.output import OutputSource, ResultFolder, damage, is_result, manifest, text_lines
+from chatsquash.results import output as outputs
 from chatsquash.results.verify import verify
 from chatsquash.sources.names import LOGS
 from chatsquash.storage.commit import RUN
@@ -79,20 +78,17 @@ class FinishedResult:
         """Raises ``UsageError`` for a folder that is not a result, or was changed since it was written."""
         refuse_remote(path)
         self.path = path
-        if not is_result(Path(path)):
+        if not outputs.is_result(Path(path)):
             raise UsageError(f"{path}: is not a result of chatsquash convert; name its output folder")
         if problems := verify(Path(path)).problems:
             raise UsageError(f"{path}: was changed since it was written ({problems[0]}); convert again")
         self._folder = Folder(Path(path))
-        self._result = ResultFolder(self._folder)
-        self.run: dict[str, Any] = manifest(OutputSource(self._folder, Path(path)))
+        self._result = outputs.ResultFolder(self._folder)
+        self.run: dict[str, Any] = outputs.manifest(outputs.OutputSource(self._folder, Path(path)))
         self.options, self.counts = self._result.options, self._result.counts
         if self._result.version != __version__ or OUTCOMES not in self._result.outputs:
             raise UsageError(f"{path}: was written by another version of chatsquash; convert again")
-        try:
-            msgspec.convert(self.run, _Run)
-        except msgspec.ValidationError:
-            raise damage(self._folder, RUN) from None
+        outputs.convert_value(self._folder, RUN, self.run, _Run)
 
     @property
     def is_keyed(self) -> bool:
@@ -111,7 +107,7 @@ class FinishedResult:
         """
         contents, summary = _Contents(self._result, options), summary_of(options)
         logs = _InputLogs(self.run["inputs"], options)
-        for line in text_lines(self._folder, OUTCOMES):
+        for line in outputs.text_lines(self._folder, OUTCOMES):
             try:
                 stored = decode(line)
                 each = stored.session
@@ -119,7 +115,7 @@ class FinishedResult:
                     summary.add(each.log.log(0), each.outcome, each.filtered, each.duplicates, each.made)
                     each = contents.fill(logs.fill(each))
             except PARSER_ERRORS:
-                raise damage(self._folder, OUTCOMES) from None
+                raise outputs.damage(self._folder, OUTCOMES) from None
             if stored.finding:
                 yield stored.finding
             if each is not None:
@@ -132,7 +128,7 @@ class FinishedResult:
     def kept_lines(self) -> Iterator[bytes]:
         """The copies of malformed lines, in order."""
         if KEPT in self._result.outputs:
-            yield from (line.removesuffix(b"\n") for line in text_lines(self._folder, KEPT))
+            yield from (line.removesuffix(b"\n") for line in outputs.text_lines(self._folder, KEPT))
 
 
 class _InputLogs:
@@ -160,7 +156,7 @@ class _InputLogs:
 class _Contents:
     """Fills sessions, which come in order, with their records, images and pairs."""
 
-    def __init__(self, result: ResultFolder, options: Options) -> None:
+    def __init__(self, result: outputs.ResultFolder, options: Options) -> None:
         self._folder, self._options = result.folder, options
         self._columns = fields(replace(options, metadata=False))
         self._pair_files = sorted(name for name in result.outputs if name.startswith(f"{PAIRS}/"))
@@ -179,7 +175,7 @@ class _Contents:
 
     def _record(self, record: Record, place: Place) -> Record:
         if not all(map(_IMAGE.fullmatch, record.images)):
-            raise damage(self._folder, OUTCOMES)
+            raise outputs.damage(self._folder, OUTCOMES)
         is_plain = place.file.endswith(LOGS)
         line = places.read(self._folder, place) if is_plain else self._next(place.file, self._records_of)
         images: dict[str, bytes] = {}
@@ -190,7 +186,7 @@ class _Contents:
             line = self._without_metadata(line, record)
             images = {name: places.image_file(self._folder, name) for name in record.images}
         if xxh3_128_digest(line) != record.digest:
-            raise damage(self._folder, place.file)
+            raise outputs.damage(self._folder, place.file)
         return structs.replace(record, line=line, images=images)
 
     def _without_metadata(self, line: bytes, record: Record) -> bytes:
@@ -211,7 +207,7 @@ class _Contents:
             self._rows[name] = rows_of(name)
         line = next(self._rows[name], None)
         if line is None:
-            raise damage(self._folder, name)
+            raise outputs.damage(self._folder, name)
         return line
 
     def _records_of(self, name: str) -> Iterator[bytes]:

@@ -149,7 +149,7 @@ class Lines:
             file.seek(self._offsets[at])
             size = self._offsets[at + 1] - self._offsets[at]
             line = _load(self._folder, self._name, file.read(min(size, LONGEST)))
-        _convert(self._folder, self._name, line, self._kind)
+        convert_value(self._folder, self._name, line, self._kind)
         return line
 
 
@@ -172,7 +172,7 @@ def _load(folder: Folder, name: str, line: bytes) -> dict[str, Any]:
     return value
 
 
-def _convert(folder: Folder, name: str, value: Any, kind: type[T]) -> T:
+def convert_value(folder: Folder, name: str, value: Any, kind: type[T]) -> T:
     """A value of a file as a type of ours; raises ``UsageError`` if it is not one."""
     try:
         return msgspec.convert(value, kind)
@@ -248,7 +248,7 @@ class ResultFolder:
 
     def typed_counts(self, *lines: str) -> Counts:
         """The counts of ``run.json``, including these of lines; raises ``UsageError`` if no run wrote them."""
-        counts = _convert(self.folder, RUN, self.counts, Counts)
+        counts = convert_value(self.folder, RUN, self.counts, Counts)
         if not set(lines) <= counts.lines.keys():
             raise damage(self.folder, RUN)
         return counts
@@ -269,7 +269,7 @@ class ResultFolder:
     def objects(self, name: str, kind: type[T]) -> Iterator[T]:
         """The objects of a report as a type of ours; raises ``UsageError`` for what is none of it."""
         for each in self.lines(name):
-            yield _convert(self.folder, name, each, kind)
+            yield convert_value(self.folder, name, each, kind)
 
     def rows(self, name: str, *columns: str) -> Iterator[dict[str, str]]:
         """The rows of a table, as ``rows`` has them; none where the run did not write it."""
