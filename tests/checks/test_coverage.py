@@ -32,9 +32,9 @@ ROWS = [
     (sampling.output_growth(1500, 5_700_000, 4_000, 1000), "output-growth", "error", "1,500 records with 1,425 times the bytes of the log: --max-output-growth 1000 refuses them"),
     (sampling.joined_reply(), "joined-reply", "error", "shares its message with another one: leave out --merge-consecutive"),
     (sampling.not_rendered("TemplateError: no"), "not-rendered", "error", "the template raises TemplateError: no"),
-    (sampling.context_not_held(1), "context-not-held", "warning", "the rendering of 1 reply does not begin with what the template gives"),
-    (sampling.cut_to_fit(9000, 8192, 1), "cut-to-fit", "info", "the record had 9,000 tokens, more than 8,192: 1 exchange at its end is left off"),
-    (sampling.sent_context(), "sent-context", "info", "--restore puts nothing back"),
+    (sampling.context_mismatch(1), "context-mismatch", "warning", "the rendering of 1 reply does not begin with what the template gives"),
+    (sampling.truncated_to_fit(9000, 8192, 1), "truncated-to-fit", "info", "the record had 9,000 tokens, more than 8,192: 1 exchange at its end is left off"),
+    (sampling.restore_not_applied(), "restore-not-applied", "info", "--restore puts nothing back"),
     (coverage.side_request_selected("side"), "side-request-selected", "warning", "is made from a request of the client's own: --conversations main takes"),
     (coverage.side_request_selected("subagent"), "side-request-selected", "warning", "is made from a sub-agent's request: --conversations main takes"),
 ]  # fmt: skip

@@ -18,7 +18,7 @@ ROWS = [
         "warning",
         "1.45% and not 5.00%; the largest group has 240 records in 'train', its first log is a\\n.jsonl: try",
     ),
-    (dataset.chosen_chain(), "chosen-chain", "info", "grouped by --sessions-by chain"),
+    (dataset.grouped_by_chain(), "grouped-by-chain", "info", "grouped by --sessions-by chain"),
     (dataset.loss_not_read("weight", ["LLaMA-Factory"]), "loss-not-read", "warning", "LLaMA-Factory does not read 'weight'"),
     (dataset.loss_not_read("loss", ["TRL", "axolotl", "Oumi"]), "loss-not-read", "warning", "TRL, axolotl and Oumi do"),
     (dataset.empty_split("test", 1_200), "empty-split", "warning", "the split 'test' has none of 1,200 records"),

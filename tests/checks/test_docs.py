@@ -41,28 +41,28 @@ SEVERITIES = {
     "error": """
         wrong-content empty-reply bad-line bad-entry empty-session role-sequence no-messages tool-not-object tool-parameters-type tool-properties
         tool-required tool-calls-not-list tool-call-not-object tool-call-function tool-call-name undeclared-tool
-        legacy-function-call tool-result-without-call tool-result-without-id tool-call-tags tool-calls-beside-markup
+        legacy-function-call tool-result-without-call tool-result-without-id tool-call-tags tool-calls-with-markup
         tool-result-tags unreadable-log bad-record unreadable-by-trainer unknown-format no-assistant-turn arguments-unparsable
-        integer-too-large lone-surrogate unpaired-call media-dropped shape-not-held lost-worker cut-short
+        integer-too-large lone-surrogate unpaired-call media-dropped unsupported-shape lost-worker cut-short
         template-error template-tool-lost template-call-lost template-text-lost template-system-lost
         template-result-lost template-arguments-twice template-python template-null calls-without-tools
         tool-parameters tool-name unknown-role
-        empty-dataset cut-by-logger archive-member cut-archive unreadable-archive eval-overlap unsearched-line redaction-failed no-sample output-growth joined-reply not-rendered
+        empty-dataset truncated-by-logger archive-member truncated-archive unreadable-archive eval-overlap unsearched-line redaction-failed no-sample output-growth joined-reply not-rendered
         unrelated-conversations""",
     "error warning": "session-id-mismatch timestamp-order",
     "warning": """
         missing-session-id missing-timestamp naive-timestamp wrong-type short-tail missing-reply extra-choices
         reply-truncated tool-conflict tool-call-id arguments-not-json unanswered-call markup-collision parts-dropped
-        number-changed mixed-formats missing-history missing-parent incomplete-reply stream-cut not-held shape-dropped float-rounded split-leak
+        number-changed mixed-formats missing-history missing-parent incomplete-reply stream-interrupted unsupported-content shape-dropped float-rounded split-leak
         empty-split split-share other-conversations changed-log template-tools-flat template-tools-empty
         tool-parameters-missing tool-description tool-result-failed tool-result-empty tool-result-missing
-        second-copy-differs equal-timestamps address-left private-found secret-found placeholder-in-reply flagged-phrase unrelated-requests replies-lost replies-repeated copies-not-compared side-request-selected
-        arguments-invalid loss-not-read divided-session context-not-held user-behind-result media-replaced template-definition-lost joined-texts""",
+        duplicate-log-differs equal-timestamps address-not-redacted personal-data-found secret-found placeholder-in-reply flagged-phrase unrelated-requests replies-lost replies-repeated copies-not-compared side-request-selected
+        arguments-invalid loss-not-read divided-session context-mismatch user-after-result media-replaced template-definition-lost joined-texts""",
     "info": """
-        cleaned file-not-read hosted-tools context-cleared vendor-form shape-changed filtered duplicate-record source-without-tools
-        not-read client-text template-reasoning-lost no-tools tool-result-retried second-copy reasoning-lost
+        cleaned file-not-read hosted-tools context-cleared vendor-extension shape-changed filtered duplicate-record source-without-tools
+        not-read client-text template-reasoning-lost no-tools tool-result-retried duplicate-log reasoning-lost
         reasoning-withheld reasoning-restored context-restored restore-ambiguous supplied-tools supplied-system arguments-unchecked
-        tool-members chosen-chain reordered cut-to-fit sent-context no-exchange joined unanswered-session repeated-conversation
+        tool-members grouped-by-chain reordered truncated-to-fit restore-not-applied no-exchange joined unanswered-session repeated-conversation
         grouped-by-id""",
 }
 

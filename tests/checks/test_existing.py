@@ -2,8 +2,8 @@ from chatsquash.checks import stored_records
 
 ROWS = [
     (
-        stored_records.private_found("IP_ADDRESS", 1_200, 3),
-        "private-found",
+        stored_records.personal_data_found("IP_ADDRESS", 1_200, 3),
+        "personal-data-found",
         "warning",
         "private values found (ip address): 1,200, which chatsquash redact replaces",
     ),

@@ -11,7 +11,11 @@ from tests.conftest import cases
     ("a lost reply is worse than an error in a record", ("warning", "replies-lost"), ("error", "undeclared-tool")),
     ("a lost reply is worse than a truncated one", ("warning", "replies-lost"), ("warning", "reply-truncated")),
     ("of what is lost, an error comes first", ("error", "bad-line"), ("warning", "replies-lost")),
-    ("a truncated reply is worse than an error in a record", ("warning", "stream-cut"), ("error", "undeclared-tool")),
+    (
+        "a truncated reply is worse than an error in a record",
+        ("warning", "stream-interrupted"),
+        ("error", "undeclared-tool"),
+    ),
     ("of the rest, an error comes first", ("error", "undeclared-tool"), ("warning", "tool-conflict")),
     ("a note comes last, whatever it is about", ("warning", "tool-conflict"), ("info", "replies-lost")),
 )

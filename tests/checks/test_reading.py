@@ -30,9 +30,9 @@ ROWS = [
     (reading.other_conversations(3), "other-conversations", "warning", "3 conversations, the first is converted"),
     (reading.context_cleared("thinking", 2), "context-cleared", "info", "2 entries without thinking, which the service removed before the model replied"),
     (reading.hosted_tools(1), "hosted-tools", "info", "tools that the provider runs are no part of tools, in 1 entry"),
-    (reading.stream_cut(), "stream-cut", "warning", "the stream of the reply was cut, what arrived is converted"),
-    (reading.not_held({"server_tool_use": 2, "x\x1b": 1}, 4), "not-held", "warning", "2 'server_tool_use', 1 'x\\x1b'"),
-    (reading.vendor_form({"reasoning": 2, "no type": 1}), "vendor-form", "info", "in forms of a vendor: reasoning 2, no type 1"),
+    (reading.stream_interrupted(), "stream-interrupted", "warning", "the stream of the reply was cut, what arrived is converted"),
+    (reading.unsupported_content({"server_tool_use": 2, "x\x1b": 1}, 4), "unsupported-content", "warning", "2 'server_tool_use', 1 'x\\x1b'"),
+    (reading.vendor_extension({"reasoning": 2, "no type": 1}), "vendor-extension", "info", "in forms of a vendor: reasoning 2, no type 1"),
     (
         reading.unrelated_requests(1000),
         "unrelated-requests",
@@ -49,10 +49,10 @@ ROWS = [
     (reading.lost_worker("memory ran out"), "lost-worker", "error", "the log is left out, memory ran out: see whether"),
     (reading.changed_log("grew"), "changed-log", "warning", "the log grew while the run went on, what it was before is read"),
     (stored_records.empty_dataset(), "empty-dataset", "error", "the file has no records: see what wrote it"),
-    (stored_records.address_left(1, 3), "address-left", "warning", "1 e-mail address left: convert --anonymize replaces"),
+    (stored_records.address_not_redacted(1, 3), "address-not-redacted", "warning", "1 e-mail address left: convert --anonymize replaces"),
     (stored_records.eval_overlap("e.jsonl:7", 13, 1, 2), "eval-overlap", "error", "the message shares 13 words in a row with e.jsonl:7"),
     (stored_records.eval_overlap("e.jsonl:7", 13, 3, 2), "eval-overlap", "error", "e.jsonl:7, and 2 messages behind it with others"),
-    (stored_records.address_left(2, None), "address-left", "warning", "2 e-mail addresses left"),
+    (stored_records.address_not_redacted(2, None), "address-not-redacted", "warning", "2 e-mail addresses left"),
     (phrases.flagged_phrase("a\nb", 2, 3), "flagged-phrase", "warning", "'a\\nb' stands in 2 messages: see whether"),
     (stored_records.bad_record("the line is a list"), "bad-record", "error", "not a record, the line is a list"),
     (
@@ -85,14 +85,14 @@ ROWS = [
     (reading.cleaned({"info-msg": 3, "goose-system": 1}), "cleaned", "info", "info-msg 3, goose-system 1"),
     (reading.cut_short("it \x1b"), "cut-short", "error", "the log is read up to where that ended, it \\x1b: see whether"),
     (archives.unreadable_archive("x\n"), "unreadable-archive", "error", "not read: x\\n; expand it yourself"),
-    (archives.cut_archive("x\n"), "cut-archive", "error", "read up to a place only: x\\n"),
+    (archives.truncated_archive("x\n"), "truncated-archive", "error", "read up to a place only: x\\n"),
     (archives.archive_member("is a link"), "archive-member", "error", "not read, since it is a link: expand it"),
-    (reading.cut_by_logger("a text", 3), "cut-by-logger", "error", "the logger cut a text, 3 times: see whether"),
-    (reading.cut_by_logger("a text", 1), "cut-by-logger", "error", "the logger cut a text: see whether"),
+    (reading.truncated_by_logger("a text", 3), "truncated-by-logger", "error", "the logger cut a text, 3 times: see whether"),
+    (reading.truncated_by_logger("a text", 1), "truncated-by-logger", "error", "the logger cut a text: see whether"),
     (reading.no_exchange("run of the type x", 2), "no-exchange", "info", "no exchange, run of the type x, 2: nothing"),
-    (coverage.second_copy("a\n.jsonl"), "second-copy", "info", "not read, since 'a\\n.jsonl' counts, which holds the same"),
-    (coverage.second_copy_differs("a.jsonl", 1000), "second-copy-differs", "warning", "'a.jsonl' counts, which differs from byte 1,000 on: "),
-    (coverage.second_copy_differs("a.jsonl", None, "x\n"), "second-copy-differs", "warning", "with which it cannot be compared (x\\n): see"),
+    (coverage.duplicate_log("a\n.jsonl"), "duplicate-log", "info", "not read, since 'a\\n.jsonl' counts, which holds the same"),
+    (coverage.duplicate_log_differs("a.jsonl", 1000), "duplicate-log-differs", "warning", "'a.jsonl' counts, which differs from byte 1,000 on: "),
+    (coverage.duplicate_log_differs("a.jsonl", None, "x\n"), "duplicate-log-differs", "warning", "with which it cannot be compared (x\\n): see"),
     (reading.file_not_read("second copy", 2), "file-not-read", "info", "second copy, 2 not read: of a log that is compr"),
     (reading.file_not_read(".md", 2), "file-not-read", "info", "2 files with suffix '.md' not read"),
     (reading.file_not_read("no suffix", 1), "file-not-read", "info", "1 file with no suffix not read"),
@@ -109,7 +109,7 @@ def test_a_finding_has_its_code_and_severity_and_says_what_and_what_to_do(fact, 
 
 def test_dropped_parts_and_blocks_stand_at_their_message():
     assert reading.parts_dropped({"image_url": 1}, 4).at == 4
-    assert (reading.not_held({"x": 1}, 4).at, reading.not_held({"x": 1}, None).at) == (4, None)
+    assert (reading.unsupported_content({"x": 1}, 4).at, reading.unsupported_content({"x": 1}, None).at) == (4, None)
 
 
 @pytest.mark.parametrize(

@@ -18,15 +18,15 @@ ROWS = [
         "placeholders stand for media: image_url 2 (--media keep with --preset hf keeps images",
     ),
     (shapes.unpaired_call("x", 3, "do this, "), "unpaired-call", "error", "x: do this, --preset chat keeps it"),
-    (shapes.shape_not_held("x\x1b", None), "shape-not-held", "error", "x\\x1b, which the preset cannot hold: --preset"),
+    (shapes.unsupported_shape("x\x1b", None), "unsupported-shape", "error", "x\\x1b, which the preset cannot hold: --preset"),
     (shapes.shape_dropped({"reasoning": 2, "x\x1b": 1}), "shape-dropped", "warning", "no place for: reasoning 2, x\\x1b 1 ("),
     (
-        shapes.user_behind_result(2, 4),
-        "user-behind-result",
+        shapes.user_after_result(2, 4),
+        "user-after-result",
         "warning",
         "2 messages of the user right behind a result: ms-swift deletes such a record, torchtune stops",
     ),
-    (shapes.shape_not_held("x", None, "do this, "), "shape-not-held", "error", "cannot hold: do this, --preset chat"),
+    (shapes.unsupported_shape("x", None, "do this, "), "unsupported-shape", "error", "cannot hold: do this, --preset chat"),
     (shapes.shape_changed({"ids shortened": 2}), "shape-changed", "info", "changed to fit: ids shortened 2"),
     (shapes.float_rounded(["0.7"], 1), "float-rounded", "warning", "1 number that datasets rounds when it loads them: 0.7 ("),
     (shapes.float_rounded(["1", "2", "3", "4"], 4), "float-rounded", "warning", "4 numbers that datasets rounds when"),
@@ -50,7 +50,7 @@ def test_what_cannot_be_held_stands_at_its_message():
     found = [
         shapes.arguments_unparsable("f", "no JSON", 3),
         shapes.unpaired_call("x", 3),
-        shapes.shape_not_held("x", 3),
+        shapes.unsupported_shape("x", 3),
         shapes.media_dropped("x", 3),
     ]
     assert [fact.at for fact in found] == [3, 3, 3, 3]

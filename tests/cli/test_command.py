@@ -435,7 +435,7 @@ WITH_SECRET = {"messages": [{"role": "user", "content": "export DB_PASSWORD=kett
     ("a code that no finding has", CALLS_ALONE, ["--fail-on", "secrets-found"], 2),
     ("what nothing looks for", WITH_SECRET, ["--fail-on", "secret-found"], 2),
     ("renderings without a template", WITH_SECRET, ["--fail-on", "template-error"], 2),
-    ("addresses that nothing looks for", WITH_SECRET, ["--redact", "secrets", "--fail-on", "address-left"], 2),
+    ("addresses that nothing looks for", WITH_SECRET, ["--redact", "secrets", "--fail-on", "address-not-redacted"], 2),
 )  # fmt: skip
 def test_check_ends_with_3_for_findings_that_count(command, here, record, options, code):
     write_log(here / "data.jsonl", record)
@@ -501,7 +501,7 @@ def test_check_tells_addresses_on_request(command, here):
     assert command("check", "a.jsonl").out == ""
     code, out, _ = command("check", "--anonymize", "a.jsonl")
     assert code == 0
-    assert "[address-left] messages[0]: 1 e-mail address left" in out
+    assert "[address-not-redacted] messages[0]: 1 e-mail address left" in out
 
 
 def test_check_of_a_file_without_records_ends_with_3(command, here):

@@ -13,7 +13,7 @@ from tests.conformance.sdk_unions import MEMBERS, Member
 from tests.conformance.union_table import TABLE, lost
 
 REPORTED = {
-    "context-cleared", "hosted-tools", "media-dropped", "media-replaced", "missing-reply", "not-held", "shape-changed", "shape-dropped",
+    "context-cleared", "hosted-tools", "media-dropped", "media-replaced", "missing-reply", "unsupported-content", "shape-changed", "shape-dropped",
     "unpaired-call",
 }  # fmt: skip
 """The findings that say that something is not in a record."""

@@ -168,7 +168,7 @@ def test_an_archive_that_is_cut_is_read_up_to_there(logs, here):
     data = (here / "x.tar.gz").read_bytes()
     (here / "x.tar.gz").write_bytes(data[: len(data) // 2])
     assert convert("x.tar.gz", "out", PLAIN).written > 0
-    assert findings("cut-archive")
+    assert findings("truncated-archive")
     (here / "x.zip").write_bytes(b"PK\3\4 no archive")
     write_log(here / "b.jsonl", log_line("b"))
     convert(["x.zip", "b.jsonl"], "other", PLAIN)
@@ -193,7 +193,7 @@ def test_a_bomb_is_read_up_to_the_bounds(here):
         archive.addfile(info, io.BytesIO(bytes(50 << 20)))
     write_log(here / "b.jsonl", log_line("b"))
     convert(["a.tar.gz", "b.jsonl"], "out", Options(anonymize=False, max_expanded=1 << 20))
-    assert findings("cut-archive", "unreadable-archive")
+    assert findings("truncated-archive", "unreadable-archive")
 
 
 def test_a_sub_agent_in_an_archive_is_linked_to_the_call_that_began_it(here):

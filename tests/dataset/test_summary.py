@@ -334,8 +334,8 @@ NOT_READ = Account(selected=1, unreadable=2)
     ),
     (
         "archives and their members",
-        [outcome(findings=[finding(code, "error") for code in ("archive-member", "archive-member", "cut-archive", "unreadable-archive")])],
-        "2 archive members (archive-member), the rest of 1 archive (cut-archive), 1 archive (unreadable-archive): chatsquash explain archive-member",
+        [outcome(findings=[finding(code, "error") for code in ("archive-member", "archive-member", "truncated-archive", "unreadable-archive")])],
+        "2 archive members (archive-member), the rest of 1 archive (truncated-archive), 1 archive (unreadable-archive): chatsquash explain archive-member",
     ),
 )  # fmt: skip
 def test_the_last_line_says_what_was_left_out_and_why(outcomes, last):

@@ -33,7 +33,7 @@ def test_each_exchange_is_the_same_record_to_begin_with(name):
     outcome = converted(plain(EXCHANGES[name].request, EXCHANGES[name].response))
     assert messages(outcome) == MESSAGES
     assert [each["name"] for each in json.loads(outcome.record)["tools"]] == ["grep"]
-    assert not {"missing-reply", "unknown-format", "stream-cut", "wrong-type"} & set(codes(outcome))
+    assert not {"missing-reply", "unknown-format", "stream-interrupted", "wrong-type"} & set(codes(outcome))
 
 
 WRAPS = {
@@ -149,7 +149,7 @@ def test_a_cut_stream_gives_what_arrived_and_says_so(name, cut):
     outcome = converted(plain(exchange.request, response))
     said = messages(outcome)[-1]
     assert (said["role"], said["content"]) == ("assistant", "looking")
-    assert "stream-cut" in codes(outcome)
+    assert "stream-interrupted" in codes(outcome)
     assert {"missing-reply", "wrong-type"}.isdisjoint(codes(outcome))
 
 
@@ -195,7 +195,7 @@ def test_a_stream_that_an_error_ended_gives_what_came_before_with_weight_0(name,
     outcome = converted(plain(exchange.request, response), options=Options(anonymize=False, loss="weight"))
     said = messages(outcome)[-1]
     assert (said["role"], said["content"], said["weight"]) == ("assistant", "looking", 0)
-    assert {"stream-cut", "reply-truncated"} & set(codes(outcome))
+    assert {"stream-interrupted", "reply-truncated"} & set(codes(outcome))
     assert "missing-reply" not in codes(outcome)
 
 

@@ -259,7 +259,7 @@ def test_a_member_named_as_ours_stays_in_a_chat_log():
     record = json.loads(outcome.record)
     assert record["messages"] == [logged, said]
     assert record["tools"] == [{"name": "f", "_x": {"a": 1}}]
-    assert "not-held" not in {each.code for each in outcome.findings}
+    assert "unsupported-content" not in {each.code for each in outcome.findings}
 
 
 @pytest.mark.parametrize("left", [64, 1 << 21])

@@ -177,5 +177,5 @@ def test_a_placeholder_and_a_finding_replace_an_image(source, preset, tmp_path):
 def test_what_a_user_says_of_an_image_after_a_result_is_no_part_of_the_result(tmp_path):
     lines = chat(result("a chart"), shown("Stop, look at this instead."))
     assert records(put(lines, tmp_path), "sharegpt", tmp_path) == []
-    (found,) = findings("shape-not-held", out=tmp_path / "out")
+    (found,) = findings("unsupported-shape", out=tmp_path / "out")
     assert "the user speaks right behind a result" in found["text"]

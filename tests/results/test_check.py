@@ -44,8 +44,8 @@ def found(path, *records):
     ("fields that we do not write", record(*NATIVE, id=1, split="train"), []),
     ("null-valued fields", record({**user(), "tool_calls": None}, {**assistant(), "tool_call_id": None}), []),
     ("a conversation without calls", record(user(), assistant()), []),
-    ("the user speaks right behind a result", record(*NATIVE, user(), assistant()), [("user-behind-result", "warning", 1, 3)]),
-    ("so it is where both are text", {"messages": [*AS_TEXT, user(), assistant()]}, [("calls-without-tools", "error", 1, None), ("undeclared-tool", "error", 1, 1), ("user-behind-result", "warning", 1, 3)]),
+    ("the user speaks right behind a result", record(*NATIVE, user(), assistant()), [("user-after-result", "warning", 1, 3)]),
+    ("so it is where both are text", {"messages": [*AS_TEXT, user(), assistant()]}, [("calls-without-tools", "error", 1, None), ("undeclared-tool", "error", 1, 1), ("user-after-result", "warning", 1, 3)]),
     ("but not where one message has both", {"messages": [*AS_TEXT[:2], user(f"{RESPONSE}\n\nhi"), assistant()]}, [("calls-without-tools", "error", 1, None), ("undeclared-tool", "error", 1, 1)]),
     ("no tools", {"messages": [user()]}, [("no-tools", "info", 1, None)]),
     ("tools are null", record(user(), tools=None) | {"tools": None}, [("no-tools", "info", 1, None)]),
@@ -56,7 +56,7 @@ def found(path, *records):
         ("tool-result-without-id", "error", 1, 2)]),
     ("tags that are cut off", record(user(), assistant(CALL[:-1])), [("tool-call-tags", "error", 1, 1), ("markup-collision", "warning", 1, 1)]),
     ("a user's tags do not make a record inlined", record(user(CALL), *NATIVE[1:]), []),
-    ("native calls beside tags", record(user(), assistant(CALL, call()), result()), [("tool-calls-beside-markup", "error", 1, 1), ("tool-result-tags", "error", 1, 2)]),
+    ("native calls beside tags", record(user(), assistant(CALL, call()), result()), [("tool-calls-with-markup", "error", 1, 1), ("tool-result-tags", "error", 1, 2)]),
     ("a role that is not known", record(user(), {"role": "model", "content": "x"}), [("unknown-role", "error", 1, 1)]),
     ("tools of a provider", record(user(), assistant(), tools=[{"type": "web_search"}]), []),
     ("an empty function_call", record(user(), assistant(function_call={})), []),
@@ -214,9 +214,13 @@ def test_a_file_with_a_line_that_is_no_record_is_not_empty(tmp_path):
 )  # fmt: skip
 def test_addresses_that_are_left_are_told_on_request(tmp_path, line, expected):
     write_log(tmp_path / "data.jsonl", line)
-    told = [each for each in check(str(tmp_path / "data.jsonl"), Looks(addresses=True)) if each.code == "address-left"]
+    told = [
+        each
+        for each in check(str(tmp_path / "data.jsonl"), Looks(addresses=True))
+        if each.code == "address-not-redacted"
+    ]
     assert [(each.message, int(each.text.split()[0])) for each in told] == expected
-    assert "address-left" not in {each.code for each in check(str(tmp_path / "data.jsonl"))}
+    assert "address-not-redacted" not in {each.code for each in check(str(tmp_path / "data.jsonl"))}
 
 
 @pytest.mark.parametrize("anonymize", [False, True])
@@ -225,7 +229,7 @@ def test_an_address_is_left_where_convert_would_have_replaced_it(tmp_path, anony
     write_log(tmp_path / "logs" / "a.jsonl", log_line("x", *texts, tools=[tool(description="b@c.de")]))
     options = Options(anonymize=anonymize, anonymize_key=b"k" * 16 if anonymize else None)
     summary = convert(tmp_path / "logs", tmp_path / "out", options)
-    left = [each for each in check(str(tmp_path / "out"), Looks(addresses=True)) if each.code == "address-left"]
+    left = [each for each in check(str(tmp_path / "out"), Looks(addresses=True)) if each.code == "address-not-redacted"]
     assert (len(left), summary.addresses) == ((0, 4) if anonymize else (4, 0))
 
 

@@ -31,7 +31,9 @@ def record(*texts, **fields):
 
 def told(ended):
     """File and line, code and the rest of each finding on what is private."""
-    found = re.findall(r"input=(\S+)\t\[(secret-found|private-found|address-left|redaction-failed)\] (.*)", ended.out)
+    found = re.findall(
+        r"input=(\S+)\t\[(secret-found|personal-data-found|address-not-redacted|redaction-failed)\] (.*)", ended.out
+    )
     return [tuple(each) for each in found]
 
 
@@ -49,9 +51,9 @@ ONE = "1 secret found (github token): chatsquash redact replaces it"
     ("a secret that a member of its name hides", [json.dumps(CLEAN)[:-1].encode() + b', "a": "%s", "a": ""}' % TOKEN.encode()], "secrets", [("d.jsonl:1", "secret-found", ONE)]),
     ("a secret in a reply of prompt and completion", [{"prompt": [CLEAN["messages"][0]], "completion": [{"role": "assistant", "content": TOKEN}], "tools": TOOLS}], "secrets", [("d.jsonl:1", "secret-found", f"messages[1]: {ONE}")]),
     ("a secret in what is no record", [{"chosen": TOKEN}], "secrets", [("d.jsonl:1", "secret-found", ONE)]),
-    ("a path", [record(HOME, "ok")], "paths", [("d.jsonl:1", "private-found", "messages[0]: private values found (user): 1, which chatsquash redact replaces")]),
+    ("a path", [record(HOME, "ok")], "paths", [("d.jsonl:1", "personal-data-found", "messages[0]: private values found (user): 1, which chatsquash redact replaces")]),
     ("a path that is not asked for", [record(HOME, "ok")], "secrets", []),
-    ("an address", [record(MAIL, "ok")], "emails", [("d.jsonl:1", "address-left", "messages[0]: 1 e-mail address left: convert --anonymize replaces them")]),
+    ("an address", [record(MAIL, "ok")], "emails", [("d.jsonl:1", "address-not-redacted", "messages[0]: 1 e-mail address left: convert --anonymize replaces them")]),
     ("placeholders", [record("<GITHUB_TOKEN_0123456789>", "/home/user-0123456789/x")], "secrets,paths", []),
 )  # fmt: skip
 def test_what_is_named_is_found_and_makes_the_exit_code_3(command, records, kinds, expected):
@@ -69,9 +71,9 @@ def test_without_it_nothing_is_said(command):
 
 def test_addresses_that_are_only_reported_leave_the_exit_code(command):
     ended = command("check", put("d.jsonl", record(MAIL, "ok")), "--anonymize")
-    assert ([code for _, code, _ in told(ended)], ended.code) == (["address-left"], 0)
+    assert ([code for _, code, _ in told(ended)], ended.code) == (["address-not-redacted"], 0)
     ended = command("check", "d.jsonl", "--anonymize", "--redact", "secrets")
-    assert ([code for _, code, _ in told(ended)], ended.code) == (["address-left"], 0)
+    assert ([code for _, code, _ in told(ended)], ended.code) == (["address-not-redacted"], 0)
 
 
 def test_a_folder_is_looked_through(command):

@@ -172,7 +172,7 @@ def test_a_container_that_ends_early_is_inspected_as_far_as_it_goes(name, here, 
 def assert_inspected(command, name, number):
     done = command("inspect", name)
     assert (done.code in (0, 3), done.err) == (True, ""), number
-    unread = ("unreadable-log", "cut-short", "unreadable-archive", "cut-archive", "archive-member")
+    unread = ("unreadable-log", "cut-short", "unreadable-archive", "truncated-archive", "archive-member")
     assert (done.code == 3) == any(f"[{code}]" in done.out for code in unread), number
 
 

@@ -113,7 +113,7 @@ def test_after_a_summary_the_model_saw_only_that(streams, keeps):
             [SUMMARY, "+Oak lasts longest.", "And the roof?", "+Slate is heavy.", "Then?", "+Shingles."],
         ),
     }  # fmt: skip
-    assert not codes & {"context-cleared", "vendor-form", "unknown-format"}
+    assert not codes & {"context-cleared", "vendor-extension", "unknown-format"}
 
 
 def test_a_second_summary_replaces_the_first():

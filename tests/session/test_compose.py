@@ -104,7 +104,7 @@ def test_tools_come_from_the_snapshot():
     ("a choice that was cut off", Response(assistant(), 1, "length"), ["reply-truncated"]),
     ("two choices, the first of which was cut off", Response(assistant(), 2, "length"), ["reply-truncated", "extra-choices"]),
     ("two choices, the first without a message", Response(None, 2, None, "it has no message"), ["missing-reply", "extra-choices"]),
-    ("a stream that was cut", Response(assistant(), 1, None, cut=True), ["stream-cut"]),
+    ("a stream that was cut", Response(assistant(), 1, None, cut=True), ["stream-interrupted"]),
     ("a stream that was cut before it said anything", Response(None, 0, None, "it has no message", cut=True), ["missing-reply"]),
     ("no message that could have been cut off", Response(None, 1, "length", "it has no message"), ["missing-reply"]),
 )  # fmt: skip

@@ -228,12 +228,12 @@ ROWS = [
     Row("client-text", "an interruption", [kept("u1", None, "user", "[Request interrupted by user]"), kept("a1", "u1", "assistant", "x")], [("client-text", "info", 1)], "interruptions, 1"),
     Row("hosted-tools", "the client's tools", [claude(A, tools=[{"name": "grep", "description": "d", "input_schema": {"type": "object", "properties": {}}}])]),
     Row("hosted-tools", "a search of the provider's", [claude(A, tools=[{"type": "web_search_20250305", "name": "web_search"}])], [("hosted-tools", "info", 1)], "no part of tools, in 1 entry"),
-    Row("not-held", "blocks that have a place", [claude(A, {"role": "assistant", "content": [{"type": "text", "text": "x"}]}, C)]),
-    Row("not-held", "a search of the provider's", [claude(A, {"role": "assistant", "content": [{"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}, {"type": "text", "text": "x"}]}, C)], [("not-held", "warning", 1, 1)], "1 'hosted_call'"),
-    Row("vendor-form", "messages as OpenAI has them", [line(A, assistant("", call()), result(), tools=[tool()])]),
-    Row("vendor-form", "other formats use the canonical names", [claude(A, {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "grep", "input": {}}]}, C)]),
-    Row("vendor-form", "names and types of vendors, once per session", [line(A, assistant("", {**call(arguments={}), "type": None}), result(), reply=assistant("b", reasoning="hm"), tools=[tool()])], [("vendor-form", "info", 1)], "left as logged"),
-    Row("vendor-form", "only an entry that is superseded has one", [line(A, reply=assistant("b", reasoning="hm")), line(A, B, C, second=1)]),
+    Row("unsupported-content", "blocks that have a place", [claude(A, {"role": "assistant", "content": [{"type": "text", "text": "x"}]}, C)]),
+    Row("unsupported-content", "a search of the provider's", [claude(A, {"role": "assistant", "content": [{"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}, {"type": "text", "text": "x"}]}, C)], [("unsupported-content", "warning", 1, 1)], "1 'hosted_call'"),
+    Row("vendor-extension", "messages as OpenAI has them", [line(A, assistant("", call()), result(), tools=[tool()])]),
+    Row("vendor-extension", "other formats use the canonical names", [claude(A, {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "grep", "input": {}}]}, C)]),
+    Row("vendor-extension", "names and types of vendors, once per session", [line(A, assistant("", {**call(arguments={}), "type": None}), result(), reply=assistant("b", reasoning="hm"), tools=[tool()])], [("vendor-extension", "info", 1)], "left as logged"),
+    Row("vendor-extension", "only an entry that is superseded has one", [line(A, reply=assistant("b", reasoning="hm")), line(A, B, C, second=1)]),
     # Truncating and replying
     Row("short-tail", "the last entry has the most messages", GROWING),
     Row("short-tail", "an entry in the middle is shorter", [line(A, B, C), line(A, B, second=1), line(A, B, C, second=2)], [("role-sequence", "error", 2)]),
@@ -259,13 +259,13 @@ ROWS = [
     Row("reply-truncated", "a reason that nobody knows", [responding({"choices": [{"message": B, "finish_reason": "LENGTH"}]})], [("reply-truncated", "warning", 1)], "ended early (LENGTH)"),
     Row("reply-truncated", "an entry that is superseded was cut off", [responding({"choices": [{"message": B, "finish_reason": "length"}]}), line(A, second=1)]),
     Row("reply-truncated", "the length limit", [responding({"choices": [{"message": B, "finish_reason": "length"}]})], [("reply-truncated", "warning", 1)], "cut off at its length limit"),
-    Row("stream-cut", "a stream with its end", [responding([{"choices": [{"delta": {"content": "x"}}]}, {"choices": [{"delta": {}, "finish_reason": "stop"}]}])]),
-    Row("stream-cut", "an entry that is superseded was cut", [responding([{"choices": [{"delta": {"content": "x"}}]}]), line(A, second=1)]),
-    Row("stream-cut", "a stream without its end", [responding([{"choices": [{"delta": {"content": "x"}}]}])], [("stream-cut", "warning", 1)], "the stream of the reply was cut"),
+    Row("stream-interrupted", "a stream with its end", [responding([{"choices": [{"delta": {"content": "x"}}]}, {"choices": [{"delta": {}, "finish_reason": "stop"}]}])]),
+    Row("stream-interrupted", "an entry that is superseded was cut", [responding([{"choices": [{"delta": {"content": "x"}}]}]), line(A, second=1)]),
+    Row("stream-interrupted", "a stream without its end", [responding([{"choices": [{"delta": {"content": "x"}}]}])], [("stream-interrupted", "warning", 1)], "the stream of the reply was cut"),
     # Shapes
     Row("no-assistant-turn", "a preset with a turn of the assistant", [line(A)], [], "", HF),
     Row("unanswered-session", "a preset for training", [line(A, reply=None)], [("unanswered-session", "info", 1)], "nobody answered", HF),
-    Row("no-assistant-turn", "a reply of which a preset has nothing", [json.dumps(HOSTED)], [("no-assistant-turn", "error", 1), ("not-held", "warning", 1)], "no assistant message", HF),
+    Row("no-assistant-turn", "a reply of which a preset has nothing", [json.dumps(HOSTED)], [("no-assistant-turn", "error", 1), ("unsupported-content", "warning", 1)], "no assistant message", HF),
     Row("no-assistant-turn", "the specified record needs none", [line(A, reply=None)], [("missing-reply", "warning", 1)]),
     Row("arguments-unparsable", "arguments that are an object", [CALLING], [], "", HF),
     Row("arguments-unparsable", "arguments that are cut off", [line(A, reply=assistant("x", call(arguments='{"q": ')), tools=[tool()])], [("arguments-unparsable", "error", 1, 1)], "arguments of 'grep' are no JSON", HF),
@@ -276,13 +276,13 @@ ROWS = [
     Row("lone-surrogate", "half of one", [line(user("\ud83d"))], [("lone-surrogate", "error", 1)], "a lone surrogate in '\\ud83d'", HF),
     Row("unpaired-call", "a call with its result", [CALLING], [], "", HF),
     Row("unpaired-call", "a result of no call", [line(A, result())], [("unpaired-call", "error", 1, 1)], "the id 'c1'", HF),
-    Row("shape-not-held", "roles that are known", [line({"role": "developer", "content": "x"}, A)], [], "", HF),
-    Row("shape-not-held", "a role that is not", [line({"role": "critic", "content": "x"})], [("shape-not-held", "error", 1, 0)], "the role 'critic'", HF),
+    Row("unsupported-shape", "roles that are known", [line({"role": "developer", "content": "x"}, A)], [], "", HF),
+    Row("unsupported-shape", "a role that is not", [line({"role": "critic", "content": "x"})], [("unsupported-shape", "error", 1, 0)], "the role 'critic'", HF),
     Row("shape-dropped", "text alone", [line(user([{"type": "text", "text": "x"}]))], [], "", HF),
     Row("shape-dropped", "a refusal", [line(user([{"type": "refusal", "refusal": "no"}]))], [("shape-dropped", "warning", 1)], "parts of type refusal 1", HF),
     Row("shape-dropped", "an image that may go", [line(user([IMAGE]))], [("shape-dropped", "warning", 1)], "parts of type image_url 1", Options(anonymize=False, preset="hf", media="drop")),
-    Row("user-behind-result", "the assistant speaks behind a result", [line(A, assistant("", call()), result(), tools=[tool()])], [], "", HF),
-    Row("user-behind-result", "the user does", [line(A, assistant("", call()), result(), C, tools=[tool()])], [("user-behind-result", "warning", 1)], "1 message of the user", HF),
+    Row("user-after-result", "the assistant speaks behind a result", [line(A, assistant("", call()), result(), tools=[tool()])], [], "", HF),
+    Row("user-after-result", "the user does", [line(A, assistant("", call()), result(), C, tools=[tool()])], [("user-after-result", "warning", 1)], "1 message of the user", HF),
     Row("media-dropped", "no media", [line(user([{"type": "text", "text": "x"}]))], [], "", HF),
     Row("media-dropped", "an image", [line(user([IMAGE]))], [("media-dropped", "error", 1, 0)], "image_url 1", Options(anonymize=False, preset="hf", media="refuse")),
     Row("media-replaced", "no media", [line(user([{"type": "text", "text": "x"}]))], [], "", HF),
@@ -327,7 +327,7 @@ ROWS = [
     Row("number-changed", "in the reply", [json.dumps(line(A, reply={"x": 5})).replace("5}", "1e-400}")], [("number-changed", "warning", 1)]),
     Row("number-changed", "in the string of arguments, which is not parsed", [line(assistant("", call(arguments="0.1234567890123456789")), tools=[tool()])]),
     Row("number-changed", "in the string of arguments, which is", [line(assistant("", call(arguments="0.1234567890123456789")), tools=[tool()])], [("number-changed", "warning", 1)], "", INLINE),
-    Row("number-changed", "in arguments that are an object", [json.dumps(line(assistant("", call(arguments={"n": 5})), tools=[tool()])).replace("5}", "0.1234567890123456789}")], [("number-changed", "warning", 1), ("vendor-form", "info", 1)], "", INLINE),
+    Row("number-changed", "in arguments that are an object", [json.dumps(line(assistant("", call(arguments={"n": 5})), tools=[tool()])).replace("5}", "0.1234567890123456789}")], [("number-changed", "warning", 1), ("vendor-extension", "info", 1)], "", INLINE),
     # Cleaning
     Row("flagged-phrase", "no message has it", GROWING),
     Row("flagged-phrase", "a message has it", [line(A, user("(Context limit was reached.)"))], [("flagged-phrase", "warning", 1, 1)], "'context limit was reached' stands in 1 message"),
@@ -351,11 +351,11 @@ ROWS = [
 
 OF_DATASETS = {
     "filtered", "duplicate-record", "split-leak", "empty-split", "split-share", "source-without-tools",
-    "loss-not-read", "divided-session", "chosen-chain",
+    "loss-not-read", "divided-session", "grouped-by-chain",
 }  # fmt: skip
 OF_RUNS = {
-    "unreadable-log", "file-not-read", "lost-worker", "changed-log", "reordered", "cut-short", "second-copy",
-    "second-copy-differs", "archive-member", "cut-archive", "unreadable-archive", "cut-by-logger", "no-exchange",
+    "unreadable-log", "file-not-read", "lost-worker", "changed-log", "reordered", "cut-short", "duplicate-log",
+    "duplicate-log-differs", "archive-member", "truncated-archive", "unreadable-archive", "truncated-by-logger", "no-exchange",
 }  # fmt: skip
 MADE_ELSEWHERE = {
     "unreadable-by-trainer",
@@ -366,8 +366,8 @@ MADE_ELSEWHERE = {
     "grouped-by-id",  # tests/session/test_grouping.py has it
     "bad-record",
     "empty-dataset",
-    "address-left",
-    "private-found",
+    "address-not-redacted",
+    "personal-data-found",
     "unsearched-line",
     "secret-found",  # tests/session/test_privacy.py has them
     "placeholder-in-reply",
@@ -505,7 +505,7 @@ def test_every_line_is_accounted_for(lines, options, account):
     assert (outcome.record is None) == (outcome.left_out is not None) == (account.selected == 0)
 
 
-WHY, LATER = Violation("error", "why", code="shape-not-held"), Violation("error", "later", code="lone-surrogate")
+WHY, LATER = Violation("error", "why", code="unsupported-shape"), Violation("error", "later", code="lone-surrogate")
 
 
 @cases("lines, code",

@@ -119,7 +119,7 @@ def test_text_behind_a_call_is_a_paragraph_before_it():
     outcome = converted(BEHIND, of_anthropic(text("3")), preset="hf")
     assert json.loads(outcome.record)["messages"][2]["content"] == "a\n\nb"
     assert "texts behind calls moved before them 1" in "; ".join(finding.text for finding in outcome.findings)
-    assert "not-held" not in {finding.code for finding in outcome.findings}
+    assert "unsupported-content" not in {finding.code for finding in outcome.findings}
 
 
 def test_text_behind_a_call_is_written_where_calls_are_inlined():
@@ -130,7 +130,7 @@ def test_text_behind_a_call_is_written_where_calls_are_inlined():
 def test_the_specified_record_stays_without_text_behind_calls():
     outcome = converted(BEHIND, of_anthropic(text("3")))
     assert json.loads(outcome.record)["messages"][2]["content"] == "a"
-    assert "not-held" in {finding.code for finding in outcome.findings}
+    assert "unsupported-content" in {finding.code for finding in outcome.findings}
 
 
 def test_the_specified_record_keeps_its_parts():

@@ -138,7 +138,7 @@ def test_options_that_cannot_be_meant_are_named_as_they_are_typed(command, argum
     assert command("convert", "logs", *shlex.split(arguments)).err.startswith(f"error: {told}")
 
 
-@pytest.mark.parametrize("code", ["role-sequence", "vendor-form", "undeclared-tool", "tool-call-tags"])
+@pytest.mark.parametrize("code", ["role-sequence", "vendor-extension", "undeclared-tool", "tool-call-tags"])
 def test_findings_that_are_checked_for_are_not_there_without_checks(code):
     assert [pair.idle for pair in PAIRS if pair.meets(Options(drop=(code,), integrity_analysis=False))] == ["drop"]
 

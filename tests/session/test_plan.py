@@ -14,7 +14,7 @@ from chatsquash.session.select import select
 from tests.checks.rows import assistant, call, result, talk, tool, user
 from tests.session.streams import entry, stream, taken
 
-WHY, LATER = Violation("error", "why", code="shape-not-held"), Violation("error", "later", code="lone-surrogate")
+WHY, LATER = Violation("error", "why", code="unsupported-shape"), Violation("error", "later", code="lone-surrogate")
 
 
 def planned(**options):

@@ -35,14 +35,14 @@ def responses(*items, **tool):
     return {"model": "m", "input": asked, "tools": tools}, answer
 
 
-def not_held(*exchanges):
+def unsupported_content(*exchanges):
     lines = [
         json.dumps({"session_id": "s", "timestamp": at, "request": request, "response": response})
         for at, (request, response) in enumerate(exchanges)
     ]
     (outcome,) = convert_session(lines, Options(anonymize=False))
     assert outcome.record
-    return [each.text.partition(": ")[2] for each in outcome.findings if each.code == "not-held"]
+    return [each.text.partition(": ")[2] for each in outcome.findings if each.code == "unsupported-content"]
 
 
 CLICK = {
@@ -70,19 +70,20 @@ LOST = [
 
 @pytest.mark.parametrize(("exchange", "expected"), [row[1:] for row in LOST], ids=[row[0] for row in LOST])
 def test_members_that_records_do_not_have_are_reported(exchange, expected):
-    assert not_held(exchange) == expected
+    assert unsupported_content(exchange) == expected
 
 
 def test_the_description_of_a_namespace_is_reported():
     request, response = responses()
-    assert not_held(({**request, "tools": [SPACE]}, response)) == ["1 'description'"]
+    assert unsupported_content(({**request, "tools": [SPACE]}, response)) == ["1 'description'"]
 
 
 def test_a_definition_is_reported_once_and_another_one_again():
     request, response = anthropic(tools=[EXAMPLES])
     later = {**request, "messages": [*request["messages"], {"role": "assistant", "content": "So."}, {"role": "user", "content": "On"}]}  # fmt: skip
     other = {**EXAMPLES, "name": "see"}
-    assert not_held((request, response), (later, response)) == ["1 'input_examples'"]
+    assert unsupported_content((request, response), (later, response)) == ["1 'input_examples'"]
     assert (
-        not_held((request, response), ({**later, "tools": [EXAMPLES, other]}, response)) == ["1 'input_examples'"] * 2
+        unsupported_content((request, response), ({**later, "tools": [EXAMPLES, other]}, response))
+        == ["1 'input_examples'"] * 2
     )

@@ -82,9 +82,9 @@ def test_a_conversation_that_was_not_loaded_carries_nothing_and_stays_as_it_is(a
 def test_blocks_that_have_no_place_are_noted_with_their_message(blocks, text):
     conversation, found = public(user(), held(assistant("a"), Text("a"), *blocks))
     assert conversation.messages == [user(), assistant("a")]
-    assert facts(found) == [("not-held", "warning")]
+    assert facts(found) == [("unsupported-content", "warning")]
     assert found[0].at == 1
-    assert texts(found, "not-held")[0].endswith(f": {text}")
+    assert texts(found, "unsupported-content")[0].endswith(f": {text}")
 
 
 @cases(

@@ -221,5 +221,5 @@ def test_a_message_of_reasoning_alone_is_left_out_and_noted():
     conversation, found = staged(reason(Conversation(messages, []), mode="drop"))
     assert conversation.messages == [user("hi"), assistant("")], "one that was empty before stays"
     assert [(each.code, each.text) for each in found] == [
-        ("not-held", "left out, since chat messages have no place for them: 1 'reasoning alone'")
+        ("unsupported-content", "left out, since chat messages have no place for them: 1 'reasoning alone'")
     ]

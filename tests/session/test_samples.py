@@ -234,7 +234,7 @@ def test_what_cannot_be_certified_is_written_and_counted():
         lines, Options(**PLAIN, samples="auto", preset="hf", template=packed("opened_thought"))
     )
     assert [(each.trained, each.true) for each in outcome.records] == [(1, 0), (1, 0)]
-    assert [each.code for each in outcome.findings if each.severity == "warning"] == ["context-not-held"]
+    assert [each.code for each in outcome.findings if each.severity == "warning"] == ["context-mismatch"]
 
 
 def test_samples_say_which_belong_together_and_stay_together(tmp_path, monkeypatch):

@@ -69,7 +69,7 @@ def at(line, *found, **fields):
     ("once for each value", [at(1, WRONG), at(2, OTHER), at(3, WRONG)], [], [(1, "wrong-type"), (2, "wrong-type")]),
     ("lines without an entry, too", [at(1), BAD, at(3, LATE)], [], [(2, "bad-line"), (3, "timestamp-order")]),
     ("what is about the whole log first", [at(1, LATE), CUT], [], [(None, "cut-short"), (1, "timestamp-order")]),
-    ("later findings by their lines", [at(1, NAIVE), at(3, LATE)], [(2, reading.stream_cut()), (None, reading.empty_session(0, 0))], [(None, "empty-session"), (1, "naive-timestamp"), (2, "stream-cut"), (3, "timestamp-order")]),
+    ("later findings by their lines", [at(1, NAIVE), at(3, LATE)], [(2, reading.stream_interrupted()), (None, reading.empty_session(0, 0))], [(None, "empty-session"), (1, "naive-timestamp"), (2, "stream-interrupted"), (3, "timestamp-order")]),
 )  # fmt: skip
 def test_findings_tell(items, later, expected):
     findings = select(iter(items), trace_roles=False).findings(later, "name", "a.jsonl")

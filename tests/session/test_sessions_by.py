@@ -147,7 +147,7 @@ def test_calls_with_a_trace_id_each_are_grouped_by_their_histories(tmp_path):
     for _ in range(2):  # the second run finds everything unchanged
         summary = convert(tmp_path / "logs", tmp_path / "out", PLAIN)
         assert users(tmp_path / "out") == [["a1", "a3"], ["b2"]]
-        assert summary.findings["info", "chosen-chain"] == 1
+        assert summary.findings["info", "grouped-by-chain"] == 1
     assert json.loads((tmp_path / "out/run.json").read_bytes())["options"]["sessions_by"] == "chain"
     texts = [[m["content"] for m in session.records[0]["messages"]] for session in read(tmp_path / "logs", PLAIN)]
     assert [len(each) for each in texts] == [4, 2]
@@ -173,7 +173,7 @@ def test_a_call_in_each_file_is_grouped_too(tmp_path):
 def test_other_logs_are_grouped_as_before(tmp_path, rows, options):
     write_log(tmp_path / "logs/day.jsonl", *rows)
     convert(tmp_path / "logs", tmp_path / "out", options)
-    assert findings("chosen-chain", out=tmp_path / "out") == []
+    assert findings("grouped-by-chain", out=tmp_path / "out") == []
 
 
 def test_a_session_id_that_repeats_the_trace_id_names_no_session(tmp_path):
@@ -211,7 +211,7 @@ def test_rows_of_the_spend_logs_have_the_trace_id_as_session_id_and_no_other(tmp
     write_log(tmp_path / "logs/day.jsonl", *rows)
     convert(tmp_path / "logs", tmp_path / "out", PLAIN)
     assert users(tmp_path / "out") == [["Hi.", "Why?"]]
-    assert len(findings("chosen-chain", out=tmp_path / "out")) == 1
+    assert len(findings("grouped-by-chain", out=tmp_path / "out")) == 1
 
 
 def test_such_rows_that_continue_a_response_by_its_id_are_one_session(tmp_path):

@@ -100,7 +100,7 @@ def test_every_shape_is_checked_alike(written, name):
     assert found == {
         *("no-tools", "calls-without-tools", "undeclared-tool"),
         *("tool-result-failed", "tool-result-retried", "unanswered-call"),
-        *(["user-behind-result"] if name != "sharegpt" else []),  # which has no place for that
+        *(["user-after-result"] if name != "sharegpt" else []),  # which has no place for that
     }
 
 
@@ -118,7 +118,7 @@ def test_every_shape_is_looked_through_for_phrases_and_addresses(tmp_path, name)
     found = list(check(str(tmp_path / "out"), Looks(addresses=True)))
     (phrase,) = [each for each in found if each.code == "flagged-phrase"]
     assert "stands in 3 messages" in phrase.text
-    assert sum(int(each.text.split()[0]) for each in found if each.code == "address-left") == 2
+    assert sum(int(each.text.split()[0]) for each in found if each.code == "address-not-redacted") == 2
     reported = findings(out=tmp_path / "out")
     assert [(each["message"], each["text"]) for each in reported if each["code"] == "flagged-phrase"] == [
         (phrase.message, phrase.text)

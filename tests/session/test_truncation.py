@@ -33,7 +33,7 @@ def lines(*values):
 @pytest.mark.parametrize("line, what", [(LITELLM, "a text in messages"), (PLAIN, "what the user said")])
 def test_what_was_cut_is_an_error_that_says_where(line, what):
     (outcome,) = convert_session(lines(line), Options(anonymize=False))
-    (found,) = [each for each in outcome.findings if each.code == "cut-by-logger"]
+    (found,) = [each for each in outcome.findings if each.code == "truncated-by-logger"]
     assert found.severity == "error"
     assert f"the logger cut {what}" in found.text
     assert outcome.records, "the specified record stays"
@@ -43,20 +43,20 @@ def test_what_was_cut_is_an_error_that_says_where(line, what):
 @pytest.mark.parametrize("line", [LITELLM, PLAIN], ids=["LiteLLM", "a mark"])
 def test_presets_leave_it_out_unless_it_is_to_be_kept(preset, line):
     (outcome,) = convert_session(lines(line), Options(anonymize=False, preset=preset))
-    assert (outcome.records, outcome.left_out) == ([], "cut-by-logger")
+    assert (outcome.records, outcome.left_out) == ([], "truncated-by-logger")
     (kept,) = convert_session(lines(line), Options(anonymize=False, preset=preset, keep_cut=True))
-    assert kept.left_out != "cut-by-logger"
+    assert kept.left_out != "truncated-by-logger"
 
 
 def test_what_a_tool_cut_for_the_model_is_no_cut_of_the_logger():
     (outcome,) = convert_session(lines(RESULT), Options(anonymize=False, preset="hf"))
-    assert "cut-by-logger" not in {each.code for each in outcome.findings}
+    assert "truncated-by-logger" not in {each.code for each in outcome.findings}
 
 
 def test_a_body_that_lies_elsewhere_is_cut(here):
     case = Path(__file__).parents[1] / "golden/bedrock/a_body_in_another_object/logs"
     convert(str(case), "out", Options(anonymize=False))
-    assert "whose body lies in another object" in findings("cut-by-logger")[0]["text"]
+    assert "whose body lies in another object" in findings("truncated-by-logger")[0]["text"]
 
 
 def test_rows_around_exchanges_are_no_exchanges(here):

@@ -337,8 +337,8 @@ def test_of_a_log_that_is_there_twice_the_plain_one_counts(here, copy, severity,
     put(here / "logs/a.jsonl.zst", zstandard.compress(copy))
     summary = convert("logs")
     assert (summary.written, summary.lines, summary.others) == (1, 3, {"second copy": 1})
-    code = "second-copy" if severity == "info" else "second-copy-differs"
-    assert findings("second-copy", "second-copy-differs") == [(code, severity, "logs/a.jsonl.zst", text)]
+    code = "duplicate-log" if severity == "info" else "duplicate-log-differs"
+    assert findings("duplicate-log", "duplicate-log-differs") == [(code, severity, "logs/a.jsonl.zst", text)]
     assert [text for *_, text in findings("file-not-read")] == [
         "second copy, 1 not read: of a log that is compressed, too, one counts"
     ]
@@ -349,7 +349,7 @@ def test_of_two_compressed_ones_the_first_by_name_counts_and_one_that_cannot_be_
     put(here / "logs/a.jsonl.xz", lzma.compress(DATA))
     put(here / "logs/b.jsonl.gz", gzip.compress(DATA))
     convert("logs")
-    assert [(file, text) for _, _, file, text in findings("second-copy")] == [
+    assert [(file, text) for _, _, file, text in findings("duplicate-log")] == [
         ("logs/a.jsonl.xz", "not read, since 'logs/a.jsonl.gz' counts, which holds the same")
     ]
 

@@ -71,7 +71,7 @@ def test_its_times_and_models_are_used_and_no_warning():
     (found,) = conversations.load_all([OUMI])
     assert [reply.model for reply in found.origin.replies] == ["some/model"]
     assert found.origin.started is not None
-    assert not [each for _, each in found.origin.findings if getattr(each, "code", "") == "not-held"]
+    assert not [each for _, each in found.origin.findings if getattr(each, "code", "") == "unsupported-content"]
 
 
 def test_a_version_that_is_not_known_is_refused():

@@ -13,7 +13,7 @@ def unreadable_archive(why: str) -> Fact:
 
 
 @rule("error")
-def cut_archive(why: str) -> Fact:
+def truncated_archive(why: str) -> Fact:
     """Reported when an archive has damage or holds more than it may. chatsquash reads the members before that place."""
     return Fact(f"read up to a place only: {escape(why)}")
 

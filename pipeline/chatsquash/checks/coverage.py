@@ -54,7 +54,7 @@ def by_why(lost: Mapping[str, int]) -> list[str]:
 
 
 @rule("info")
-def second_copy(first: str) -> Fact:
+def duplicate_log(first: str) -> Fact:
     """Reported when a log lies there twice, compressed and not, or compressed in two ways. The first one met counts.
 
     In a folder that is the plain one.
@@ -63,7 +63,7 @@ def second_copy(first: str) -> Fact:
 
 
 @rule("warning")
-def second_copy_differs(first: str, differs: int | None, unread: str = "") -> Fact:
+def duplicate_log_differs(first: str, differs: int | None, unread: str = "") -> Fact:
     """Reported when a log lies there twice, and the two differ, or chatsquash cannot compare them.
 
     The first one met counts.

@@ -71,7 +71,7 @@ def divided_session(how: str, file: str) -> Fact:
 
 
 @rule("info")
-def chosen_chain() -> Fact:
+def grouped_by_chain() -> Fact:
     """Reported once when rows of LiteLLM have no session id and a new trace id for each call.
 
     A trace id would make a session of each call. Without `--sessions-by`, chatsquash then groups the calls by their

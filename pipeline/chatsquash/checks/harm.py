@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from chatsquash.core.model import Severity
 
-_SECRETS = ("secret-found", "private-found", "address-left", "redaction-failed", "unsearched-line")
+_SECRETS = ("secret-found", "personal-data-found", "address-not-redacted", "redaction-failed", "unsearched-line")
 _LOST = (
-    *("unreadable-archive", "cut-archive", "archive-member", "unreadable-log", "cut-short", "lost-worker"),
+    *("unreadable-archive", "truncated-archive", "archive-member", "unreadable-log", "cut-short", "lost-worker"),
     *("unknown-format", "session-id-mismatch", "timestamp-order", "bad-line", "bad-entry", "bad-record"),
     *("empty-session", "no-sample", "output-growth", "no-assistant-turn", "arguments-unparsable", "unpaired-call"),
-    *("shape-not-held", "media-dropped", "not-rendered", "joined-reply", "replies-lost", "other-conversations"),
+    *("unsupported-shape", "media-dropped", "not-rendered", "joined-reply", "replies-lost", "other-conversations"),
     *("unrelated-conversations",),
 )
-_TRUNCATED = ("reply-truncated", "cut-by-logger", "stream-cut", "incomplete-reply")
+_TRUNCATED = ("reply-truncated", "truncated-by-logger", "stream-interrupted", "incomplete-reply")
 _SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 
 

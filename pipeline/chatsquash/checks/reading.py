@@ -139,13 +139,13 @@ def context_cleared(what: str, count: int) -> Fact:
 
 
 @rule("warning")
-def stream_cut() -> Fact:
+def stream_interrupted() -> Fact:
     """Reported when the stream of a reply ended early or with an error. The record has what arrived."""
     return Fact("the stream of the reply was cut, what arrived is converted: see whether it should be trained on")
 
 
 @rule("warning")
-def not_held(kinds: Mapping[str, int], at: int | None) -> Fact:
+def unsupported_content(kinds: Mapping[str, int], at: int | None) -> Fact:
     """Reported when messages have blocks or members that OpenAI chat has no place for.
 
     Such as calls of hosted tools, titles of documents and pending safety checks. Members of definitions that only one
@@ -157,7 +157,7 @@ def not_held(kinds: Mapping[str, int], at: int | None) -> Fact:
 
 
 @rule("info")
-def vendor_form(forms: Mapping[str, int]) -> Fact:
+def vendor_extension(forms: Mapping[str, int]) -> Fact:
     """Reported when chat messages are not as OpenAI has them: other names, types or forms of a vendor. They stay so."""
     seen = ", ".join(f"{name} {count}" for name, count in forms.items())
     return Fact(f"left as logged, in forms of a vendor: {seen}")
@@ -280,7 +280,7 @@ def no_exchange(what: str, count: int) -> Fact:
 
 
 @rule("error")
-def cut_by_logger(what: str, count: int) -> Fact:
+def truncated_by_logger(what: str, count: int) -> Fact:
     """Reported when whoever wrote the log cut what it held: at a number of bytes, or with a mark in its place.
 
     Nobody knows what the model read or said there. Presets other than `chat` leave the session out, unless `--keep-cut`

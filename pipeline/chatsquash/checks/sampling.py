@@ -29,7 +29,7 @@ def not_rendered(problem: str) -> Fact:
 
 
 @rule("warning", kind="replies")
-def context_not_held(count: int) -> Fact:
+def context_mismatch(count: int) -> Fact:
     """Reported when the rendering of a sample does not begin with what the template gives at inference.
 
     Such a reply has a sample of its own, but does not stand there behind the very text that the model saw.
@@ -39,7 +39,7 @@ def context_not_held(count: int) -> Fact:
 
 
 @rule("info", kind="replies")
-def cut_to_fit(tokens: int, most: int, exchanges: int) -> Fact:
+def truncated_to_fit(tokens: int, most: int, exchanges: int) -> Fact:
     """Reported when `--too-long cut` left exchanges off the end of a record, so that it fits `--max-tokens`.
 
     An exchange is a reply, with the prompt or the results that it answers.
@@ -49,7 +49,7 @@ def cut_to_fit(tokens: int, most: int, exchanges: int) -> Fact:
 
 
 @rule("info", kind="replies")
-def sent_context() -> Fact:
+def restore_not_applied() -> Fact:
     """Reported when `--restore` stands beside `--samples`: it would restore context that the model had not."""
     return Fact("the samples have the context that was sent, so --restore puts nothing back")
 

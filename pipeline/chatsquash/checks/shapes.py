@@ -75,7 +75,7 @@ def media_replaced(kinds: Mapping[str, int]) -> Fact:
 
 
 @rule("warning")
-def user_behind_result(count: int, at: int | None = None) -> Fact:
+def user_after_result(count: int, at: int | None = None) -> Fact:
     """Reported when messages of the user stand right behind the result of a call, in a shape that trainers read so.
 
     Of these, ms-swift deletes the record and goes on, torchtune stops, and LLaMA-Factory passes over it. Others take
@@ -87,7 +87,7 @@ def user_behind_result(count: int, at: int | None = None) -> Fact:
 
 
 @rule("error")
-def shape_not_held(what: str, at: int | None, hint: str = "") -> Fact:
+def unsupported_shape(what: str, at: int | None, hint: str = "") -> Fact:
     """Reported when a message or a definition is of a form that the preset has no place for, such as another role.
 
     It leaves the record out.

@@ -25,7 +25,7 @@ def empty_dataset() -> Fact:
 
 
 @rule("warning")
-def address_left(count: int, at: int | None) -> Fact:
+def address_not_redacted(count: int, at: int | None) -> Fact:
     """Reported by `chatsquash check --anonymize` for e-mail addresses that `chatsquash convert --anonymize` replaces.
 
     Once for each message, and once for the tools. Pseudonyms and addresses that are nobody's are none of them.
@@ -34,11 +34,11 @@ def address_left(count: int, at: int | None) -> Fact:
 
 
 @rule("warning")
-def private_found(kind: str, count: int, at: int | None) -> Fact:
+def personal_data_found(kind: str, count: int, at: int | None) -> Fact:
     """Reported by `chatsquash check --redact KINDS` for phone numbers, IP addresses, names and paths of users.
 
     Once for each kind, at the first message with it, and never with the value. `secret-found` tells of secrets,
-    `address-left` of e-mail addresses.
+    `address-not-redacted` of e-mail addresses.
     """
     named = kind.lower().replace("_", " ")
     return Fact(f"private values found ({named}): {count:,}, which chatsquash redact replaces", at)

@@ -36,7 +36,7 @@ def tool_call_tags(view: View) -> Iterator[Fact]:
 
 
 @check("error", kind="inlined")
-def tool_calls_beside_markup(view: View) -> Iterator[Fact]:
+def tool_calls_with_markup(view: View) -> Iterator[Fact]:
     """Reported when an assistant message still has `tool_calls` in a record with calls or results as markup.
 
     A chat template would print calls twice, or calls and results in two forms.

@@ -18,8 +18,8 @@ _ERROR = "error"
 """Stands among codes of findings for every finding that is an error."""
 _NEEDED = {
     "secret-found": "--redact",
-    "private-found": "--redact",
-    "address-left": "--anonymize",
+    "personal-data-found": "--redact",
+    "address-not-redacted": "--anonymize",
     "eval-overlap": "--against",
     "arguments-invalid": "--check-arguments",
     "arguments-unchecked": "--check-arguments",

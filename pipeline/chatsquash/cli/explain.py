@@ -11,6 +11,25 @@ from chatsquash.cli.exits import tolerate_closed_pipe
 from chatsquash.core.extras import with_add_command
 
 _COLUMNS = "columns"
+_RENAMED = {
+    "address-left": "address-not-redacted",
+    "chosen-chain": "grouped-by-chain",
+    "context-not-held": "context-mismatch",
+    "cut-archive": "truncated-archive",
+    "cut-by-logger": "truncated-by-logger",
+    "cut-to-fit": "truncated-to-fit",
+    "not-held": "unsupported-content",
+    "private-found": "personal-data-found",
+    "second-copy": "duplicate-log",
+    "second-copy-differs": "duplicate-log-differs",
+    "sent-context": "restore-not-applied",
+    "shape-not-held": "unsupported-shape",
+    "stream-cut": "stream-interrupted",
+    "tool-calls-beside-markup": "tool-calls-with-markup",
+    "user-behind-result": "user-after-result",
+    "vendor-form": "vendor-extension",
+}
+"""Codes of earlier versions, with the codes that replaced them."""
 
 
 @click.command(cls=Command, epilog="Example: chatsquash explain no-tools")
@@ -26,7 +45,12 @@ def explain(codes: tuple[str, ...]) -> None:
 
 
 def page(code: str) -> str:
-    """The page of a finding, as Markdown; raises ``UsageError`` for a code that no finding has."""
+    """Return the page of a finding as Markdown; a code of an earlier version is accepted.
+
+    Raises:
+        UsageError: No finding has this code.
+    """
+    code = _RENAMED.get(code, code)
     refuse_unknown(code)
     return with_add_command(explanations.page(code))
 

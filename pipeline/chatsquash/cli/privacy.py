@@ -19,7 +19,7 @@ _KINDS = (
     "secrets (or secrets+kingfisher, with a second scanner), phones, ips, paths, names:FILE, emails; or none.  "
     "[default: none]"
 )
-_FOUND = frozenset(("secret-found", "private-found"))
+_FOUND = frozenset(("secret-found", "personal-data-found"))
 _FILES = ("redact_names", "redact_rules", "redact_known", "allow", "deny")
 _NEEDS = {"redact_rules": "secrets", "phone_region": "phones"}
 """Options that have no effect without a kind."""
@@ -43,7 +43,7 @@ def gates(values: dict[str, Any]) -> frozenset[str]:
     from chatsquash.redaction.requests import parts
 
     kinds, _ = parts(values["redact"] or None)
-    return _FOUND | ({"address-left"} if "emails" in (kinds or "").split(",") else set())
+    return _FOUND | ({"address-not-redacted"} if "emails" in (kinds or "").split(",") else set())
 
 
 def private_of(values: dict[str, Any], *, needs_key: bool = True) -> Options:

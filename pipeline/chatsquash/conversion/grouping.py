@@ -19,5 +19,5 @@ def choose_grouping(discovery: Discovery, options: Options) -> Options:
     """
     if options.sessions_by is not None or options.from_format is not None or not number_calls(discovery.logs, options):
         return options
-    discovery.findings.append(finding(dataset.chosen_chain(), "", ""))
+    discovery.findings.append(finding(dataset.grouped_by_chain(), "", ""))
     return replace(options, sessions_by="chain")

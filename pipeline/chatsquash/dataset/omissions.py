@@ -20,7 +20,7 @@ _IN_PART = {
     "unrelated-conversations": ("most replies of ", "log"),
     "cut-short": ("the rest of ", "log"),
     "archive-member": ("", "archive member"),
-    "cut-archive": ("the rest of ", "archive"),
+    "truncated-archive": ("the rest of ", "archive"),
     "unreadable-archive": ("", "archive"),
 }
 """Errors about what is missing, though no session was left out; what each is one of."""

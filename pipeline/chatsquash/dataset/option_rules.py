@@ -65,7 +65,7 @@ def _looked_for(options: Options) -> tuple[str, ...]:
 
 _USUAL = Options()
 _OF_CHECKS = ("record", "tools", "native", "inlined")
-_CHECKED_WHILE_READ = {"role-sequence", "vendor-form"}
+_CHECKED_WHILE_READ = {"role-sequence", "vendor-extension"}
 _EXAMPLES = (("globs", "draft*"), ("texts", "rate limit"))
 """What a tuple holds, and one of it: of other options, and of those that hold texts."""
 _FIRST = [

@@ -35,7 +35,7 @@ from chatsquash.sources.compression import stem
 from chatsquash.trees.kinds import conversations
 
 T = TypeVar("T")
-_INCOMPLETE = frozenset(("unreadable-log", "cut-short", "unreadable-archive", "cut-archive", "archive-member"))
+_INCOMPLETE = frozenset(("unreadable-log", "cut-short", "unreadable-archive", "truncated-archive", "archive-member"))
 """Codes of findings about a log or an archive that is not read, or not to its end."""
 _COLUMNS = ("line", "time", "kept", "added", "tools", "reply", "outcome", "roles added")
 _SHOWN = 200

@@ -337,7 +337,7 @@ def unreadable(rejected: RejectedLine, size: int) -> SkippedLine:
 def _losses(exchange: Exchange, *, is_hosted: bool) -> tuple[RepeatedViolation, ...]:
     """Return what is reported of tools that the provider runs, and of what the logger cut."""
     hosted = (RepeatedViolation("hosted-tools"),) if is_hosted else ()
-    return (*hosted, RepeatedViolation("cut-by-logger", (cut,))) if (cut := exchange.cut) else hosted
+    return (*hosted, RepeatedViolation("truncated-by-logger", (cut,))) if (cut := exchange.cut) else hosted
 
 
 def _lacking(

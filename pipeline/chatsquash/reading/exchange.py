@@ -54,7 +54,7 @@ class _OuterMembers(Struct, gc=False):
     status: Raw = Raw()
     timestamp: Raw = Raw()
     session_id: Raw = Raw()
-    cut_by_logger: Raw = Raw()
+    truncated_by_logger: Raw = Raw()
 
 
 BESIDE = _OuterMembers.__struct_fields__
@@ -78,7 +78,7 @@ class Exchange(Struct, frozen=True, gc=False):
     @property
     def cut(self) -> str | None:
         """What of it the logger cut, in words, as its envelope tells it."""
-        raw = bytes(self.line.cut_by_logger) if self.line is not None else NOTHING
+        raw = bytes(self.line.truncated_by_logger) if self.line is not None else NOTHING
         return str(jsonio.loads(raw)) if raw[:1] == b'"' else None
 
     def first(self, names: tuple[str, ...]) -> bytes:

@@ -50,7 +50,7 @@ class Notes:
         findings = [shapes.shape_dropped(self.dropped)] if self.dropped else []
         findings += [shapes.shape_changed(self.changed)] if self.changed else []
         findings += [shapes.media_replaced(self.replaced)] if self.replaced else []
-        findings += [shapes.user_behind_result(self.behind)] if self.behind else []
+        findings += [shapes.user_after_result(self.behind)] if self.behind else []
         if lost := [each.spelled for each in self.floats if isinstance(each, Rounded)]:
             findings.append(reading.number_changed(lost, len(lost)))
         if not as_text and (hasty := [float_text(each) for each in self.floats if is_rounded(each)]):

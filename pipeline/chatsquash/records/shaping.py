@@ -71,7 +71,7 @@ def _parameters(function: dict[str, Any], notes: Notes) -> dict[str, Any]:
         return {"type": "object", "properties": {}}
     if not isinstance(parameters, dict):
         what = f"parameters of tool {quoted(function['name'])} are {json_type(parameters)}"
-        raise CannotHoldError(shapes.shape_not_held(what, None))
+        raise CannotHoldError(shapes.unsupported_shape(what, None))
     if parameters.get("properties") is not None:
         return parameters
     notes.changed["tool definitions without properties get empty ones"] += 1
@@ -225,7 +225,7 @@ def _lost_in(record: Json) -> Violation | None:
 
 
 def _too_deep() -> Violation:
-    return shapes.shape_not_held("values are nested too deeply", None)
+    return shapes.unsupported_shape("values are nested too deeply", None)
 
 
 _JOINED = "messages joined to the one before"

@@ -147,7 +147,7 @@ class _TurnReader:
         elif role in ("system", "developer"):
             self._system(message)
         else:
-            raise CannotHoldError(shapes.shape_not_held(f"a message has the role {quoted(role)}", at))
+            raise CannotHoldError(shapes.unsupported_shape(f"a message has the role {quoted(role)}", at))
 
     def finish(self, behind: list[Message]) -> list[Turn]:
         """All turns but those behind the last one of the assistant; ``behind`` are messages that were not taken."""
@@ -203,13 +203,15 @@ class _TurnReader:
             turn["reasoning_content"] = reasoning
         calls: Json = message.get("tool_calls")
         if not is_empty(message.get("function_call")):
-            raise CannotHoldError(shapes.shape_not_held("a call is in function_call, the legacy form", at))
+            raise CannotHoldError(shapes.unsupported_shape("a call is in function_call, the legacy form", at))
         if not calls:
             return
         if not isinstance(calls, list):
-            raise CannotHoldError(shapes.shape_not_held("tool_calls is no list", at))
+            raise CannotHoldError(shapes.unsupported_shape("tool_calls is no list", at))
         if chat.CALL_OPEN in media.text_of(turn["content"]):
-            raise CannotHoldError(shapes.shape_not_held(f"{chat.CALL_OPEN} stands in the text beside tool_calls", at))
+            raise CannotHoldError(
+                shapes.unsupported_shape(f"{chat.CALL_OPEN} stands in the text beside tool_calls", at)
+            )
         turn["tool_calls"] = [self._call(call, at) for call in calls]
 
     def _call(self, call: Json, at: int) -> dict[str, Any]:
@@ -219,7 +221,7 @@ class _TurnReader:
             call = {**call, "type": "function", "custom": None, "function": function}
         name = chat.call_name(call) if isinstance(call, dict) else None
         if name is None or call.get("type") not in ("function", "", None):
-            raise CannotHoldError(shapes.shape_not_held("a call is no call of a function with a name", at))
+            raise CannotHoldError(shapes.unsupported_shape("a call is no call of a function with a name", at))
         function = call["function"]
         if len(call) > 3 or len(function) > 2:
             self._unknown(call, ("id", "type", "function", "index"))

@@ -53,11 +53,11 @@ def _function(function: dict[str, Any], notes: Notes) -> dict[str, Any]:
     for key, kind in _MEMBERS.items():
         if key in function and not isinstance(function[key], kind):
             what = f"{key} of tool {quoted(function['name'])} is {json_type(function[key])}"
-            raise CannotHoldError(shapes.shape_not_held(what, None))
+            raise CannotHoldError(shapes.unsupported_shape(what, None))
     return {key: function[key] for key in _MEMBERS if key in function}
 
 
 def _known_name(name: str, at: int | None) -> None:
     if not re.fullmatch(_NAME.strip("^$"), name):
         what = f"the tool name {quoted(name)} has more than 64 characters, or others than letters, digits, _ and -"
-        raise CannotHoldError(shapes.shape_not_held(what, at))
+        raise CannotHoldError(shapes.unsupported_shape(what, at))

@@ -237,7 +237,7 @@ def _behind_results(said: StoredRecord) -> Iterator[Violation]:
     places = [at for at, pair in enumerate(roles, 1) if pair == ("tool", "user")]
     apart = [said.place(at) for at in places if said.place(at) != said.place(at - 1)]
     if apart:
-        yield shapes.user_behind_result(len(apart), apart[0])
+        yield shapes.user_after_result(len(apart), apart[0])
 
 
 def _addresses_left(value: dict[str, Json]) -> Iterator[Violation]:
@@ -246,7 +246,7 @@ def _addresses_left(value: dict[str, Json]) -> Iterator[Violation]:
     for at, member in [*turns(value), (None, rest)]:
         texts = filter(may_have_address, chat.strings(member))
         if count := sum(1 for text in texts for _ in addresses(text)):
-            yield stored_records.address_left(count, at)
+            yield stored_records.address_not_redacted(count, at)
 
 
 def _record(stored: StoredRecord, *, is_text: bool, holds_arguments: bool) -> Iterator[Violation]:

@@ -72,7 +72,7 @@ class Lengths:
         cut = replace(made, line=line, marks=marks, tokens=counts[end], digest=xxh3_128_digest(line))
         if made.unflagged:
             cut = replace(cut, unflagged=made.unflagged + str(end).encode())
-        return cut, [checks.cut_to_fit(tokens, self._most, len(ends) + 1 - place)]
+        return cut, [checks.truncated_to_fit(tokens, self._most, len(ends) + 1 - place)]
 
 
 def _ends(value: dict[str, Any], marks: list[Mark]) -> list[int]:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _MARKS = ("[truncated]", "[TRUNCATED]", "(truncated)", "<truncated>")
 """What texts end with that were cut; results of tools may, since tools cut them for the model."""
-_CODE = "cut-by-logger"
+_CODE = "truncated-by-logger"
 _TOLD_LINES = ("role-sequence", "short-tail", "session-id-mismatch", "timestamp-order", "tool-conflict")
 """Findings whose texts name other lines."""
 _LINE = re.compile(r"\bline ([\d,]+)")
@@ -46,7 +46,7 @@ def logger_cuts(session: Session) -> Iterator[Noted]:
     said = [*enumerate(entry.messages), (None, entry.reply.message)]
     for at, message in said:
         if message is not None and message["role"] != "tool" and _is_cut(message):
-            fact = reading.cut_by_logger(f"what the {message['role']} said", 1)
+            fact = reading.truncated_by_logger(f"what the {message['role']} said", 1)
             yield entry.line, fact._replace(at=at)
 
 
@@ -63,7 +63,7 @@ def cut_rejection(session: Session, noted: list[Noted], options: Options) -> Vio
         return None
     repeated = next((each for each in session.repeated if each.code == _CODE), None)
     if repeated:
-        return reading.cut_by_logger(repeated.values[0], 1)
+        return reading.truncated_by_logger(repeated.values[0], 1)
     return next((finding for _, finding in noted if finding.code == _CODE), None)
 
 

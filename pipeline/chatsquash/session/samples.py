@@ -203,9 +203,9 @@ class Sampling(Struct):
         """What was found of all."""
         findings = [*self._notes.values()]
         if untrue := [sample for sample in samples if sample.is_true is False]:
-            findings.append((untrue[0].line, checks.context_not_held(len(untrue))))
+            findings.append((untrue[0].line, checks.context_mismatch(len(untrue))))
         if self.asked.options.restore != "none" and samples:
-            findings.append((samples[0].line, checks.sent_context()))
+            findings.append((samples[0].line, checks.restore_not_applied()))
         return findings
 
 

@@ -157,7 +157,7 @@ class ToolUnion(Struct):
         kinds = Counter(name for key in new.keys() - self._native for name in new[key])
         self._native |= new.keys()
         if kinds:
-            yield line, reading.not_held(dict(sorted(kinds.items())), None)
+            yield line, reading.unsupported_content(dict(sorted(kinds.items())), None)
 
     def _add(self, keyed: list[tuple[Key, Tool]], line: int) -> Iterator[Noted]:
         for key, tool in keyed:

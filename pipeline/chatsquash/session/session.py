@@ -38,7 +38,7 @@ _RULES: dict[str, Callable[..., Violation]] = {
     "missing-parent": files.missing_parent,
     "client-text": files.client_text,
     "incomplete-reply": files.incomplete_reply,
-    "cut-by-logger": reading.cut_by_logger,
+    "truncated-by-logger": reading.truncated_by_logger,
     "no-exchange": reading.no_exchange,
 }
 

@@ -37,14 +37,14 @@ class Copies:
         return first if first and uncompressed(first.path) == plain else None
 
 
-def second_copy(first: Log, second: Log, options: Options) -> Finding:
+def duplicate_log(first: Log, second: Log, options: Options) -> Finding:
     """What is reported about a copy: whether it holds what the log that counts holds, and from where on it does not."""
     try:
         at = _differ(first, second, options)
     except OSError as problem:
-        violation = checks.second_copy_differs(first.shown, None, problem.strerror or type(problem).__name__)
+        violation = checks.duplicate_log_differs(first.shown, None, problem.strerror or type(problem).__name__)
     else:
-        violation = checks.second_copy(first.shown) if at is None else checks.second_copy_differs(first.shown, at)
+        violation = checks.duplicate_log(first.shown) if at is None else checks.duplicate_log_differs(first.shown, at)
     return Finding(violation.code, violation.severity, stem(second), second.shown, None, None, violation.text)
 
 

@@ -22,7 +22,7 @@ from chatsquash.core.options import Options
 from chatsquash.core.text import escape
 from chatsquash.core.urls import is_remote, refuse_unknown
 from chatsquash.sources.compression import HEAD, KINDS, ExpandedFile, recognise, stem, uncompressed
-from chatsquash.sources.copies import Copies, second_copy
+from chatsquash.sources.copies import Copies, duplicate_log
 from chatsquash.sources.globs import Root, expand, fits, is_folder, matches
 from chatsquash.sources.identity import read_at, status_of
 from chatsquash.sources.logs import Logs
@@ -272,7 +272,7 @@ class _Search(Struct):
             with ExpandedFile(file, kind, self.options) as compressed:
                 copied = tar_in(self.expanded(), compressed) if self.expanded else tar_of(compressed, status_of(file))
                 if compressed.problem:
-                    self._note(archives.cut_archive(compressed.problem), path)
+                    self._note(archives.truncated_archive(compressed.problem), path)
         with raw(copied) as file:
             return copied if self.expanded else path, modified, self._new_members(key, only, entries(file))
 
@@ -330,7 +330,7 @@ class _Search(Struct):
             self.discovered.passed_over += 1
         elif first := self.copies.met(log):
             self.discovered.others[SECOND_COPY] += 1
-            self.discovered.findings.append(second_copy(first, log, self.options))
+            self.discovered.findings.append(duplicate_log(first, log, self.options))
         else:
             self.discovered.logs.append(log)
 

@@ -83,7 +83,7 @@ def unwrap(line: bytes, envelope: Envelope) -> bytes:
     taken = {} if is_aside(raw) else dict(envelope.unwrap(raw))
     taken.pop("problem", None)
     if cut := taken.pop("cut", None):
-        taken["cut_by_logger"] = cut
+        taken["truncated_by_logger"] = cut
     return join_members(taken)
 
 

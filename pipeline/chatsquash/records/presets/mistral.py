@@ -48,9 +48,9 @@ def _record(plain: Plain) -> dict[str, Any]:
     turns = list(_single(wire.messages(plain.turns, plain.notes), plain.notes))
     first = next(turn for turn in turns if turn["role"] != "system")
     if first["role"] != "user":
-        raise CannotHoldError(shapes.shape_not_held("no message of the user is first", None))
+        raise CannotHoldError(shapes.unsupported_shape("no message of the user is first", None))
     if any(turn["role"] == "assistant" and not (turn["content"] or turn.get("tool_calls")) for turn in turns):
-        raise CannotHoldError(shapes.shape_not_held("an assistant message is empty", None))
+        raise CannotHoldError(shapes.unsupported_shape("an assistant message is empty", None))
     short = short_ids(call["id"] for turn in turns for call in turn.get("tool_calls", ()))
     return wire.record([_with_ids(turn, short) for turn in turns], plain.tools, plain.notes)
 

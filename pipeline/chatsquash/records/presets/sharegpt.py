@@ -82,9 +82,9 @@ def _record(plain: Plain) -> dict[str, Any]:
 
 def _out_of_turn(at: int, turn: dict[str, str]) -> Violation:
     if not at:
-        return shapes.shape_not_held(f"a turn of {turn['from']} is first", None)
+        return shapes.unsupported_shape(f"a turn of {turn['from']} is first", None)
     hint = "--bridge-results join makes it a part of the result, "
-    return shapes.shape_not_held("the user speaks right behind a result", None, hint)
+    return shapes.unsupported_shape("the user speaks right behind a result", None, hint)
 
 
 def _turn(role: str, run: list[Turn], plain: Plain) -> dict[str, str]:
@@ -105,7 +105,7 @@ def _turn(role: str, run: list[Turn], plain: Plain) -> dict[str, str]:
 def _calls(text: str, calls: list[dict[str, Any]]) -> str:
     """Calls behind a text, as models write them on a line of their own; without one they are JSON alone."""
     if chat.CALL_OPEN in text:
-        raise CannotHoldError(shapes.shape_not_held(f"{chat.CALL_OPEN} stands in the text beside tool_calls", None))
+        raise CannotHoldError(shapes.unsupported_shape(f"{chat.CALL_OPEN} stands in the text beside tool_calls", None))
     written = ", ".join(map(markup.call, calls))
     if not text:
         return written if len(calls) == 1 else f"[{written}]"

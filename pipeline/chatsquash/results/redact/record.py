@@ -76,7 +76,7 @@ def looked(value: Json, counts: Counter[tuple[int, Value]]) -> Iterator[Violatio
         if is_secret(kind):
             yield private.secret_found(kind, count, place, _HOLDS)
         else:
-            yield stored_records.private_found(kind, count, place)
+            yield stored_records.personal_data_found(kind, count, place)
 
 
 def hides(data: bytes, value: Json) -> bool:

@@ -33,7 +33,7 @@ def examined(
         gone = () if keeps_reasoning else MEMBERS
         forms = [form for form in chain.from_iterable(map(variants, view.messages)) if form not in gone]
         if forms:
-            yield reading.vendor_form(Counter(forms))
+            yield reading.vendor_extension(Counter(forms))
 
 
 def _is_ordinary(view: View) -> bool:

@@ -38,7 +38,7 @@ def _missing(reply: Response) -> Iterator[Violation]:
     if reply.message is None and not reply.included:
         yield reading.missing_reply(reply.problem or "")
     if reply.message is not None and reply.cut:
-        yield reading.stream_cut()
+        yield reading.stream_interrupted()
     is_known = (reply.included or reply.cut) and reply.finish_reason == "incomplete"  # which is reported already
     if (reply.message is not None or reply.included) and chat.is_truncated(reply.finish_reason) and not is_known:
         yield reading.reply_truncated(reply.finish_reason or "")

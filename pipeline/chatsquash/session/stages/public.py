@@ -53,7 +53,7 @@ def leave_out(conversation: Conversation, *, joins: Wanted | None = None, judged
         kinds = Counter(_losses(message, joins)) if PRIVATE in message and not _is_usual(message) else None
         left = not kinds or _says_something(message) or (judged and bool(_media(message)))
         if kinds:
-            findings.append(reading.not_held(kinds, len(messages) if left else None))
+            findings.append(reading.unsupported_content(kinds, len(messages) if left else None))
         if left:
             messages.append(message)
         else:

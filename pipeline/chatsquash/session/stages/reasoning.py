@@ -32,7 +32,7 @@ def reason(conversation: Conversation, *, mode: str) -> StageResult:
             messages.append(new)
         else:
             gone.append(at)
-    findings = [reading.not_held({"reasoning alone": len(gone)}, None)] if gone else []
+    findings = [reading.unsupported_content({"reasoning alone": len(gone)}, None)] if gone else []
     return Conversation(messages, conversation.tools, marks=without(conversation, gone)), findings
 
 
