@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from chatsquash.checks.registry import Fact, rule
-from chatsquash.core.text import escape, pluralize, quoted
+from chatsquash.core.text import escape, pluralize, quote
 
 _WORDS = {
     "compacted": ("compacted away", "compacted away"),
@@ -59,7 +59,7 @@ def duplicate_log(first: str) -> Fact:
 
     In a folder that is the plain one.
     """
-    return Fact(f"not read, since {quoted(first)} counts, which holds the same")
+    return Fact(f"not read, since {quote(first)} counts, which holds the same")
 
 
 @rule("warning")
@@ -68,7 +68,7 @@ def duplicate_log_differs(first: str, differs: int | None, unread: str = "") -> 
 
     The first one met counts.
     """
-    counts = f"not read, since {quoted(first)} counts"
+    counts = f"not read, since {quote(first)} counts"
     if differs is None:
         return Fact(f"{counts}, with which it cannot be compared ({escape(unread)}): see which one is whole")
     return Fact(f"{counts}, which differs from byte {differs:,} on: see which one is whole, and remove the other")
