@@ -8,7 +8,7 @@ import pytest
 
 from chatsquash import Options, convert
 from chatsquash.core.errors import UsageError
-from chatsquash.core.options import declared
+from chatsquash.core.options import list_options
 from chatsquash.dataset.option_rules import PAIRS
 from tests.conftest import cases, log_line, write_log
 
@@ -209,5 +209,5 @@ def test_the_page_names_surprising_pairs(idle, other):
     assert (idle, other) in {(pair.idle, pair.other) for pair in PAIRS}
     page = (Path(__file__).parents[2] / "docs" / "cli.md").read_text("utf-8")
     section = page.partition("## Options without effect\n")[2].partition("\n## ")[0]
-    flags = {each.name: each.flag.removeprefix("--") for each in declared()}
+    flags = {each.name: each.flag.removeprefix("--") for each in list_options()}
     assert any(f"`--{flags[idle]}" in line and flags[other] in line for line in section.split("\n- "))
