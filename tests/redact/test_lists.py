@@ -30,7 +30,7 @@ WRONG = [
     (b"re:", "--deny, line 1: the pattern is empty"),
     (b"re:a)(b", "--deny, line 1: the pattern is refused"),
     (b"re:(?x)a #", "--deny, line 1: the pattern is refused"),
-    (b"\xff\xfe", "--deny: the file is no UTF-8"),
+    (b"\xff\xfe", "--deny: the file is not valid UTF-8"),
 ]
 
 

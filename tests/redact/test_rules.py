@@ -66,7 +66,7 @@ def test_an_own_rule_finds_nothing_that_is_far_from_its_literals():
     "told, why",
     ("no TOML", "[[rule", "is no TOML"),
     ("something else", "a = 1", "holds tables"),
-    ("a rule that is no table", "rule = [1]", "rule 1: is no table"),
+    ("a rule that is no table", "rule = [1]", "rule 1: is not a table"),
     ("no name", OWN.replace('name = "badge"\n', ""), "name is missing"),
     ("a name of capitals", OWN.replace("badge", "Badge"), "name is missing"),
     ("no literals", OWN.replace('["BADGE-"]', "[]"), "literals is no list"),

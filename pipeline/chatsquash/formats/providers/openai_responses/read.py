@@ -135,7 +135,7 @@ def _close(state: State) -> tuple[list[Turn], Calls]:
 def _whose(item: Json) -> str:
     """The role that an item speaks in; what the assistant's services did and what names no role is among its items."""
     if not isinstance(item, dict):
-        raise TurnError("is no object")
+        raise TurnError("is not an object")
     of, role, content = type_of(item), item.get("role"), item.get("content")
     if not isinstance(of, str):
         raise TurnError(f"has a type that is {kind(of)}, not a text")
@@ -144,7 +144,7 @@ def _whose(item: Json) -> str:
     if of != "message":
         return str(role) if role in ROLES and not (of in contents.CALLS or of == "reasoning") else "assistant"
     if role not in ROLES:
-        raise TurnError("has no role" if role is None else f"has a role that is none of {', '.join(ROLES)}")
+        raise TurnError("has no role" if role is None else f"has a role that is not one of {', '.join(ROLES)}")
     if item.get("tool_calls") or item.get("function_call"):
         raise TurnError("has calls inside a message, which this format has not")
     if not isinstance(content, str | list | None):
