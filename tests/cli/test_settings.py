@@ -151,7 +151,7 @@ def test_a_variable_may_name_the_profile(command, monkeypatch):
     ("a list for one value", "[convert]\npreset = ['hf']", [], "is neither a text nor a whole number"),
     ("a fraction", "[convert]\nlimit = 2.5", [], "limit: 2.5 is neither a text nor a whole number"),
     ("a wrong value that is only shown", "[convert]\npreset = 'x'", ["--show-config"], "'x' is not one of"),
-    ("no TOML", "[convert", [], "is no TOML"),
+    ("no TOML", "[convert", [], "is not valid TOML"),
     ("no such profile", "[convert]", ["--profile", "x"], "--profile x: "),
     ("an unknown command in a profile", "[profile.a.chek]", [], "chek: there is no command"),
     ("an idle option that is typed", "[convert]\nloss = 'none'", ["--loss-skip-failed"], "has no effect"),

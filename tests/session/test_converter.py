@@ -153,7 +153,7 @@ ROWS = [
     Row("bad-entry", "a request that is not an object", [GROWING[0], {**GROWING[1], "request": [1]}], [("bad-entry", "error", 2)], "request is a list"),
     Row("bad-entry", "no messages", [GROWING[0], without(GROWING[1], "request", "messages")], [("bad-entry", "error", 2)], "request.messages is missing"),
     Row("bad-entry", "messages that are no list", [GROWING[0], {**GROWING[1], "request": {"messages": "hi"}}], [("bad-entry", "error", 2)], "request.messages is a string"),
-    Row("bad-entry", "a message that is not an object", [GROWING[0], line(A, None)], [("bad-entry", "error", 2)], "request.messages[1] is not an object"),
+    Row("bad-entry", "a message that is not an object", [GROWING[0], line(A, None)], [("bad-entry", "error", 2)], "request.messages[1] is no object"),
     Row("bad-entry", "a message without a role", [GROWING[0], line(A, B, {"content": "c"})], [("bad-entry", "error", 2)], "request.messages[2] has no role"),
     Row("bad-entry", "a role that is no string", [GROWING[0], line({"role": 5})], [("bad-entry", "error", 2)], "request.messages[0] has no role"),
     Row("bad-entry", "a bad message among known ones", [*GROWING, line(A, {"role": None}, C)], [("bad-entry", "error", 3)], "request.messages[1] has no role"),
