@@ -42,12 +42,12 @@ def test_what_is_no_list_of_definitions_stays_as_it_is(tools):
 def test_what_is_made_of_a_shared_definition_is_made_once():
     calls = list[Any]()
 
-    @definition_cache.once
+    @definition_cache.once_per_definition
     def named(definition: Any) -> Any:
         calls.append(definition)
         return {"name": definition["name"]}
 
-    @definition_cache.once
+    @definition_cache.once_per_definition
     def are_equal(one: Any, other: Any) -> bool:
         calls.append((one, other))
         return bool(one == other)

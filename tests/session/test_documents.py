@@ -570,7 +570,7 @@ MANY = {
 def parses(monkeypatch):
     """Counts how often the conversations of a document are made of its bytes, and how often its bytes are parsed."""
     counts = {"conversations": 0, "parsed": 0}
-    named, counting = documents.named, {}
+    named, counting = documents.get, {}
     for name in MANY:
         real = named(name).conversations
 

@@ -26,9 +26,9 @@ PLAIN = "openai_chat"
 PLAIN_RANK, NO_RANK = 9, 10
 """Behind the ranks of all marks: plain chat messages, and nothing that is known."""
 
-_NAMED = re.compile(r"^NAME = ", re.MULTILINE)
-_PLACED = re.compile(r"^PLACE = (\d+)$", re.MULTILINE)
-_USUAL_PLACE = 50
+_NAME_LINE = re.compile(r"^NAME = ", re.MULTILINE)
+_PLACE_LINE = re.compile(r"^PLACE = (\d+)$", re.MULTILINE)
+_DEFAULT_PLACE = 50
 """Of a format that declares none: before plain chat."""
 _DECISIVE = 4
 """Up to this rank, two formats contradict each other."""
@@ -59,14 +59,14 @@ class RecognisedFile(NamedTuple):
 def _place(item: Item) -> int | None:
     """The place of a format; ``None`` for what is none."""
     text = Path(item.path).read_text(encoding="utf-8")
-    if not _NAMED.search(text):
+    if not _NAME_LINE.search(text):
         return None
-    placed = _PLACED.search(text)
-    return int(placed[1]) if placed else _USUAL_PLACE
+    match = _PLACE_LINE.search(text)
+    return int(match[1]) if match else _DEFAULT_PLACE
 
 
 _ROOM: Room[Format] = Room(Format, providers, place=_place, accepts=lambda module: hasattr(module, "TURNS"))
-names, named = _ROOM.names, _ROOM.named
+names, get = _ROOM.names, _ROOM.named
 
 
 @cache
@@ -87,16 +87,16 @@ def recognise_request(request: Object | None) -> Recognised:
 
 def recognise_response(response: Json, events: list[Json] | None) -> Recognised:
     """The format of a response, or of its stream, by its own evidence."""
-    answered = _strongest(_marks_of("stream", "response"), None, response, events)
-    return answered or Recognised(None, _describe(response), NO_RANK)
+    evidence = _strongest(_marks_of("stream", "response"), None, response, events)
+    return evidence or Recognised(None, _describe(response), NO_RANK)
 
 
 def _strongest(
     marks: list[tuple[str, str, Mark]], request: Object | None, response: Json, events: list[Json] | None
 ) -> Recognised | None:
     """The evidence of the lowest rank; ``None`` without any."""
-    listed = response if isinstance(response, list) else []
-    values = {"stream": [*listed, *(events or [])], "response": [response, *listed], "request": [request]}
+    elements = response if isinstance(response, list) else []
+    values = {"stream": [*elements, *(events or [])], "response": [response, *elements], "request": [request]}
     places = {place: objects(each) for place, each in values.items()}
     hits: list[Recognised] = []
     for name, place, mark in marks:
@@ -159,15 +159,15 @@ def _describe(value: Json) -> str:
 
 def _keys(value: Object) -> str:
     """The first keys of an object, as JSON and no longer than can be read."""
-    shown = [json.dumps(key if len(key) <= _SHOWN_LENGTH else f"{key[:_SHOWN_LENGTH]}...") for key in value]
-    more = [f"{len(shown) - _SHOWN_KEYS} more"] if len(shown) > _SHOWN_KEYS else []
-    return f"the keys {', '.join([*shown[:_SHOWN_KEYS], *more])}" if shown else "no keys"
+    keys = [json.dumps(key if len(key) <= _SHOWN_LENGTH else f"{key[:_SHOWN_LENGTH]}...") for key in value]
+    more = [f"{len(keys) - _SHOWN_KEYS} more"] if len(keys) > _SHOWN_KEYS else []
+    return f"the keys {', '.join([*keys[:_SHOWN_KEYS], *more])}" if keys else "no keys"
 
 
 def recognise_file(lines_seen: list[Recognised]) -> RecognisedFile:
     """The format of most of a file's first lines; plain chat counts only where no line is marked."""
-    named = [line for line in lines_seen if line.name]
-    voting = [line for line in named if line.rank < PLAIN_RANK] or named
+    candidates = [line for line in lines_seen if line.name]
+    voting = [line for line in candidates if line.rank < PLAIN_RANK] or candidates
     clashing = [line for line in lines_seen if line.name is None and line.rank <= _DECISIVE]
     if not voting:
         why = next((line.why for line in [*clashing, *lines_seen]), "there are no lines")
@@ -175,13 +175,13 @@ def recognise_file(lines_seen: list[Recognised]) -> RecognisedFile:
     votes = Counter(line.name or "" for line in voting)
     best = min(votes, key=lambda name: (-votes[name], names().index(name)))
     evidence = Counter(line.why for line in voting if line.name == best).most_common(1)[0][0]
-    others = Counter(_sort(line) for line in lines_seen if line.name != best)
+    others = Counter(_label_of(line) for line in lines_seen if line.name != best)
     counts = [f"{best} on {sum(line.name == best for line in lines_seen)} of {len(lines_seen)} lines ({evidence})"]
     counts += [f"{sort} on {count}" for sort, count in sorted(others.items())]
     return RecognisedFile(best, ", ".join(counts), len(votes) > 1 or bool(clashing))
 
 
-def _sort(line: Recognised) -> str:
+def _label_of(line: Recognised) -> str:
     """What a line counts as in a file of another format."""
     if line.name is None:
         return "two formats at once" if line.rank <= _DECISIVE else "no known format"

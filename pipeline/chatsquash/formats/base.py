@@ -20,15 +20,15 @@ class TurnError(ValueError):
     """A turn that is none of its format's: what is wrong with it, in words that follow the turn's place."""
 
 
-def of_each(objects: list[Json], load: Callable[[Json], T]) -> list[T]:
+def load_objects(objects: list[Json], load: Callable[[Json], T]) -> list[T]:
     """What each object of a file holds; the ``TurnError`` says which it is about, where there are several."""
-    loaded = []
+    values = []
     for number, each in enumerate(objects, 1):
         try:
-            loaded.append(load(each))
+            values.append(load(each))
         except TurnError as problem:
             raise TurnError(f"conversation {number}: {problem}" if len(objects) > 1 else str(problem)) from None
-    return loaded
+    return values
 
 
 def expect_object(value: Json, what: str) -> Object:
@@ -75,7 +75,7 @@ class Tools(NamedTuple):
     """Those that the provider runs itself, as logged; they are no part of a record."""
 
 
-class Continued(NamedTuple):
+class Continuation(NamedTuple):
     """Where the beginning of a session is that continues in another file."""
 
     patterns: tuple[str, ...]
@@ -103,7 +103,7 @@ class ShownTurns(NamedTuple):
     turns: list[Json]
     summary: str = ""
     """The text of the first turn, if it replaced others."""
-    replaced: list[Json] = []  # noqa: RUF012 - never changed
+    summarized: list[Json] = []  # noqa: RUF012 - never changed
     """The turns that it replaced, as far as the request contains them."""
     is_hidden: bool = False
     """Whether the model also saw a summary that is encrypted."""
@@ -114,7 +114,7 @@ class Stream(NamedTuple):
 
     body: Json
     """The response's body, as if it had come whole."""
-    whole: bool
+    is_complete: bool
     """Whether the stream came to its end."""
     error: Json = None
     """What a service sent instead of the rest; the body is what came before it."""
@@ -122,10 +122,10 @@ class Stream(NamedTuple):
     def answer(self, reply: Callable[[Json], Response]) -> Response:
         """Return the reply in the body, or in the error if nothing came before it."""
         response = reply(self.body)
-        return response if self.error is None or _says_something(response) else reply({"error": self.error})
+        return response if self.error is None or _has_content(response) else reply({"error": self.error})
 
 
-def _says_something(response: Response) -> bool:
+def _has_content(response: Response) -> bool:
     message = response.message or {}
     return any(value for name, value in message.items() if name not in ("role", PRIVATE))
 
@@ -247,7 +247,7 @@ class Format(AnyFormat):
 class DocumentFormat(AnyFormat):
     """The format of a document: a whole file that a client or an agent keeps, or that is exported from one."""
 
-    HOLDS_TOOLS: bool
+    HAS_TOOLS: bool
     """Whether its files have definitions of tools, and not only calls."""
     fits: Callable[[list[Json]], str | None]
     """Return the evidence that a file is of this format, in words; the objects are its lines, or its single value."""
@@ -261,11 +261,11 @@ class DocumentFormat(AnyFormat):
     list of the contents of several.  One with ``earlier`` gets the lines of the files that ``continued`` leads to, the
     oldest file first, or ``None``.
     """
-    continued: Callable[[str, list[Json]], Continued | None] = complete
+    continues_from: Callable[[str, list[Json]], Continuation | None] = complete
     """Return where a session begins, given the path and the lines of its file; ``None``: it begins in this file."""
-    beside: Callable[[str], str | None] = nowhere
+    companions: Callable[[str], str | None] = nowhere
     """Return a glob for what is next to a file and tells more of it; ``sources.EACH`` joins it to a glob in folders."""
-    BESIDE_MARKS: tuple[bytes, ...] = ()
+    COMPANION_MARKS: tuple[bytes, ...] = ()
     """What files next to it have in their first bytes, one of these; others of the names are not read."""
     owner: Callable[[str], str | None] = nowhere
     """Return the file, or folder, that a file with this path may be a part of."""
@@ -275,7 +275,7 @@ class DocumentFormat(AnyFormat):
     """Return the id of the session of a conversation whose file has none, by the file's path."""
     siblings: Callable[[str], str | None] = nowhere
     """Return a glob for the files of the sub-agents of a session, one of which has this path."""
-    KEPT: tuple[str, ...] = ()
+    LOCATIONS: tuple[str, ...] = ()
     """Globs of where an agent keeps such files, as ``sources.agent_files`` reads them."""
     IN_PROJECTS: tuple[str, ...] = ()
     """The files, below the folder of a project, in which an agent keeps sessions."""
@@ -287,9 +287,9 @@ class DocumentFormat(AnyFormat):
     """Load the definitions in a document that ``dump`` wrote, for a format that writes them."""
     PER_ELEMENT: bool = False
     """Whether each element of an array is a conversation."""
-    begins: Callable[[bytes], bool] | None = None
+    may_split: Callable[[bytes], bool] | None = None
     """Whether a file that begins so may be one that ``divided`` divides."""
-    divided: Callable[[BinaryIO], list[bytes] | None] | None = None
+    split: Callable[[BinaryIO], list[bytes] | None] | None = None
     """Return the places of the units of a file; ``objects`` loads one."""
     objects: Callable[[BinaryIO, bytes], Iterable[Json]] | None = None
     tables: Callable[[dict[str, list[str]]], dict[str, tuple[str, ...]] | None] | None = None

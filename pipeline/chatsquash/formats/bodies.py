@@ -40,8 +40,8 @@ def read(form: Format, body: Json, tools: Tools | None = None) -> Conversation:
     merged_tools = merge_tools(tools.functions, tools_of_turns(form, turns))
     prompt = _first_member(form.SYSTEM, members)
     system = form.system(prompt) if prompt is not None else []
-    said, state = load_each(form.load, turns, form.START, form.TURNS)
-    return Conversation([], merged_tools, turns=merge_results([*system, *said, *form.close(state)]))
+    own_turns, state = load_each(form.load, turns, form.START, form.TURNS)
+    return Conversation([], merged_tools, turns=merge_results([*system, *own_turns, *form.close(state)]))
 
 
 def tools_in(form: Format, body: Json, *, is_repeated: bool = False) -> Tools:
@@ -55,10 +55,10 @@ def load_each(load: Callable[[Json, Any], LoadedTurn], turns: list[Json], state:
     turns_loaded = list[Turn]()
     for number, turn in enumerate(turns):
         try:
-            made, state = load(turn, state)
+            loaded_turns, state = load(turn, state)
         except TurnError as problem:
             raise TurnError(f"{place}[{number}] {problem}") from None
-        turns_loaded += made
+        turns_loaded += loaded_turns
     return LoadedTurn(turns_loaded, state)
 
 
@@ -86,7 +86,7 @@ def _name(tool: Tool) -> bytes:
     return jsonio.dumps(at(tool, of, "name"))
 
 
-class Aside(Struct, frozen=True):
+class RequestExtras(Struct, frozen=True):
     """What a request has beside its conversation."""
 
     hosted: int
@@ -97,12 +97,12 @@ class Aside(Struct, frozen=True):
     """The members that only say how the service is to answer."""
 
 
-def aside(form: Format, body: Json, tools: Tools | None = None) -> Aside:
+def request_extras(form: Format, body: Json, tools: Tools | None = None) -> RequestExtras:
     """What a request's body has beside its conversation; ``tools`` as for ``read``."""
     members = {name for name, value in body.items() if value is not None} if isinstance(body, dict) else set()
     tools = tools or tools_in(form, body)
     known = {form.TURNS, *form.SYSTEM, *form.TOOLS, *form.REFERS}
-    return Aside(len(tools.hosted), sorted(members.intersection(form.REFERS)), sorted(members - known))
+    return RequestExtras(len(tools.hosted), sorted(members.intersection(form.REFERS)), sorted(members - known))
 
 
 def has_turns(form: Format, body: Json) -> bool:

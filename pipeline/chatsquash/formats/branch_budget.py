@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chatsquash.core.model import Conversation, Json
-from chatsquash.formats.evidence import of, with_origin
+from chatsquash.formats.evidence import origin_of, with_origin
 from chatsquash.formats.threads import BRANCH_BEYOND
 
 _MOST = 20
@@ -18,24 +18,24 @@ def without_repeats(conversations: list[Conversation], objects: list[Json]) -> l
     """
     if len(conversations) <= _MOST:
         return conversations
-    letters = _letters(objects)
-    left = max(_LEAST, _MOST * letters)
-    if len(conversations) * letters <= left:
+    characters = _count_characters(objects)
+    remaining = max(_LEAST, _MOST * characters)
+    if len(conversations) * characters <= remaining:
         return conversations
-    read = conversations[:1]
+    selected = conversations[:1]
     for each in conversations:
-        left -= _letters(each.messages) if left >= 0 else 0
-        if left >= 0 and each is not conversations[0]:
-            read.append(each)
-    beyond = len(conversations) - len(read)
+        remaining -= _count_characters(each.messages) if remaining >= 0 else 0
+        if remaining >= 0 and each is not conversations[0]:
+            selected.append(each)
+    beyond = len(conversations) - len(selected)
     if not beyond:
         return conversations
-    unread = of(read[0]).unread
+    unread = origin_of(selected[0]).unread
     counts = {**unread, BRANCH_BEYOND: unread.get(BRANCH_BEYOND, 0) + beyond}
-    return [with_origin(read[0], unread=dict(sorted(counts.items()))), *read[1:]]
+    return [with_origin(selected[0], unread=dict(sorted(counts.items()))), *selected[1:]]
 
 
-def _letters(value: Json) -> int:
+def _count_characters(value: Json) -> int:
     """Count the letters of all texts in a value."""
     size, values = 0, [value]
     for each in values:

@@ -13,11 +13,11 @@ from chatsquash.core import jsonio
 from chatsquash.core.blocks import Block, Call, Native, Outcome, Result, Turn
 from chatsquash.core.chat import PRIVATE, Private
 from chatsquash.core.model import Json, Tool
-from chatsquash.formats.unanswered_calls import Link, Many, append_run, many
+from chatsquash.formats.unanswered_calls import Link, OpenCalls, append_run, index_open_calls
 from chatsquash.formats.values import Object, compact, string, without
 
 T = TypeVar("T")
-parsed = jsonio.value
+parse_json = jsonio.value
 """What a text is as JSON; ``None`` for one that is none."""
 
 ERROR = "ERROR: "
@@ -40,80 +40,80 @@ class State(Struct, frozen=True, gc=False):
     """The number of the next call without an id."""
     orphan: int = 1
     """The number of the next result that has no id and answers nothing."""
-    open: tuple[Link, ...] | Many = ()
+    open: tuple[Link, ...] | OpenCalls = ()
     """Ids and names of the nearest assistant's calls that no result has answered."""
     by_assistant: bool = False
     """Whether the last turn was the assistant's, in formats where his turns in a row count as one."""
     before: tuple[tuple[Link, ...], ...] = ()
     """The open calls before those, by runs, where such turns have very many."""
 
-    def but(self, **members: Any) -> State:
+    def evolve(self, **members: Any) -> State:
         """The same with these members."""
         return replace(self, **members)
 
     def searchable(self) -> State:
         """The same, whose calls are not searched one by one where they are very many."""
         calls = self.open
-        if isinstance(calls, Many) or (len(calls) <= _FEW and not self.before):
+        if isinstance(calls, OpenCalls) or (len(calls) <= _FEW and not self.before):
             return self
-        return self.but(open=many((*chain.from_iterable(self.before), *calls)), before=())
+        return self.evolve(open=index_open_calls((*chain.from_iterable(self.before), *calls)), before=())
 
-    def waits(self, member: int, value: str) -> bool:
+    def is_open(self, member: int, value: str) -> bool:
         """Whether a call of this id (0) or this name (1) is open."""
         calls = self.searchable().open
-        if isinstance(calls, Many):
+        if isinstance(calls, OpenCalls):
             return calls.place(member, value) is not None
         return any(call[member] == value for call in calls)
 
-    def answer(self, logged: str, name: Json) -> tuple[str, State]:
+    def answer(self, logged_id: str, name: Json) -> tuple[str, State]:
         """The id of the call that a result answers: by id, else by its tool's name, else the first that is open."""
         calls = self.open
-        if isinstance(calls, Many) or len(calls) > _FEW or self.before:
-            return _answer_of_many(self.searchable(), logged, name)
-        if logged:
-            fitting = [call for call in calls if call[0] == logged]
+        if isinstance(calls, OpenCalls) or len(calls) > _FEW or self.before:
+            return _answer_of_many(self.searchable(), logged_id, name)
+        if logged_id:
+            fitting = [call for call in calls if call[0] == logged_id]
         else:
             fitting = [call for call in calls if call[1] is not None and call[1] == name] or list(calls)
         if fitting:
-            left = list(calls)
-            left.remove(fitting[0])
-            return fitting[0][0], State(self.call, self.orphan, tuple(left), self.by_assistant)
-        return (logged, self) if logged else self.lose()
+            remaining = list(calls)
+            remaining.remove(fitting[0])
+            return fitting[0][0], State(self.call, self.orphan, tuple(remaining), self.by_assistant)
+        return (logged_id, self) if logged_id else self.take_orphan()
 
     def without(self, ids: Collection[str]) -> State:
         """The same without the calls of these ids."""
         calls = self.open
-        if not (isinstance(calls, Many) or len(calls) > _FEW or self.before):
-            left = tuple([call for call in calls if call[0] not in ids])
-            return State(self.call, self.orphan, left, self.by_assistant)
+        if not (isinstance(calls, OpenCalls) or len(calls) > _FEW or self.before):
+            remaining = tuple([call for call in calls if call[0] not in ids])
+            return State(self.call, self.orphan, remaining, self.by_assistant)
         state = self.searchable()
-        return state.but(open=state.open.without(ids) or ()) if isinstance(state.open, Many) else state
+        return state.evolve(open=state.open.without(ids) or ()) if isinstance(state.open, OpenCalls) else state
 
-    def lose(self) -> tuple[str, State]:
+    def take_orphan(self) -> tuple[str, State]:
         """The id of a result that answers nothing."""
-        return f"orphan_{self.orphan}", self.but(orphan=self.orphan + 1)
+        return f"orphan_{self.orphan}", self.evolve(orphan=self.orphan + 1)
 
     def after_calls(self, blocks: Iterable[Block], *, by_assistant: bool = False) -> State:
         """The state behind an assistant's turn; if the last turn was his, too, its calls are still open."""
         calls = [block for block in blocks if type(block) is Call]
         made_up = len([call for call in calls if call.made_up])
-        opened, before = tuple([(call.id, call.name) for call in calls]), self.before
+        own_calls, before = tuple([(call.id, call.name) for call in calls]), self.before
         if not self.by_assistant:
             before = ()
-        elif isinstance(self.open, Many) or len(self.open) > _FEW:
+        elif isinstance(self.open, OpenCalls) or len(self.open) > _FEW:
             before = append_run(before, tuple(self.open))
         else:
-            opened = self.open + opened
-        return State(self.call + made_up, self.orphan, opened, by_assistant, before)
+            own_calls = self.open + own_calls
+        return State(self.call + made_up, self.orphan, own_calls, by_assistant, before)
 
 
-def _answer_of_many(state: State, logged: str, name: Json) -> tuple[str, State]:
+def _answer_of_many(state: State, logged_id: str, name: Json) -> tuple[str, State]:
     calls: Any = state.open
-    place = calls.place(0, logged) if logged else calls.place(1, name) if isinstance(name, str) else None
-    if place is None and logged:
-        return logged, state
-    answered, left = calls.take(calls.first() if place is None else place)
-    return answered, state.but(open=left or ())
+    place = calls.place(0, logged_id) if logged_id else calls.place(1, name) if isinstance(name, str) else None
+    if place is None and logged_id:
+        return logged_id, state
+    call_id, remaining = calls.take(calls.first() if place is None else place)
+    return call_id, state.evolve(open=remaining or ())
 
 
 def renumber(turn: Turn, number: int) -> Turn:
@@ -131,22 +131,22 @@ def renumber(turn: Turn, number: int) -> Turn:
 
 
 def call(  # noqa: PLR0913 - its members
-    logged: str, number: int, name: Json, arguments: str, native: Native, *, custom: bool = False
+    logged_id: str, number: int, name: Json, arguments: str, native: Native, *, custom: bool = False
 ) -> Call:
     """A call, whose id is made up where none was logged."""
     known = name if isinstance(name, str) else None
-    return Call(logged or f"call_{number}", known, arguments, custom, not logged, native)
+    return Call(logged_id or f"call_{number}", known, arguments, custom, not logged_id, native)
 
 
 def result(  # noqa: PLR0913, PLR0917 - its members
-    answered: str, logged: str, name: Json, said: Said, outcome: Outcome, native: Native
+    call_id: str, logged_id: str, name: Json, content: ResultContent, outcome: Outcome, native: Native
 ) -> Result:
     """The result of a call; ``logged`` is the id that it has itself."""
     known = name if isinstance(name, str) else ""
-    return Result(answered, known, said.content, said.json, outcome, not logged, native)
+    return Result(call_id, known, content.content, content.json, outcome, not logged_id, native)
 
 
-class Said(Struct, frozen=True):
+class ResultContent(Struct, frozen=True):
     """What a result says."""
 
     content: tuple[Any, ...] = ()
@@ -166,10 +166,12 @@ def native(provider: str, holder: Object, *read: str, required: tuple[str, ...] 
 
     ``required`` are members that a provider requires even where they say nothing.
     """
-    left = {key: value for key, value in holder.items() if key not in read and (value not in EMPTY or key in required)}
+    unread_members = {
+        key: value for key, value in holder.items() if key not in read and (value not in EMPTY or key in required)
+    }
     if KEY in holder and not is_mark(holder[KEY]):
-        left[KEY] = holder[KEY]
-    return {provider: left} if left else {}
+        unread_members[KEY] = holder[KEY]
+    return {provider: unread_members} if unread_members else {}
 
 
 def is_mark(value: Json, *names: str) -> bool:
@@ -199,7 +201,7 @@ def arguments_object(raw: Json) -> Object:
     """Arguments as an object; those that are none are kept in one, from which they are read again."""
     if raw is None or raw == "":
         return {}
-    value = parsed(raw) if isinstance(raw, str) else raw
+    value = parse_json(raw) if isinstance(raw, str) else raw
     return value if isinstance(value, dict) else {UNPARSED: raw if isinstance(raw, str) else compact(raw)}
 
 
@@ -233,9 +235,9 @@ def takes_text() -> Object:
     return {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
 
 
-def function_call(logged: Json, name: Json, arguments: Json) -> Object:
+def function_call(call_id: Json, name: Json, arguments: Json) -> Object:
     """A call of a function as OpenAI chat has it, its name and its arguments unless they are null."""
-    return {"id": logged, "type": "function", "function": without({"name": name, "arguments": arguments})}
+    return {"id": call_id, "type": "function", "function": without({"name": name, "arguments": arguments})}
 
 
 def spell_arguments(arguments: Json) -> str:
@@ -243,16 +245,16 @@ def spell_arguments(arguments: Json) -> str:
     return arguments if isinstance(arguments, str) else compact({} if arguments is None else arguments)
 
 
-def spell_call(logged: Json, name: Json, arguments: Json) -> Object:
+def spell_call(call_id: Json, name: Json, arguments: Json) -> Object:
     """A call of a function as OpenAI chat has it, with its arguments as a text."""
-    return {"id": logged, "type": "function", "function": {"name": name, "arguments": spell_arguments(arguments)}}
+    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": spell_arguments(arguments)}}
 
 
 def tool_message(call_id: Json, content: Json, outcome: str = "", name: Json = None) -> Object:
     """The result of a call as OpenAI chat has it, with its outcome if it is not a success."""
-    named = {"name": name} if isinstance(name, str) and name else {}
+    name_member = {"name": name} if isinstance(name, str) and name else {}
     outcomes = {PRIVATE: Private({"outcome": outcome})} if outcome else {}
-    return {"role": "tool", "tool_call_id": call_id, **named, "content": content, **outcomes}
+    return {"role": "tool", "tool_call_id": call_id, **name_member, "content": content, **outcomes}
 
 
 def assistant_message(content: Json, calls: list[Any], thoughts: str = "") -> Object:

@@ -35,23 +35,23 @@ def roots(parents: dict[T, T]) -> dict[T, T]:
     """Return the first ancestor of each session; sessions in a loop share one of them."""
     known: dict[T, T] = {}
     for start in parents:
-        way, name = dict[T, None](), start
-        while name not in known and name not in way:
-            way[name] = None
+        path, name = dict[T, None](), start
+        while name not in known and name not in path:
+            path[name] = None
             above = parents[name]
             if above not in parents:
                 break
             name = above
         root = known.get(name, name)
-        known.update(dict.fromkeys(way, root))
+        known.update(dict.fromkeys(path, root))
     return known
 
 
 def parse_cell(row: Object, column: str, place: str) -> Json:
     """Return the JSON in a cell, which may be a text or bytes; raise ``TurnError`` if it is invalid."""
-    written: Any = row.get(column)
+    cell: Any = row.get(column)
     try:
-        return jsonio.loads(written.encode("utf-8", "surrogateescape") if isinstance(written, str) else written)
+        return jsonio.loads(cell.encode("utf-8", "surrogateescape") if isinstance(cell, str) else cell)
     except (ValueError, TypeError, RecursionError):
         raise TurnError(f"{place} has a {column} that is no JSON") from None
 

@@ -33,18 +33,18 @@ class Database:
     def __init__(self, options: Options, data: bytes | bytearray | None = None, path: str | None = None) -> None:
         self._options = options
         self._process = Confined("chatsquash.storage.confine.tables", options.max_memory, options.max_database_time)
-        self._beyond = ""
+        self._limit_message = ""
         """Why nothing more can be read of it."""
         self.close: Callable[[], object] = self._process.close
         try:
-            list(self._ask({"do": "open"} if path is None else {"do": "open", "path": path}, data or b""))
+            list(self._request({"do": "open"} if path is None else {"do": "open", "path": path}, data or b""))
         except BaseException:
             self.close()
             raise
 
     def tables(self) -> dict[str, list[str]]:
         """Return the columns of each table; raises as ``index``."""
-        return {name: columns for _, name, columns in self._ask({"do": "tables"})}
+        return {name: columns for _, name, columns in self._request({"do": "tables"})}
 
     def index(self, table: str, columns: tuple[str, ...]) -> list[tuple[Any, ...]]:
         """Return the number of each row of a table with these of its columns.
@@ -53,29 +53,29 @@ class Database:
         time to read than the options allow.
         """
         request = {"do": "index", "table": table, "columns": columns}
-        return [tuple(map(_cell, row)) for _, rows in self._ask(request) for row in rows]
+        return [tuple(map(_cell, row)) for _, rows in self._request(request) for row in rows]
 
     def has_rows(self, table: str) -> bool:
         """Whether a table has any rows; raises as ``index``."""
         request = {"do": "index", "table": table, "columns": (), "most": 1}
-        frames = list(self._ask(request))  # all of it, since who asks for no more ends the process
+        frames = list(self._request(request))  # all of it, since who asks for no more ends the process
         return any(rows for _, rows in frames)
 
     def rows(self, table: str, columns: list[str], rowids: list[int]) -> list[dict[str, Json]]:
         """Return the rows of these numbers; raises as ``index``."""
         request = {"do": "rows", "table": table, "columns": columns, "rowids": rowids}
-        return [dict(zip(columns, map(_cell, row), strict=True)) for _, rows in self._ask(request) for row in rows]
+        return [dict(zip(columns, map(_cell, row), strict=True)) for _, rows in self._request(request) for row in rows]
 
-    def _ask(self, request: dict[str, Any], data: bytes | bytearray = b"") -> Iterator[list[Any]]:
+    def _request(self, request: dict[str, Any], data: bytes | bytearray = b"") -> Iterator[list[Any]]:
         memory, seconds = self._options.max_memory, self._options.max_database_time
-        left = memory
-        if self._beyond:
-            raise BeyondBoundsError(self._beyond)
+        remaining = memory
+        if self._limit_message:
+            raise BeyondBoundsError(self._limit_message)
         try:
             self._process.begin(jsonio.dumps(request) + b"\n", cast("bytes", data))
             for frame in self._process.answers(memory):
-                left -= len(frame) + _PARSED * sum(map(frame.count, _STRUCTURE))
-                if left < 0:
+                remaining -= len(frame) + _PARSED * sum(map(frame.count, _STRUCTURE))
+                if remaining < 0:
                     raise OutOfMemoryError  # noqa: TRY301 - as if that process had told it
                 answer = jsonio.loads(frame) if frame else ["nothing"]
                 if answer[0] == "broken":
@@ -83,13 +83,15 @@ class Database:
                 if answer[0] != "nothing":
                     yield answer
         except OutOfTimeError:
-            self._beyond = f"its tables take more than {seconds} s to read (--max-database-time allows more)"
+            self._limit_message = f"its tables take more than {seconds} s to read (--max-database-time allows more)"
         except OutOfMemoryError:
-            self._beyond = f"its tables take more than {memory:,} bytes of memory to read (--max-memory allows more)"
+            self._limit_message = (
+                f"its tables take more than {memory:,} bytes of memory to read (--max-memory allows more)"
+            )
         except EndedError as problem:
-            self._beyond = f"reading its tables failed: {problem}"
-        if self._beyond:
-            raise BeyondBoundsError(self._beyond)
+            self._limit_message = f"reading its tables failed: {problem}"
+        if self._limit_message:
+            raise BeyondBoundsError(self._limit_message)
 
 
 def _cell(cell: Json) -> Json:
@@ -100,17 +102,17 @@ def _cell(cell: Json) -> Json:
 class AgentDatabase:
     """What a database contains for the format of its agent."""
 
-    def __init__(self, database: Database, form: DocumentFormat, wanted: dict[str, tuple[str, ...]]) -> None:
-        self._database, self._form, self._wanted = database, form, wanted
-        self.tables = list(wanted)
-        sessions = [name for name in form.SESSIONS if name in wanted] or self.tables[:1]
+    def __init__(self, database: Database, form: DocumentFormat, columns: dict[str, tuple[str, ...]]) -> None:
+        self._database, self._form, self._key_columns = database, form, columns
+        self.tables = list(columns)
+        sessions = [name for name in form.SESSIONS if name in columns] or self.tables[:1]
         self.is_empty = not any(map(database.has_rows, sessions))
         """Whether none of the tables that hold sessions has rows: those in ``SESSIONS``, else the first one."""
         self._columns = database.tables()
 
     def families(self) -> list[Family]:
         """Return the sessions, each with the numbers of its rows; raises as ``Database.index``."""
-        index = {table: self._database.index(table, columns) for table, columns in self._wanted.items()}
+        index = {table: self._database.index(table, columns) for table, columns in self._key_columns.items()}
         families: list[Family] = self._form.families(index)
         return families
 
@@ -132,10 +134,12 @@ def recognise_database(
     Raises ``TurnError`` for one that may be of two agents.
     """
     tables = database.tables()
-    fitting = [(form, wanted) for form in known if form.tables and (wanted := form.tables(tables)) is not None]
-    if len(fitting) > 1:
-        raise TurnError(f"two formats at once: {fitting[0][0].NAME} and {fitting[1][0].NAME}")
-    if not fitting:
+    candidates = [
+        (form, key_columns) for form in known if form.tables and (key_columns := form.tables(tables)) is not None
+    ]
+    if len(candidates) > 1:
+        raise TurnError(f"two formats at once: {candidates[0][0].NAME} and {candidates[1][0].NAME}")
+    if not candidates:
         return None
-    form, wanted = fitting[0]
-    return form, AgentDatabase(database, form, wanted)
+    form, key_columns = candidates[0]
+    return form, AgentDatabase(database, form, key_columns)

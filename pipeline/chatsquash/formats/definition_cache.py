@@ -23,12 +23,12 @@ class _Definitions:
         self.by_content = dict[bytes, Json]()
         self.ids = set[int]()
         """Their ids, and those of what was made of them."""
-        self.left = _MOST
+        self.free_bytes = _MOST
 
     def add(self, content: bytes, tool: Json) -> None:
         """Remember a definition if there is space for it."""
-        if len(content) <= self.left:
-            self.left -= len(content)
+        if len(content) <= self.free_bytes:
+            self.free_bytes -= len(content)
             self.by_content[content] = tool
             self.ids.add(id(tool))
 
@@ -51,7 +51,7 @@ def _share_one(tool: Json) -> Json:
     return tool if known is None else known
 
 
-def once(make: Callable[P, T]) -> Callable[P, T]:
+def once_per_definition(make: Callable[P, T]) -> Callable[P, T]:
     """A function that runs once for each definition that is shared, and each time for any other."""
     results = dict[tuple[int, ...], T]()
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from chatsquash.core import jsonio
 from chatsquash.core.chat import SCHEMAS
 from chatsquash.core.model import Json, Tool
-from chatsquash.formats.definition_cache import once
+from chatsquash.formats.definition_cache import once_per_definition
 from chatsquash.formats.values import Object, at, string, without
 
 _TYPES = (None, "", "function", "custom")
 
 
-@once
+@once_per_definition
 def function_tool(value: Json) -> Tool | None:
     """Return a definition as a function tool, or as it is if it is one; ``None`` for a tool that the provider runs.
 

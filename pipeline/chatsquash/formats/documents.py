@@ -39,19 +39,19 @@ class RecognisedDocument(Struct, frozen=True):
 _ROOM: Room[DocumentFormat] = Room(
     DocumentFormat, agents, clients, exports, accepts=lambda module: not hasattr(module, "TURNS")
 )
-names, named = _ROOM.names, _ROOM.named
+names, get = _ROOM.names, _ROOM.named
 
 
 def load(name: str, objects: list[Json], lines: list[int] | None = None, **known: Any) -> list[Conversation]:
     """The conversations in a file; ``known`` and errors are as for ``DocumentFormat.conversations``."""
-    read = named(name).conversations
+    load_file = get(name).conversations
     arguments: dict[str, Any] = {"lines": lines, "meta": None, **known}
-    known = {key: arguments[key] for key in _wanted_arguments(read) if key in arguments}
-    return without_repeats(read(objects, **known), objects)
+    known = {key: arguments[key] for key in _optional_arguments(load_file) if key in arguments}
+    return without_repeats(load_file(objects, **known), objects)
 
 
 @cache
-def _wanted_arguments(read: Callable[..., list[Conversation]]) -> tuple[str, ...]:
+def _optional_arguments(read: Callable[..., list[Conversation]]) -> tuple[str, ...]:
     """What of that which lies around its objects a reader wants to know."""
     return tuple(key for key in ("lines", "meta", "earlier") if key in signature(read).parameters)
 
@@ -59,31 +59,31 @@ def _wanted_arguments(read: Callable[..., list[Conversation]]) -> tuple[str, ...
 def owners(path: str) -> list[str]:
     """The files, or folders, that one with this path may be a part of."""
     folder, slash, last = path.rpartition("/")
-    beside = [f"{folder}{slash}{_COMPLETE[last]}"] if last in _COMPLETE else []
-    return [*beside, *(owner for name in names() if (owner := named(name).owner(path)))]
+    complete_file = [f"{folder}{slash}{_COMPLETE[last]}"] if last in _COMPLETE else []
+    return [*complete_file, *(owner for name in names() if (owner := get(name).owner(path)))]
 
 
 @cache
-def holds_tools(name: str) -> bool:
+def has_tools(name: str) -> bool:
     """Whether logs or files of a format have definitions of tools: all formats of requests have."""
-    return name not in names() or named(name).HOLDS_TOOLS
+    return name not in names() or get(name).HAS_TOOLS
 
 
 def version(name: str, objects: list[Json]) -> str | None:
     """The version of the agent that wrote a file, the first that its objects name."""
-    named = (at(value, *path) for value in objects for path in _VERSIONS.get(name, ()))
-    return next((each for each in named if isinstance(each, str) and each), None)
+    versions = (at(value, *path) for value in objects for path in _VERSIONS.get(name, ()))
+    return next((each for each in versions if isinstance(each, str) and each), None)
 
 
 def recognise(objects: list[Json]) -> RecognisedDocument | None:
     """The document format of a file, if it is of one; raises ``TurnError`` where it may be of two."""
     if not any(isinstance(each, dict | list) for each in objects[:_FIRST]):
         return None  # at once, since there may be millions of them
-    fitting = [RecognisedDocument(name, why) for name in _possible(objects) if (why := named(name).fits(objects))]
-    if len(fitting) > 1:
-        both = " and ".join(f"{each.name} ({each.why})" for each in fitting[:2])
+    candidates = [RecognisedDocument(name, why) for name in _possible(objects) if (why := get(name).fits(objects))]
+    if len(candidates) > 1:
+        both = " and ".join(f"{each.name} ({each.why})" for each in candidates[:2])
         raise TurnError(f"two formats at once: {both}")
-    return fitting[0] if fitting else None
+    return candidates[0] if candidates else None
 
 
 def _possible(objects: list[Json]) -> list[str]:
@@ -91,12 +91,12 @@ def _possible(objects: list[Json]) -> list[str]:
     if not all(type(each) is dict for each in objects):
         return list(names())
     members = set[str]().union(*objects)
-    return [name for name in names() if _may_hold(members, named(name).MEMBERS)]
+    return [name for name in names() if _may_match(members, get(name).MEMBERS)]
 
 
-def _may_hold(members: set[str], wanted: tuple[str, ...] | None) -> bool:
+def _may_match(members: set[str], expected_members: tuple[str, ...] | None) -> bool:
     """Whether objects have one of these members; a format that names none may be of any file."""
-    if wanted is None or not members.isdisjoint(wanted):
+    if expected_members is None or not members.isdisjoint(expected_members):
         return True
-    begun = tuple(name for name in wanted if name.endswith("."))
-    return bool(begun) and any(name.startswith(begun) for name in members)
+    prefixes = tuple(name for name in expected_members if name.endswith("."))
+    return bool(prefixes) and any(name.startswith(prefixes) for name in members)

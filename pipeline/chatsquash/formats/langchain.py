@@ -28,14 +28,14 @@ def message(value: Json) -> Json:
     if not isinstance(value, dict) or "role" in value:
         return value
     inner = kwargs(value)
-    of = string(inner, "type") or string(value, "type")
-    role = _ROLES.get(of.removesuffix("MessageChunk").lower()) or _role_of_class(value.get("id"))
+    message_type = string(inner, "type") or string(value, "type")
+    role = _ROLES.get(message_type.removesuffix("MessageChunk").lower()) or _role_of_class(value.get("id"))
     role = string(inner, "role") or role
     if not role or "content" not in inner:
         return value
-    made: Object = {"role": role, **{name: inner[name] for name in _READ if inner.get(name) not in (None, [], {})}}
-    made.setdefault("content", inner.get("content"))
-    return {**made, "is_error": True} if role == "tool" and inner.get("status") == "error" else made
+    converted: Object = {"role": role, **{name: inner[name] for name in _READ if inner.get(name) not in (None, [], {})}}
+    converted.setdefault("content", inner.get("content"))
+    return {**converted, "is_error": True} if role == "tool" and inner.get("status") == "error" else converted
 
 
 def kwargs(value: Object) -> Object:
@@ -76,7 +76,7 @@ def finish_reason(generation: Object) -> str | None:
 
 def usage(generation: Object) -> Object | None:
     """Return what a generation used, as chat completions have it."""
-    used = kwargs(members(generation.get("message"))).get("usage_metadata")
-    if not isinstance(used, dict):
+    metadata = kwargs(members(generation.get("message"))).get("usage_metadata")
+    if not isinstance(metadata, dict):
         return None
-    return {"prompt_tokens": used.get("input_tokens"), "completion_tokens": used.get("output_tokens")}
+    return {"prompt_tokens": metadata.get("input_tokens"), "completion_tokens": metadata.get("output_tokens")}

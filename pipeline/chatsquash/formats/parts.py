@@ -47,15 +47,15 @@ def data_url(mime: str, data: str) -> str:
     return f"data:{mime or 'application/octet-stream'};base64,{data}"
 
 
-_USUAL = {
+_CANONICAL = {
     **dict.fromkeys(("audio/x-wav", "audio/wave", "audio/vnd.wave"), "audio/wav"),
     "audio/mp3": "audio/mpeg",
 }
 
 
-def usual_type(mime: str) -> str:
+def canonical_type(mime: str) -> str:
     """A media type by the name that most use for it."""
-    return _USUAL.get(mime, mime)
+    return _CANONICAL.get(mime, mime)
 
 
 def decode_base64(data: str) -> bytes | None:
@@ -66,7 +66,7 @@ def decode_base64(data: str) -> bytes | None:
         return None
 
 
-def standard(data: str) -> str:
+def standard_base64(data: str) -> str:
     """Base64 in the standard alphabet, the only one of data URLs; some SDKs write the one for file names."""
     return data.translate(_STANDARD)
 
@@ -78,12 +78,12 @@ def image_type(head: bytes) -> str | None:
     return next((mime for magic, mime in _MAGIC if head.startswith(magic)), None)
 
 
-def alone(parts: list[Json]) -> str | None:
+def single_text(parts: list[Json]) -> str | None:
     """The text of parts that are a single text, which is their content then."""
     return part_text(parts[0]) if len(parts) == 1 else None
 
 
 def content(parts: list[Json], *, beside_calls: bool = False) -> Json:
     """What parts are as a content: themselves, or their text where it is alone; without any, nothing beside calls."""
-    text = alone(parts)
+    text = single_text(parts)
     return text if text is not None else parts or (None if beside_calls else "")

@@ -17,19 +17,19 @@ from chatsquash.formats.parts import decode_base64
 from chatsquash.formats.values import Object, string
 
 
-class Letters(Struct, frozen=True):
+class NameRule(Struct, frozen=True):
     """How a service wants names or ids."""
 
-    unfit: re.Pattern[str]
+    forbidden: re.Pattern[str]
     """What must not be in one; it becomes an underscore."""
-    longest: int
-    starts: re.Pattern[str] = re.compile("")
+    max_length: int
+    start: re.Pattern[str] = re.compile("")
     """How one must begin; an underscore is put before others."""
 
-    def fitted(self, wanted: str) -> str:
+    def fit(self, name: str) -> str:
         """A name as the service allows it; one that it allows is left."""
-        changed = self.unfit.sub("_", wanted)
-        return (changed if self.starts.match(changed) else f"_{changed}")[: self.longest]
+        changed = self.forbidden.sub("_", name)
+        return (changed if self.start.match(changed) else f"_{changed}")[: self.max_length]
 
 
 class Service(Struct, frozen=True):
@@ -39,9 +39,9 @@ class Service(Struct, frozen=True):
     """Whose uploaded files it has."""
     takes: Callable[[Reasoning], bool]
     """Whether it takes a block of reasoning."""
-    names: Letters | None = None
+    names: NameRule | None = None
     """Of tools; ``None``: it takes any."""
-    ids: Letters | None = None
+    ids: NameRule | None = None
     """Of calls."""
     runs: Callable[[HostedCall | HostedResult], bool] | None = None
     """Whether it knows a call that it is said to have run, or a result of such; ``None``: all that are written."""
@@ -66,15 +66,15 @@ class Service(Struct, frozen=True):
     strict: Callable[[Json], Json] | None = None
     """Takes out of a request what the service does not know."""
 
-    def shown(self, medium: Media) -> Media | None:
+    def fit_media(self, medium: Media) -> Media | None:
         """A medium as it takes it; ``None`` for one that it cannot open or that lies with another provider."""
         if medium.url:
             return medium if self.addresses.match(medium.url) else None
         if not medium.data:
             return medium if medium.provider in ("", self.provider) else None
-        made = replace(medium, mime="image/jpeg") if medium.mime == "image/jpg" else medium
-        fits = made.kind != "image" or made.mime in ("", *self.images)
-        return made if fits and decode_base64(made.data) is not None else None
+        fitting = replace(medium, mime="image/jpeg") if medium.mime == "image/jpg" else medium
+        is_supported = fitting.kind != "image" or fitting.mime in ("", *self.images)
+        return fitting if is_supported and decode_base64(fitting.data) is not None else None
 
 
 def only(holder: Object, names: Iterable[str]) -> Object:

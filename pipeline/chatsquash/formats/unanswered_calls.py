@@ -24,53 +24,55 @@ class _Index(Struct, frozen=True):
     """The places of the calls of an id (0) or a name (1)."""
 
 
-class Many(Struct, frozen=True):
+class OpenCalls(Struct, frozen=True):
     """Those of many calls that are open: one that is answered is taken off by changing three bits."""
 
     index: _Index
-    left: int
+    open_bits: int
     """A bit for each place whose call is open."""
 
     def __iter__(self) -> Iterator[Link]:
         """The calls that are open, in order."""
-        return (call for call, bit in zip(self.index.calls, reversed(f"{self.left:b}"), strict=False) if bit == "1")
+        return (
+            call for call, bit in zip(self.index.calls, reversed(f"{self.open_bits:b}"), strict=False) if bit == "1"
+        )
 
     def __bool__(self) -> bool:
         """Whether any is."""
-        return bool(self.left)
+        return bool(self.open_bits)
 
     def place(self, member: int, value: str) -> int | None:
         """A place of the first call of an id (0) or a name (1)."""
         low, high = self.index.spans.get((member, value), (0, 0))
-        some = self.left >> low & (1 << high - low) - 1
-        return low + _lowest(some) if some else None
+        bits = self.open_bits >> low & (1 << high - low) - 1
+        return low + _lowest(bits) if bits else None
 
     def first(self) -> int:
         """A place of the first call, of which there must be one."""
-        return _lowest(self.left)
+        return _lowest(self.open_bits)
 
-    def take(self, place: int) -> tuple[str, Many]:
+    def take(self, place: int) -> tuple[str, OpenCalls]:
         """The id of the call at a place, and the others."""
         number = self.index.order[place]
-        left = self.left
+        open_bits = self.open_bits
         for each in self.index.places[number]:
-            left ^= 1 << each
-        return self.index.calls[number][0], Many(self.index, left)
+            open_bits ^= 1 << each
+        return self.index.calls[number][0], OpenCalls(self.index, open_bits)
 
-    def without(self, ids: Iterable[str]) -> Many:
+    def without(self, ids: Iterable[str]) -> OpenCalls:
         """Those of other ids."""
-        left = self
+        remaining = self
         for each in ids:
-            while (place := left.place(0, each)) is not None:
-                _, left = left.take(place)
-        return left
+            while (place := remaining.place(0, each)) is not None:
+                _, remaining = remaining.take(place)
+        return remaining
 
 
 def _lowest(bits: int) -> int:
     return (bits & -bits).bit_length() - 1
 
 
-def many(calls: tuple[Link, ...]) -> Many:
+def index_open_calls(calls: tuple[Link, ...]) -> OpenCalls:
     """Calls of which all are open."""
     order, spans = list(range(len(calls))), dict[tuple[int, Any], tuple[int, int]]()
     places = [[number] for number in order]
@@ -83,7 +85,7 @@ def many(calls: tuple[Link, ...]) -> Many:
             for number in numbers:
                 places[number].append(len(order))
                 order.append(number)
-    return Many(_Index(calls, order, places, spans), (1 << len(order)) - 1)
+    return OpenCalls(_Index(calls, order, places, spans), (1 << len(order)) - 1)
 
 
 def append_run(runs: tuple[tuple[T, ...], ...], last: tuple[T, ...]) -> tuple[tuple[T, ...], ...]:

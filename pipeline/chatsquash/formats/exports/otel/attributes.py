@@ -110,9 +110,9 @@ class Holder(NamedTuple):
 
     def rest(self, unread: Unread) -> None:
         """Count what is not read of it."""
-        unread.rest("span", self.value, *_MEMBERS)
+        unread.count_members("span", self.value, *_MEMBERS)
         attributes = {name: value for name, value in self.attributes.items() if not flattened.is_read(name)}
-        unread.rest("attribute", attributes, *READ)
+        unread.count_members("attribute", attributes, *READ)
 
 
 def _moment(value: Json) -> Moment | None:
