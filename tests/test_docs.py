@@ -418,7 +418,7 @@ def test_all_formats_of_requests_have_streams_and_tools_and_all_but_two_are_writ
 
 
 def test_a_document_has_no_streams_and_only_those_said_to_be_written_are():
-    written = {name for name in documents.names() if documents.get(name).dump}
+    written = {name for name in documents.names() if documents.get_format(name).dump}
     assert {each.name for each in known.document_formats() if each.writes} == written
     assert not any(each.streams for each in known.document_formats())
 

@@ -11,7 +11,7 @@ from chatsquash.trees.documents import paths
 from tests.conftest import cases
 from tests.conversion.shapes import SHAPES
 
-CLAUDE = documents.get("claude_code")
+CLAUDE = documents.get_format("claude_code")
 NOON = 1_767_268_800 * 10**9
 
 

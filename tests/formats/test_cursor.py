@@ -25,8 +25,8 @@ from tests.formats.table import words
 IDE = {"cursorDiskKV": ["key", "value"], "ItemTable": ["key", "value"]}
 CLI = {"blobs": ["id", "data"], "meta": ["key", "value"]}
 SECRET = "a2V5IG9mIGJsb2Jz"
-CURSOR = documents.get("cursor")
-OTHERS = tuple(map(documents.get, ("crush", "goose", "hermes", "opencode")))
+CURSOR = documents.get_format("cursor")
+OTHERS = tuple(map(documents.get_format, ("crush", "goose", "hermes", "opencode")))
 
 
 # Rows

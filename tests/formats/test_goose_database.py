@@ -27,13 +27,13 @@ ROOT = "(SELECT rootpage FROM sqlite_master WHERE name = 'sessions')"
 def from_database(data, options=DEFAULTS):
     """All sessions in the bytes of a database; ``None`` for one of anybody else's."""
     with closing(Database(options, data=data)) as opened:
-        found = recognise_database(opened, [documents.get("goose")])
+        found = recognise_database(opened, [documents.get_format("goose")])
         return found and [each for family in found[1].families() for each in found[1].objects(family)]
 
 
 def holds_sessions(data, options=DEFAULTS):
     with closing(Database(options, data=data)) as opened:
-        found = recognise_database(opened, [documents.get("goose")])
+        found = recognise_database(opened, [documents.get_format("goose")])
         return found is not None and not found[1].is_empty
 
 

@@ -29,7 +29,7 @@ LOGS = [log for case in CASES for log in golden.logs(case) if "storage" not in l
 def from_database(data):
     """All sessions in the bytes of a database."""
     with closing(Database(Options(), data=data)) as opened:
-        _, found = recognise_database(opened, map(documents.get, ("crush", "goose", "opencode")))
+        _, found = recognise_database(opened, map(documents.get_format, ("crush", "goose", "opencode")))
         return [each for family in found.families() for each in found.objects(family)]
 
 

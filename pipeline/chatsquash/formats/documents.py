@@ -39,12 +39,12 @@ class RecognisedDocument(Struct, frozen=True):
 _ROOM: Room[DocumentFormat] = Room(
     DocumentFormat, agents, clients, exports, accepts=lambda module: not hasattr(module, "TURNS")
 )
-names, get = _ROOM.names, _ROOM.named
+names, get_format = _ROOM.names, _ROOM.named
 
 
 def load(name: str, objects: list[Json], lines: list[int] | None = None, **known: Any) -> list[Conversation]:
     """The conversations in a file; ``known`` and errors are as for ``DocumentFormat.conversations``."""
-    load_file = get(name).conversations
+    load_file = get_format(name).conversations
     arguments: dict[str, Any] = {"lines": lines, "meta": None, **known}
     known = {key: arguments[key] for key in _optional_arguments(load_file) if key in arguments}
     return without_repeats(load_file(objects, **known), objects)
@@ -60,13 +60,13 @@ def owners(path: str) -> list[str]:
     """The files, or folders, that one with this path may be a part of."""
     folder, slash, last = path.rpartition("/")
     complete_file = [f"{folder}{slash}{_COMPLETE[last]}"] if last in _COMPLETE else []
-    return [*complete_file, *(owner for name in names() if (owner := get(name).owner(path)))]
+    return [*complete_file, *(owner for name in names() if (owner := get_format(name).owner(path)))]
 
 
 @cache
 def has_tools(name: str) -> bool:
     """Whether logs or files of a format have definitions of tools: all formats of requests have."""
-    return name not in names() or get(name).HAS_TOOLS
+    return name not in names() or get_format(name).HAS_TOOLS
 
 
 def version(name: str, objects: list[Json]) -> str | None:
@@ -79,7 +79,9 @@ def recognise(objects: list[Json]) -> RecognisedDocument | None:
     """The document format of a file, if it is of one; raises ``TurnError`` where it may be of two."""
     if not any(isinstance(each, dict | list) for each in objects[:_FIRST]):
         return None  # at once, since there may be millions of them
-    candidates = [RecognisedDocument(name, why) for name in _possible(objects) if (why := get(name).fits(objects))]
+    candidates = [
+        RecognisedDocument(name, why) for name in _possible(objects) if (why := get_format(name).fits(objects))
+    ]
     if len(candidates) > 1:
         both = " and ".join(f"{each.name} ({each.why})" for each in candidates[:2])
         raise TurnError(f"two formats at once: {both}")
@@ -91,7 +93,7 @@ def _possible(objects: list[Json]) -> list[str]:
     if not all(type(each) is dict for each in objects):
         return list(names())
     members = set[str]().union(*objects)
-    return [name for name in names() if _may_match(members, get(name).MEMBERS)]
+    return [name for name in names() if _may_match(members, get_format(name).MEMBERS)]
 
 
 def _may_match(members: set[str], expected_members: tuple[str, ...] | None) -> bool:

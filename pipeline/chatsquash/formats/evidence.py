@@ -92,7 +92,7 @@ def moment(value: Json) -> Moment | None:
 
 def load_turns(form: Any, turns: Sequence[LoggedTurn]) -> LoggedMessages:
     """Load the turns of a format (its value or its package) as messages; raise ``TurnError`` with the place."""
-    form = formats.get(form.NAME)
+    form = formats.get_format(form.NAME)
     if known := _load_independent_turns(form, turns):
         return known
     messages_with_places = bodies.messages_with_places(form, [(each.place, each.turn) for each in turns])

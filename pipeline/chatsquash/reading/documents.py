@@ -44,13 +44,13 @@ class Content(NamedTuple):
         """Its conversations; raises ``TurnError`` for a document that is broken."""
         if self.format in documents.names():
             return documents.load(self.format, self.objects, self.lines, meta=self.meta, earlier=self.earlier)
-        return [bodies.load(formats.get(self.format), body) for body in self.objects]
+        return [bodies.load(formats.get_format(self.format), body) for body in self.objects]
 
     def aside(self) -> bodies.RequestExtras:
         """What a request's body has beside its conversation; nothing for a document."""
         if self.line or self.format in documents.names():
             return bodies.RequestExtras(0, [], [])
-        return bodies.request_extras(formats.get(self.format), self.objects[0])
+        return bodies.request_extras(formats.get_format(self.format), self.objects[0])
 
 
 class LogDocument(Struct):
@@ -138,7 +138,7 @@ def _with_sessions(conversations: list[Conversation], form: str, path: object) -
     named = list[Conversation]()
     for each in conversations:
         origin = origin_of(each)
-        session = None if origin.session_id else documents.get(form).session(inside, origin)
+        session = None if origin.session_id else documents.get_format(form).session(inside, origin)
         named.append(with_origin(each, session_id=session) if session else each)
     return named
 

@@ -13,7 +13,7 @@ from msgspec.structs import asdict, replace
 
 from chatsquash.core import jsonio
 from chatsquash.core.model import Json, Response, WrongType
-from chatsquash.formats import PLAIN, get
+from chatsquash.formats import PLAIN, get_format
 from chatsquash.formats.base import Format
 from chatsquash.formats.providers.openai_chat.foreign import is_foreign
 from chatsquash.formats.providers.openai_chat.response import FIELDS, has_service_fields
@@ -96,7 +96,7 @@ def _quick(raw: bytes, requested: bytes) -> Response | None:
 @cache
 def _body(name: str) -> msgspec.json.Decoder[Any] | None:
     """What parses of a response's body of a format no more than is read; it may repeat tools and system prompt."""
-    first, *others = get(name).READS
+    first, *others = get_format(name).READS
     if not first:
         return None
     members = dict.fromkeys((*others, "error", *usage.IDS, *_MODEL, *usage.WITHIN, *usage.MEMBERS))

@@ -45,12 +45,12 @@ def read(form: str, path: object, objects: list[Json], options: Options) -> Begi
     """
     if form not in documents.names() or not isinstance(path, str) or not path:
         return None
-    continued = documents.get(form).continues_from(relatives.absolute(path), objects)
+    continued = documents.get_format(form).continues_from(relatives.absolute(path), objects)
     if continued is None:
         return None
     lineage = _Lineage(form, relatives.absolute(path), options)
     while continued and lineage.add(continued):
-        continued = documents.get(form).continues_from(lineage.path, lineage.files[-1])
+        continued = documents.get_format(form).continues_from(lineage.path, lineage.files[-1])
     return Beginning(None if continued else lineage.files[::-1], lineage.patterns)
 
 

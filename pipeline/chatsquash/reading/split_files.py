@@ -84,7 +84,7 @@ def divide(file: BinaryIO, forced: str | None, options: Options, head: bytes | N
 def objects(file: BinaryIO, unit: bytes, options: Options) -> list[Json]:
     """The objects of a unit; raises as ``split``."""
     name, _, place = unit.partition(_MARK)
-    form = documents.get(name.decode())
+    form = documents.get_format(name.decode())
     if form.tables:
         database = _content(file, options)
         if database is None:
@@ -109,7 +109,7 @@ def unit_lines(file: BinaryIO, count: int) -> list[int]:
 
 @cache
 def _all() -> list[DocumentFormat]:
-    return list(map(documents.get, documents.names()))
+    return list(map(documents.get_format, documents.names()))
 
 
 def _of_form(file: BinaryIO, form: DocumentFormat) -> Division | None:

@@ -75,7 +75,7 @@ def session(log: Log, data: bytes, options: Options) -> LoggedConversation | Non
             raise NoLineLeftError(f"the log has no usable entry: line {first.line}: {first.reason}")
         raise UsageError("the log has no usable entry")
     entry = snapshot.entry
-    form = formats.get((read.seen and read.seen.format) or formats.PLAIN)
+    form = formats.get_format((read.seen and read.seen.format) or formats.PLAIN)
     aside = bodies.request_extras(form, _request(data, entry.line))
     is_missing = any(each.code == "missing-history" for each in selection.repeated)  # else the log has all turns
     left_out = unread(aside, elsewhere=is_missing)
@@ -96,7 +96,7 @@ def _snapped(snapshot: Snapshot, *, loaded: bool) -> Conversation:
     messages = [*entry.messages, *([entry.reply.message] if entry.reply.message else [])]
     tools = list(map(_wrap, snapshot.tools))
     if not loaded:
-        tools = formats.get(formats.PLAIN).tools(tools).functions
+        tools = formats.get_format(formats.PLAIN).tools(tools).functions
     try:
         return Conversation(messages, tools, turns=turns_of_messages(messages))
     except TurnError as problem:

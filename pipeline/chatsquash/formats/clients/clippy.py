@@ -58,7 +58,7 @@ def _load(document: Json) -> Conversation:
         raise TurnError(f"{_HISTORY} {seen}")
     # Messages were Anthropic's, which their blocks tell, before clippy came to OpenAI's.
     is_older = any(mark.test({"messages": history}) for mark in anthropic.marks.request)
-    form = formats.get(anthropic.NAME if is_older else formats.PLAIN)
+    form = formats.get_format(anthropic.NAME if is_older else formats.PLAIN)
     try:
         loaded = bodies.load(form, {**document, form.TURNS: history})
     except TurnError as problem:

@@ -140,7 +140,7 @@ def _conversation(name: str, request: Object, answered: Object, line: int, unrea
     if form is None:
         unread.count("result of another endpoint")
         return []
-    own = formats.get(form)
+    own = formats.get_format(form)
     try:
         asked = bodies.load(own, request)
     except TurnError as problem:
