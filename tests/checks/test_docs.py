@@ -7,6 +7,7 @@ from chatsquash.core.text import SHOWN, json_type, quoted
 from tests.conftest import cases
 
 from . import (
+    page,
     test_calls,
     test_contents,
     test_coverage,
@@ -98,7 +99,9 @@ def test_a_rule_yields_the_severities_that_it_declares_and_no_others(code):
 
 @pytest.mark.parametrize("code", sorted(rules()))
 def test_every_rule_says_when_it_is_reported(code):
-    assert rules()[code].doc.startswith("Reported ")
+    sentence = rules()[code].doc.partition("\n")[0].strip()
+    assert sentence.startswith(page.START)
+    assert sentence.endswith(".")
 
 
 @pytest.mark.parametrize("code", sorted(rules()))

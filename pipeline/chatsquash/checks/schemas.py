@@ -33,10 +33,10 @@ _DETAIL_MEMBERS = {"required": "property", "additionalProperties": "unexpected",
 
 @check("warning", kind="arguments")
 def arguments_invalid(view: View) -> Iterator[Fact]:
-    """Reported when the arguments of a call do not fit the definition of its time.
+    """Reported when arguments do not match the schema in force when the call was made.
 
-    The finding names the first place that does not fit, and the rule of the schema. In a log the definition is that of
-    the request to which the call replied, else that of the record.
+    The finding has the first mismatch. In a log, the definition is that of the request that the call answers, otherwise
+    that of the record.
     """
     for call, wrong in view.once(_argument_checks).wrong:
         text = f"arguments of {quoted(call.name)} do not fit its definition, {wrong}"
@@ -45,10 +45,10 @@ def arguments_invalid(view: View) -> Iterator[Fact]:
 
 @check("info", kind="arguments")
 def arguments_unchecked(view: View) -> Iterator[Fact]:
-    """Reported once for every tool with arguments that chatsquash does not hold to its definition, and why.
+    """Reported when the arguments of a tool cannot be checked, for example because of its schema.
 
-    The schema is none, refers to what is elsewhere, or has a pattern that does not take linear time. Or the schema or
-    the arguments are too large.
+    Once per tool, with the reason: there is no schema, it refers to other documents, a pattern does not match in linear
+    time, or the schema or the arguments are too large.
     """
     for name, (at, why) in view.once(_argument_checks).unchecked.items():
         yield Fact(f"arguments of {quoted(name)} are not checked: {why}", at)
