@@ -126,7 +126,7 @@ def touched(job: Log) -> Log:
     ("another head", altered(3), False),
     ("another tail", altered(-3), False),
     ("another time", touched, False),
-    ("another path", lambda job: structs.replace(job, shown="other"), False),
+    ("another path", lambda job: structs.replace(job, display_path="other"), False),
     ("another name below LOGS", lambda job: structs.replace(job, name="2026-01-01/a.jsonl"), False),
     ("a part of it", lambda job: structs.replace(job, part=0), False),
     ("gone", lambda job: (Path(job.path).unlink(), job)[1], False),
@@ -202,7 +202,7 @@ def test_what_may_be_otherwise_the_next_time_is_not_kept(tmp_path, log, code):
 
 def test_a_name_that_is_no_text_is_converted_each_time(tmp_path, log):
     (outcome,) = kept(tmp_path, log)
-    job = structs.replace(log, shown="\udcff")
+    job = structs.replace(log, display_path="\udcff")
     writer = JournalWriter(Folder(tmp_path / "journal"), "3", identity(describe(OPTIONS)))
     writer.add(job, structs.replace(outcome, session="\udcff"))
     writer.add(log, outcome)

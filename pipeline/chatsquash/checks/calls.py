@@ -8,7 +8,7 @@ from typing import Any
 from chatsquash.checks.exchanges import ToolCall, exchanges
 from chatsquash.checks.registry import Fact, View, check
 from chatsquash.core import jsonio
-from chatsquash.core.text import json_type, pluralize, quoted
+from chatsquash.core.text import json_type, pluralize, quote
 
 
 @check("error", looks=("odd calls",))
@@ -60,7 +60,7 @@ def tool_call_id(view: View) -> Iterator[Fact]:
         if call.key is None:
             yield Fact(f"tool_calls[{_index(view, call)}] has no id: give every call one of its own", call.at)
         elif call.key in first:
-            used = f"id {quoted(call.given['id'])} was used in message {first[call.key]}"
+            used = f"id {quote(call.given['id'])} was used in message {first[call.key]}"
             yield Fact(f"{used}: give every call one of its own", call.at)
         else:
             first[call.key] = call.at
@@ -77,7 +77,7 @@ def undeclared_tool(view: View) -> Iterator[Fact]:
             seen.setdefault(call.name, []).append(call.at)
     for name, places in seen.items():
         calls = pluralize(len(places), "call")
-        yield Fact(f"{calls} of {quoted(name)}, which tools does not define: log its definition", places[0])
+        yield Fact(f"{calls} of {quote(name)}, which tools does not define: log its definition", places[0])
 
 
 @check("warning", looks=("odd arguments",))
@@ -87,7 +87,7 @@ def arguments_not_json(view: View) -> Iterator[Fact]:
         function = call.given.get("function")
         arguments = function.get("arguments") if isinstance(function, dict) else None
         if isinstance(arguments, str) and (seen := _not_object(arguments)):
-            called = quoted(call.name or f"tool_calls[{_index(view, call)}]")
+            called = quote(call.name or f"tool_calls[{_index(view, call)}]")
             yield Fact(f"arguments of {called} are {seen}, not a JSON object: see whether the reply was cut", call.at)
 
 

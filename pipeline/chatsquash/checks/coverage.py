@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from chatsquash.checks.registry import Fact, rule
-from chatsquash.core.text import escape, pluralize, quoted
+from chatsquash.core.text import escape, pluralize, quote
 
 _WORDS = {
     "compacted": ("compacted away", "compacted away"),
@@ -59,13 +59,13 @@ def duplicate_log(first: str) -> Fact:
 
     The first one found is read; in a folder, that is the plain one.
     """
-    return Fact(f"not read, since {quoted(first)} counts, which holds the same")
+    return Fact(f"not read, since {quote(first)} counts, which holds the same")
 
 
 @rule("warning")
 def duplicate_log_differs(first: str, differs: int | None, unread: str = "") -> Fact:
     """Reported when a log exists twice, and the copies differ or cannot be compared."""
-    counts = f"not read, since {quoted(first)} counts"
+    counts = f"not read, since {quote(first)} counts"
     if differs is None:
         return Fact(f"{counts}, with which it cannot be compared ({escape(unread)}): see which one is whole")
     return Fact(f"{counts}, which differs from byte {differs:,} on: see which one is whole, and remove the other")

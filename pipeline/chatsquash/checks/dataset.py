@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from chatsquash.checks.registry import Fact, rule
-from chatsquash.core.text import escape, pluralize, quoted
+from chatsquash.core.text import escape, pluralize, quote
 
 OF_TOOLS = frozenset(("no-tools", "calls-without-tools", "undeclared-tool"))
 """Codes of what ``source_without_tools`` says once for all sessions of a source."""
@@ -26,7 +26,7 @@ def source_without_tools(source: str, records: int) -> Fact:
 def loss_not_read(flag: str, trainers: Sequence[str]) -> Fact:
     """Reported when trainers that the preset is for ignore the flag that `--loss` writes."""
     named = f"{', '.join(trainers[:-1])} and {trainers[-1]} do" if len(trainers) > 1 else f"{trainers[0]} does"
-    return Fact(f"{named} not read {quoted(flag)}: see docs/conversations.md for trainers that read it")
+    return Fact(f"{named} not read {quote(flag)}: see docs/conversations.md for trainers that read it")
 
 
 @rule("info")
@@ -78,7 +78,7 @@ def split_leak(split: str, other: str, first: str) -> Fact:
 @rule("warning")
 def empty_split(split: str, records: int) -> Fact:
     """Reported when a requested split has no records."""
-    return Fact(f"the split {quoted(split)} has none of {records:,} records: give it more, or try another --seed")
+    return Fact(f"the split {quote(split)} has none of {records:,} records: give it more, or try another --seed")
 
 
 @rule("warning")
@@ -89,6 +89,6 @@ def split_share(split: str, share: float, records: int, total: int, largest: tup
     many records a split has. The finding names the largest one.
     """
     size, where, first = largest
-    seen = f"{quoted(split)} has {records:,} of {total:,} records, {records / total:.2%} and not {share:.2%}"
-    group = f"the largest group has {pluralize(size, 'record')} in {quoted(where)}, its first log is {escape(first)}"
+    seen = f"{quote(split)} has {records:,} of {total:,} records, {records / total:.2%} and not {share:.2%}"
+    group = f"the largest group has {pluralize(size, 'record')} in {quote(where)}, its first log is {escape(first)}"
     return Fact(f"the split {seen}; {group}: try another --split-by or --seed")

@@ -10,7 +10,7 @@ from chatsquash.checks.exchanges import call_counts
 from chatsquash.checks.registry import Fact, View, check, rule
 from chatsquash.core import chat
 from chatsquash.core.model import Json
-from chatsquash.core.text import json_type, pluralize, quoted
+from chatsquash.core.text import json_type, pluralize, quote
 
 ABSENT = object()
 
@@ -27,7 +27,7 @@ def unknown_role(view: View) -> Iterator[Fact]:
     """Reported when a role is not `system`, `developer`, `user`, `assistant`, `tool` or `function`."""
     for at, message in enumerate(view.messages):
         if message["role"] not in ROLES:
-            yield Fact(f"the role {quoted(message['role'])} is not known: see what logged it", at)
+            yield Fact(f"the role {quote(message['role'])} is not known: see what logged it", at)
 
 
 @check("info", kind="record", looks=("no tools",))
@@ -94,7 +94,7 @@ def tool_parameters_type(view: View) -> Iterator[Fact]:
     for label, parameters in _schemas(view):
         kind = parameters.get("type", ABSENT)
         if kind != "object":
-            seen = "missing" if kind is ABSENT else quoted(kind) if isinstance(kind, str) else json_type(kind)
+            seen = "missing" if kind is ABSENT else quote(kind) if isinstance(kind, str) else json_type(kind)
             yield Fact(f"the type in parameters of {label} is {seen}: it must be 'object'")
 
 
@@ -106,7 +106,7 @@ def tool_properties(view: View) -> Iterator[Fact]:
         if isinstance(properties, dict):
             for name, schema in properties.items():
                 if not isinstance(schema, dict):
-                    where = f"the property {quoted(name)} in parameters of {label}"
+                    where = f"the property {quote(name)} in parameters of {label}"
                     yield Fact(f"{where} is {json_type(schema)}: it must be a JSON schema object")
         else:
             seen = "missing" if properties is ABSENT else json_type(properties)
@@ -131,14 +131,14 @@ def _no_names(required: Json) -> str | None:
         if not isinstance(name, str):
             return f"has {json_type(name)}"
         if not name or name in seen:
-            return f"has {quoted(name)} twice" if name else "has an empty name"
+            return f"has {quote(name)} twice" if name else "has an empty name"
         seen.add(name)
     return None
 
 
 def _label(index: int, tool: dict[str, Any]) -> str:
     name = tool.get("name")
-    return f"tools[{index}]" if name is None or name == "" else f"tool {quoted(name)}"
+    return f"tools[{index}]" if name is None or name == "" else f"tool {quote(name)}"
 
 
 def _own(view: View) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -175,7 +175,7 @@ def tool_conflict(name: str, first_line: int, line: int, *, kept: Literal["first
 
     The record has the first one, with `--tools last` the last one, and for a custom tool all of them.
     """
-    where = f"line {line} defines {quoted(name)} otherwise than line {first_line}"
+    where = f"line {line} defines {quote(name)} otherwise than line {first_line}"
     what = "each definition" if kept == "each" else f"the {kept} definition"
     calls = "earlier" if kept == "last" else "later"
     return Fact(f"{where}, {what} is kept: see whether {calls} calls fit it")

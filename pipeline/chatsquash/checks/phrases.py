@@ -10,7 +10,7 @@ from typing import NamedTuple
 from chatsquash.checks.registry import Fact, rule
 from chatsquash.core import chat, jsonio
 from chatsquash.core.model import Json, Violation
-from chatsquash.core.text import pluralize, quoted
+from chatsquash.core.text import pluralize, quote
 
 _PLAIN = re.compile(r"[ !#-;=-\[\]-~]*")
 """Characters that stand in a record as they stand in a text: those of ASCII that print, but ``"``, ``<`` and ``\\``."""
@@ -23,7 +23,7 @@ def flagged_phrase(phrase: str, count: int, at: int) -> Fact:
     Case is ignored; content, reasoning and calls are searched. Blank phrases are ignored.
     """
     messages = pluralize(count, "message")
-    return Fact(f"{quoted(phrase)} stands in {messages}: see whether the record should be trained on", at)
+    return Fact(f"{quote(phrase)} stands in {messages}: see whether the record should be trained on", at)
 
 
 class _Phrase(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from chatsquash.checks.registry import Fact, rule
-from chatsquash.core.text import escape, pluralize, printable, quoted
+from chatsquash.core.text import escape, pluralize, printable, quote
 
 
 @rule("error")
@@ -27,7 +27,7 @@ def session_id_mismatch(first_id: str, other_id: str, first_line: int, merge: bo
     Only `--on-invalid keep` with `--sessions-by file` converts the file as one session, with a warning. If two ids have
     two lines or more, the default is to group the lines by id (`grouped-by-id`).
     """
-    seen = f"session_id is {quoted(other_id)}, line {first_line} has {quoted(first_id)}"
+    seen = f"session_id is {quote(other_id)}, line {first_line} has {quote(first_id)}"
     if merge:
         return Fact(f"{seen}, converted as one session: --sessions-by id takes them apart", kept=True)
     return Fact(f"{seen}: --sessions-by id takes them apart (--on-invalid keep --sessions-by file makes one of them)")
@@ -134,7 +134,7 @@ def unsupported_content(kinds: Mapping[str, int], at: int | None) -> Fact:
 
     Members of definitions that only one provider has, such as `input_examples`, are counted once per tool.
     """
-    blocks = ", ".join(f"{count} {quoted(kind)}" for kind, count in kinds.items())
+    blocks = ", ".join(f"{count} {quote(kind)}" for kind, count in kinds.items())
     return Fact(f"left out, since chat messages have no place for them: {blocks}", at)
 
 
@@ -281,22 +281,22 @@ def role_sequence(earlier_line: int, line: int, position: int, expected: str, se
     An assistant message is compared by whether it has text and calls; text and calls of two messages may be in one.
     Reported only if no call, summary or client began the new conversation.
     """
-    there = f"message {position} is {quoted(seen)}" if seen else f"there is no message {position}"
-    where = f"line {earlier_line} has {quoted(expected)}"
+    there = f"message {position} is {quote(seen)}" if seen else f"there is no message {position}"
+    where = f"line {earlier_line} has {quote(expected)}"
     return Fact(f"in line {line} {there}, {where}: the history was rewritten, see chatsquash inspect")
 
 
 @rule("warning")
 def parts_dropped(kinds: Mapping[str, int], at: int | None) -> Fact:
     """Reported when calls are written as text, and parts that are not text, such as images, are dropped."""
-    parts = ", ".join(f"{count} {quoted(kind)}" for kind, count in kinds.items())
+    parts = ", ".join(f"{count} {quote(kind)}" for kind, count in kinds.items())
     return Fact(f"parts that are no text are left out: {parts} (--no-json-tool-calls keeps them)", at)
 
 
 @rule("warning")
 def number_changed(spellings: Sequence[str], count: int) -> Fact:
     """Reported when a number has more digits than a double can represent and is rounded."""
-    some = ", ".join(quoted(spelling) for spelling in spellings[:3])
+    some = ", ".join(quote(spelling) for spelling in spellings[:3])
     rest = ", …" if count > 3 else ""
     return Fact(f"{pluralize(count, 'number')} lost digits: {some}{rest} (log them as strings to keep them)")
 
@@ -330,7 +330,7 @@ def file_not_read(what: str, count: int) -> Fact:
     }.get(what)
     if hint:
         return Fact(f"{pluralize(count, what)} not read: {hint}")
-    kind = f"suffix {quoted(what)}" if what.startswith(".") else "no suffix"
+    kind = f"suffix {quote(what)}" if what.startswith(".") else "no suffix"
     return Fact(f"{pluralize(count, 'file')} with {kind} not read: name a file itself to read it whatever its suffix")
 
 

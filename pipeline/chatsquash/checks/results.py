@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from chatsquash.checks.exchanges import State, ToolCall, ToolResult, exchanges
 from chatsquash.checks.registry import Fact, View, check
-from chatsquash.core.text import quoted
+from chatsquash.core.text import quote
 
 
 def _unanswered(view: View) -> list[ToolCall]:
@@ -104,7 +104,7 @@ def tool_result_without_call(view: View) -> Iterator[Fact]:
     pairs = view.once(exchanges)
     for result in pairs.strays:
         if result.key is not None:
-            shown = quoted(result.call_id)
+            shown = quote(result.call_id)
             yield Fact(f"no call of its block has id {shown}: correct the id or leave the record out", result.at)
     for result in pairs.outside:
         yield Fact("the result follows no assistant message with calls: leave the record out", result.at)
@@ -169,8 +169,8 @@ def _of(call: ToolCall | None) -> str:
     """`` of 'grep' (id 'c1')``, as far as it is known."""
     if call is None:
         return ""
-    name = f" of {quoted(call.name)}" if call.name is not None else ""
-    return name if call.key is None else f"{name} (id {quoted(call.given['id'])})"
+    name = f" of {quote(call.name)}" if call.name is not None else ""
+    return name if call.key is None else f"{name} (id {quote(call.given['id'])})"
 
 
 def _not_retried(view: View, kind: str) -> Iterator[Fact]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 
 from chatsquash.checks.registry import Fact, rule
-from chatsquash.core.text import SHOWN, escape, pluralize, quoted
+from chatsquash.core.text import MAX_QUOTED, escape, pluralize, quote
 
 _KINDS = 12  # that a finding names
 
@@ -24,19 +24,19 @@ def arguments_unparsable(name: str, seen: str, at: int) -> Fact:
     The record ends before the call; if there is no earlier reply, it is excluded. `sharegpt` and `text` write the
     arguments as a JSON string if the conversation continues.
     """
-    return Fact(f"arguments of {quoted(name)} are {seen}, not a JSON object: --preset openai keeps them as text", at)
+    return Fact(f"arguments of {quote(name)} are {seen}, not a JSON object: --preset openai keeps them as text", at)
 
 
 @rule("error")
 def integer_too_large(spelled: str) -> Fact:
     """Reported when a record would contain a number beyond 64 bits, so it is excluded."""
-    return Fact(f"the integer {quoted(spelled)} is beyond 64 bits, which loaders refuse: log it as a string")
+    return Fact(f"the integer {quote(spelled)} is beyond 64 bits, which loaders refuse: log it as a string")
 
 
 @rule("error")
 def lone_surrogate(text: str) -> Fact:
     """Reported when a text has half of a UTF-16 pair, so the record is excluded."""
-    return Fact(f"a lone surrogate in {quoted(text)}: see where the logger cuts texts")
+    return Fact(f"a lone surrogate in {quote(text)}: see where the logger cuts texts")
 
 
 @rule("error")
@@ -103,5 +103,5 @@ def float_rounded(spellings: Sequence[str], count: int) -> Fact:
 
 
 def _list_kinds(kinds: Mapping[str, int]) -> str:
-    shown = [f"{escape(kind[:SHOWN])} {count}" for kind, count in islice(kinds.items(), _KINDS)]
+    shown = [f"{escape(kind[:MAX_QUOTED])} {count}" for kind, count in islice(kinds.items(), _KINDS)]
     return ", ".join([*shown, *([f"{len(kinds) - _KINDS} kinds more"] if len(kinds) > _KINDS else [])])

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 from chatsquash.checks.registry import Fact, check
 from chatsquash.core import chat
 from chatsquash.core.model import Message
-from chatsquash.core.text import escape, pluralize, quoted
+from chatsquash.core.text import escape, pluralize, quote
 
 Kind = Literal["tool", "property", "enum", "$defs", "system", "text", "call", "result", "reasoning"]
 
@@ -102,7 +102,7 @@ def template_call_lost(trial: Trial) -> Iterator[Fact]:
     """Reported when a call or its arguments are missing from the rendering."""
     for at, lost in _by_message(trial.lost_of("call")):
         count = len(chat.calls(trial.messages[at]))
-        which = ", ".join(f"{place.number + 1} ({quoted(place.name)})" for place in lost)
+        which = ", ".join(f"{place.number + 1} ({quote(place.name)})" for place in lost)
         yield Fact(f"of {pluralize(count, 'call')} in the message, missing in the rendering: {which}", at)
 
 
@@ -111,7 +111,7 @@ def template_text_lost(trial: Trial) -> Iterator[Fact]:
     """Reported when the text of a message is missing from the rendering."""
     for place in trial.lost_of("text"):
         message = trial.messages[place.at]
-        what = "the text beside calls" if chat.has_calls(message) else f"the text of role {quoted(message['role'])}"
+        what = "the text beside calls" if chat.has_calls(message) else f"the text of role {quote(message['role'])}"
         yield Fact(f"{what} is missing in the rendering", place.at)
 
 
@@ -119,7 +119,7 @@ def template_text_lost(trial: Trial) -> Iterator[Fact]:
 def template_system_lost(trial: Trial) -> Iterator[Fact]:
     """Reported when a system prompt or `developer` message is missing from the rendering."""
     for place in trial.lost_of("system"):
-        role = quoted(trial.messages[place.at]["role"])
+        role = quote(trial.messages[place.at]["role"])
         yield Fact(f"the message of role {role} is missing in the rendering", place.at)
 
 
@@ -189,5 +189,5 @@ def _by_message(places: Iterable[Expectation]) -> list[tuple[int, list[Expectati
 
 
 def _names(places: list[Expectation]) -> str:
-    shown = ", ".join(quoted(place.name) for place in places[:5])
+    shown = ", ".join(quote(place.name) for place in places[:5])
     return f"{shown} and {len(places) - 5} more" if len(places) > 5 else shown

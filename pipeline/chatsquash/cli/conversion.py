@@ -63,11 +63,11 @@ def watch_of(values: dict[str, Any]) -> Watch:
 
 def print_summary(done: Any, values: dict[str, Any], complete: bool | None = None) -> int:
     """Say what a run did; its exit code."""
-    from chatsquash.core.text import shown
+    from chatsquash.core.text import printable_json
 
     if values["as_json"]:
         with tolerate_closed_pipe():
-            click.echo(shown(done.as_json(), indent=True))
+            click.echo(printable_json(done.as_json(), indent=True))
     elif not values["quiet"]:
         print_overview(done.overview(), verbose=values["verbose"])
     is_complete = done.complete if complete is None else complete

@@ -137,5 +137,5 @@ def read(
 def _unstopped(sessions: Iterator[tuple[Log, Outcome]], options: Options) -> Iterator[tuple[Log, Outcome]]:
     """As many sessions as are asked for; raises for one that the options stop for."""
     for log, outcome in islice(sessions, options.limit):
-        stop_for(outcome, log.shown, options)
+        stop_for(outcome, log.display_path, options)
         yield log, outcome

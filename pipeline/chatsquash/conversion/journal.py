@@ -98,11 +98,11 @@ class JournalWriter(Struct):
     def look(self, log: Log, file: BinaryIO, hashed: Hashed | None = None) -> None:
         """Identify a log while it is open; ``add`` does it where that failed."""
         with suppress(OSError, UnicodeEncodeError):
-            self.seen[log.shown] = identify(log, file, hashed)
+            self.seen[log.display_path] = identify(log, file, hashed)
 
     def add(self, log: Log, outcome: Outcome) -> PackedOutcome | None:
         """Keep an outcome; that it cannot be kept, as on a full disk, stops nothing: whatever is wrong will say so."""
-        seen = self.seen.pop(log.shown, None)
+        seen = self.seen.pop(log.display_path, None)
         findings = outcome.findings
         if self.failed or log.modified is None or (findings and is_passing([finding.code for finding in findings])):
             return None

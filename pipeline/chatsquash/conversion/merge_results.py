@@ -156,7 +156,7 @@ class _Inputs:
 def _key(stored: StoredSession) -> int:
     """By what a session of the same log is recognised in another result: its name and a hash of its lines."""
     outcome, log = stored.outcome, stored.log
-    named = outcome.privacy.named.digest if outcome.privacy.named else ""
+    named = outcome.privacy.log_names.digest if outcome.privacy.log_names else ""
     known = (log.path, log.pieces, log.part, named, outcome.session, outcome.account.digest)
     return xxh3_64_intdigest(repr(known).encode())
 

@@ -152,7 +152,7 @@ def model_of(reply: Response) -> str | None:
     """The model that a response names, else the request."""
     if reply.model:
         return reply.model
-    requested = jsonio.value(reply.asked)
+    requested = jsonio.value(reply.requested_model)
     return requested if isinstance(requested, str) and requested else None
 
 

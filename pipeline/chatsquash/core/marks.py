@@ -86,7 +86,7 @@ def flagged(conversation: Conversation, flag: str) -> Conversation:
     messages = conversation.messages.copy()
     for mark in with_places(conversation):
         messages[mark.place] = _with(messages[mark.place], flag, mark)
-    return replace(conversation, messages=messages, written=None)
+    return replace(conversation, messages=messages, encoded_messages=None)
 
 
 def flag_record(record: dict[str, Any], marks: list[Mark], flag: str, *, everywhere: bool) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import orjson
 from chatsquash.core import jsonio
 from chatsquash.core.model import Json
 
-SHOWN = 80
+MAX_QUOTED = 80
 """Characters of a name or an id from a log that a finding shows."""
 _LINE = 200
 """Characters of what a library says that a message shows."""
@@ -28,10 +28,10 @@ def escape(text: str) -> str:
     return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
 
 
-def quoted(value: Json) -> str:
+def quote(value: Json) -> str:
     """A name, an id or any other value from a log for a finding: in single quotes, escaped and cut short."""
     text = value if isinstance(value, str) else reprlib.repr(value)
-    shown = text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
+    shown = text if len(text) <= MAX_QUOTED else text[: MAX_QUOTED - 1] + "…"
     return "'" + escape(shown.replace("\\", "\\\\").replace("'", "\\'")) + "'"
 
 
@@ -94,7 +94,7 @@ def frequent_kinds(others: Mapping[str, int]) -> list[tuple[str, int]]:
     return [*most[:_KINDS], *([("others", rest)] if rest else [])]
 
 
-def shown(value: Json, *, indent: bool = False) -> bytes:
+def printable_json(value: Json, *, indent: bool = False) -> bytes:
     """JSON in which nothing stands that does not print: controls, bidi marks and lone surrogates are escaped.
 
     It loads as the value that it was.  ``indent``: on several lines, whose line feeds are the only ones.

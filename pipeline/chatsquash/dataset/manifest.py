@@ -14,7 +14,7 @@ from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options, declared
 from chatsquash.core.outcome import Record
-from chatsquash.core.text import printable, shown
+from chatsquash.core.text import printable, printable_json
 from chatsquash.core.version import __version__
 from chatsquash.dataset.option_rules import can_have
 from chatsquash.dataset.store import RUN, Output
@@ -40,13 +40,13 @@ class Manifest:
 
     def add(self, log: Log, digest: str, path_digest: str = "") -> None:
         """Add an input; ``path_digest`` tells its path where something private was replaced in that."""
-        if (log.number, log.shown, path_digest) != self._last:
+        if (log.number, log.display_path, path_digest) != self._last:
             self.logs += 1
-            self._last = log.number, log.shown, path_digest
-        logged = {"path": printable(log.shown), "size": log.size, "xxh3_128": digest}
+            self._last = log.number, log.display_path, path_digest
+        logged = {"path": printable(log.display_path), "size": log.size, "xxh3_128": digest}
         if path_digest:
             logged["path_digest"] = path_digest
-        self._inputs += (b",\n    " if self._inputs or self._before else b"") + shown(logged)
+        self._inputs += (b",\n    " if self._inputs or self._before else b"") + printable_json(logged)
         if len(self._inputs) > _HELD:
             self._before = self._before or self._out.scratch()
             self._before.write(self._inputs)

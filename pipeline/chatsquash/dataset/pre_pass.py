@@ -42,7 +42,7 @@ class Foresight:
         compared = [replace(record, alike=of_record(record, self._options)) for record in records]
         for record in compared:
             if self._prefixes and record.alike:
-                self._prefixes.see(record.alike, log.shown)
+                self._prefixes.see(record.alike, log.display_path)
         if self._clusters:
             self._clusters.see(compared, outcome.output.family)
 

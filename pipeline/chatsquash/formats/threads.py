@@ -288,7 +288,7 @@ def _conversation(
 ) -> Conversation:
     logged_messages = load_turns(form, list(chain.from_iterable(steps[place].turns for place in places)))
     if any(each.time for each in logged_messages.evidence):
-        known = {name: value for name, value in known.items() if name not in ("started", "ended")}
+        known = {name: value for name, value in known.items() if name not in ("started_at", "ended_at")}
     return Conversation(logged_messages.messages, list(tools), origin=origin(logged_messages, **known))
 
 

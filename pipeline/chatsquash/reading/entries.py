@@ -242,7 +242,7 @@ class _ShapeReader:
             *(line.number, when.at if when else None, exchange.session_id, messages, edits, tools, reply),
             size=line.size,
             findings=findings,
-            loaded=loaded is not None and not loaded.turns.are_verbatim,
+            has_private=loaded is not None and not loaded.turns.are_verbatim,
             limit=exchange.first(LIMITS),
             output_format=exchange.first(OUTPUT_FORMATS),
             compacted=loaded.compacted if loaded else None,

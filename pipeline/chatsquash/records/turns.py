@@ -17,7 +17,7 @@ from chatsquash.core import chat
 from chatsquash.core import reasoning as thoughts
 from chatsquash.core.model import Json, Message
 from chatsquash.core.shape_options import Media
-from chatsquash.core.text import quoted
+from chatsquash.core.text import quote
 from chatsquash.formats import parts
 from chatsquash.formats.calls import custom_input
 from chatsquash.formats.providers.openai_chat.members import identifier, is_empty
@@ -147,7 +147,7 @@ class _TurnReader:
         elif role in ("system", "developer"):
             self._system(message)
         else:
-            raise CannotHoldError(shapes.unsupported_shape(f"a message has the role {quoted(role)}", at))
+            raise CannotHoldError(shapes.unsupported_shape(f"a message has the role {quote(role)}", at))
 
     def finish(self, behind: list[Message]) -> list[Turn]:
         """All turns but those behind the last one of the assistant; ``behind`` are messages that were not taken."""
@@ -248,7 +248,7 @@ class _TurnReader:
         logged = identifier(message.get("tool_call_id"))
         place = next((place for place, call in enumerate(self.waiting) if call.logged == logged), None)
         if place is None:
-            what = f"no call of the assistant before it has the id {quoted(logged)}" if logged else "a result has no id"
+            what = f"no call of the assistant before it has the id {quote(logged)}" if logged else "a result has no id"
             raise CannotHoldError(shapes.unpaired_call(what, at))
         call = self.waiting.pop(place)
         text: Json = message.get("content")
@@ -263,7 +263,7 @@ class _TurnReader:
     def _close(self, at: int) -> None:
         """Give the calls that wait a result, if that is wanted."""
         if self.choices.unpaired != "close":
-            what = f"there is no result of {quoted(self.waiting[0].name)} before the assistant goes on"
+            what = f"there is no result of {quote(self.waiting[0].name)} before the assistant goes on"
             raise CannotHoldError(shapes.unpaired_call(what, at, _HINT))
         self.notes.changed["calls without a result closed"] += len(self.waiting)
         text = self.choices.unpaired_text

@@ -36,7 +36,7 @@ class ContentsMeasure:
             return outcome
         made = []
         for record in outcome.records:
-            chosen = record.chosen or outcome.output.chosen
+            chosen = record.entry or outcome.output.entry
             contents = self._contents(record, chosen.model or "" if chosen else "")
             made.append(replace(record, contents=contents, marks=[]))
         return outcome.with_records(made)

@@ -177,8 +177,8 @@ class Merging:
     def sessions(self) -> Iterator[tuple[Log, Outcome]]:
         """See ``SessionInputs``; raises ``UsageError`` for parts that are damaged."""
         for log, outcome, shard, rejected in self._read_parts():
-            if log.shown != self._shown:
-                self._shown = log.shown
+            if log.display_path != self._shown:
+                self._shown = log.display_path
                 self.logs.append(log)
             self._rejected = self._beside[shard], rejected
             filled = self.fill(outcome)

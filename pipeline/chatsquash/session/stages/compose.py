@@ -31,7 +31,7 @@ def compose(
         messages.append(_with_ids(reply.message, messages))
     for at in [at for at, message in enumerate(messages) if None in message.values() or message["role"] == _OTHER]:
         messages[at] = normalise(messages[at])
-    return Conversation(messages, snapshot.tools, loaded=loaded, source=source, version=version), _missing(reply)
+    return Conversation(messages, snapshot.tools, has_private=loaded, source=source, version=version), _missing(reply)
 
 
 def _missing(reply: Response) -> Iterator[Violation]:
@@ -85,10 +85,10 @@ def specified(
 
 
 def _specified(conversation: Conversation, phrases: Phrases | None, *, in_folder: bool) -> RecordLine:
-    if conversation.written is None:
+    if conversation.encoded_messages is None:
         messages, rounded = jsonio.encode(conversation.messages)
     else:
-        messages, rounded = b"[%b]" % b",".join(conversation.written), []
+        messages, rounded = b"[%b]" % b",".join(conversation.encoded_messages), []
     tools, rounded_too = encode_definitions(conversation.tools)
     spellings = [*rounded, *rounded_too]
     findings = [reading.number_changed(spellings, len(spellings))] if spellings else []

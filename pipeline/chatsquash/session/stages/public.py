@@ -44,7 +44,7 @@ def leave_out(conversation: Conversation, *, joins: Wanted | None = None, judged
     Text behind calls has a place in messages that ``joins`` names.  ``judged``: media are judged later, so messages of
     nothing else stay.
     """
-    if not conversation.loaded:
+    if not conversation.has_private:
         return conversation, ()
     messages: list[Message] = []
     findings: list[Violation] = []
@@ -63,10 +63,10 @@ def leave_out(conversation: Conversation, *, joins: Wanted | None = None, judged
 
 def with_media(conversation: Conversation) -> StageResult:
     """The conversation with media that chat messages have no place for, behind what the message says: to be judged."""
-    if not conversation.loaded:
+    if not conversation.has_private:
         return conversation, ()
     messages = [_with_media(message) for message in conversation.messages]
-    return Conversation(messages, conversation.tools, loaded=True, marks=conversation.marks), ()
+    return Conversation(messages, conversation.tools, has_private=True, marks=conversation.marks), ()
 
 
 def _with_media(message: Message) -> Message:
@@ -108,7 +108,7 @@ def _is_medium(block: Json) -> bool:
 
 def public(conversation: Conversation) -> StageResult:
     """The conversation without private members."""
-    if not conversation.loaded:
+    if not conversation.has_private:
         return conversation, ()
     messages = [_bare(message) for message in conversation.messages]
     tools = conversation.tools
@@ -177,7 +177,7 @@ def join_texts(conversation: Conversation, *, wanted: Wanted, loaded_only: bool)
 
     ``loaded_only``: those of plain chat stay as they were logged.
     """
-    if loaded_only and not conversation.loaded:
+    if loaded_only and not conversation.has_private:
         return conversation, ()
     moved = 0
     messages: list[Message] = []
@@ -189,7 +189,9 @@ def join_texts(conversation: Conversation, *, wanted: Wanted, loaded_only: bool)
         else:
             messages.append(message)
     findings = [shapes.shape_changed({"texts behind calls moved before them": moved})] if moved else []
-    return Conversation(messages, conversation.tools, loaded=conversation.loaded, marks=conversation.marks), findings
+    return Conversation(
+        messages, conversation.tools, has_private=conversation.has_private, marks=conversation.marks
+    ), findings
 
 
 def _join(message: Message, late: list[str]) -> Message:
