@@ -1,4 +1,4 @@
-"""A bound on what the branches of a file repeat: its conversations together have at most so many times its texts."""
+"""A limit for branches: the conversations of a file may repeat its text only so many times."""
 
 from __future__ import annotations
 
@@ -7,17 +7,15 @@ from chatsquash.formats.evidence import origin_of, with_origin
 from chatsquash.formats.threads import BRANCH_BEYOND
 
 _MOST = 20
-"""How many times the letters of a file its conversations may have together, at least ``_LEAST`` in all."""
+"""The limit for the characters of all conversations, as a multiple of the characters of the file."""
 _LEAST = 10_000_000
+"""Characters that are allowed for any file."""
 
 
 def without_repeats(conversations: list[Conversation], objects: list[Json]) -> list[Conversation]:
-    """Drop the branches beyond the bound, and count them; the first conversation is always part of the result.
-
-    No conversation is longer than its file, so a file with few of them is not measured.
-    """
+    """Drop the branches beyond the limit, and count them; the first conversation is always kept."""
     if len(conversations) <= _MOST:
-        return conversations
+        return conversations  # no conversation is longer than its file, so there is no need to measure
     characters = _count_characters(objects)
     remaining = max(_LEAST, _MOST * characters)
     if len(conversations) * characters <= remaining:
@@ -36,9 +34,9 @@ def without_repeats(conversations: list[Conversation], objects: list[Json]) -> l
 
 
 def _count_characters(value: Json) -> int:
-    """Count the letters of all texts in a value."""
+    """Count the characters of all texts in a value."""
     size, values = 0, [value]
-    for each in values:
+    for each in values:  # the list grows meanwhile: recursion would fail on deeply nested values
         if type(each) is str:
             size += len(each)
         elif type(each) is list:

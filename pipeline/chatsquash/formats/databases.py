@@ -1,8 +1,10 @@
-"""The databases of agents, read session by session by a process that is confined; each agent's module says which rows.
+"""Databases of agents, read session by session in a confined process.
 
-Such a module has three functions beside those of a document.  ``tables(held)`` gives the columns by which the rows of
-each table are told apart, or ``None`` for a database of anybody else; ``families(index)`` the numbers of the rows of
-each session with those that belong to it; ``from_rows(rows)`` the objects of one family, which ``conversations`` takes.
+The format of such a database defines three functions in addition to those of a document format:
+
+- ``tables(columns)`` returns the columns to index for each table, or ``None`` for a database of another program
+- ``families(index)`` returns for each session the row numbers of the session and its sub-agents
+- ``from_rows(rows)`` returns the objects of one family, for ``conversations``
 """
 
 from __future__ import annotations
@@ -19,12 +21,12 @@ from chatsquash.storage.confine.process import BeyondBoundsError, Confined, Ende
 
 _STRUCTURE = b"[{,:"
 _PARSED = 64
-"""Bytes of memory that a list, an object or a value takes once it is parsed, beside those that it is spelled with."""
+"""Bytes of memory for a parsed list, object or value, in addition to the bytes of its JSON text."""
 
 Index = dict[str, list[tuple[Any, ...]]]
-"""Of each table its rows: the number of the row, and some of its columns."""
+"""The rows of each table: the row number and some columns."""
 Family = dict[str, list[int]]
-"""Of each table the numbers of rows."""
+"""The row numbers of each table."""
 
 
 class Database:
@@ -34,7 +36,7 @@ class Database:
         self._options = options
         self._process = Confined("chatsquash.storage.confine.tables", options.max_memory, options.max_database_time)
         self._limit_message = ""
-        """Why nothing more can be read of it."""
+        """The reason why the database cannot be read any further, if there is one."""
         self.close: Callable[[], object] = self._process.close
         try:
             list(self._request({"do": "open"} if path is None else {"do": "open", "path": path}, data or b""))
@@ -43,26 +45,27 @@ class Database:
             raise
 
     def tables(self) -> dict[str, list[str]]:
-        """Return the columns of each table; raises as ``index``."""
+        """Return the columns of each table; raises like ``index``."""
         return {name: columns for _, name, columns in self._request({"do": "tables"})}
 
     def index(self, table: str, columns: tuple[str, ...]) -> list[tuple[Any, ...]]:
-        """Return the number of each row of a table with these of its columns.
+        """Return the number of each row of a table with the values of these columns.
 
-        Raises ``TurnError`` for a database that is broken, and ``BeyondBoundsError`` for one that takes more memory or
-        time to read than the options allow.
+        Raises:
+            TurnError: if the database is corrupt
+            BeyondBoundsError: if reading takes more memory or time than the options allow
         """
         request = {"do": "index", "table": table, "columns": columns}
         return [tuple(map(_cell, row)) for _, rows in self._request(request) for row in rows]
 
     def has_rows(self, table: str) -> bool:
-        """Whether a table has any rows; raises as ``index``."""
+        """Whether a table has any rows; raises like ``index``."""
         request = {"do": "index", "table": table, "columns": (), "most": 1}
-        frames = list(self._request(request))  # all of it, since who asks for no more ends the process
+        frames = list(self._request(request))  # consumed completely, since stopping early would end the process
         return any(rows for _, rows in frames)
 
     def rows(self, table: str, columns: list[str], rowids: list[int]) -> list[dict[str, Json]]:
-        """Return the rows of these numbers; raises as ``index``."""
+        """Return the rows with these numbers; raises like ``index``."""
         request = {"do": "rows", "table": table, "columns": columns, "rowids": rowids}
         return [dict(zip(columns, map(_cell, row), strict=True)) for _, rows in self._request(request) for row in rows]
 
@@ -76,10 +79,10 @@ class Database:
             for frame in self._process.answers(memory):
                 remaining -= len(frame) + _PARSED * sum(map(frame.count, _STRUCTURE))
                 if remaining < 0:
-                    raise OutOfMemoryError  # noqa: TRY301 - as if that process had told it
+                    raise OutOfMemoryError  # noqa: TRY301 - handled like the error of that process
                 answer = jsonio.loads(frame) if frame else ["nothing"]
                 if answer[0] == "broken":
-                    raise TurnError(f"is a database that is broken ({answer[1]})")
+                    raise TurnError(f"is a corrupt database ({answer[1]})")
                 if answer[0] != "nothing":
                     yield answer
         except OutOfTimeError:
@@ -95,29 +98,29 @@ class Database:
 
 
 def _cell(cell: Json) -> Json:
-    """Return a cell; an object stands for bytes."""
+    """Return the value of a cell; bytes are encoded as an object."""
     return b64decode(cell["base64"]) if isinstance(cell, dict) else cell
 
 
 class AgentDatabase:
-    """What a database contains for the format of its agent."""
+    """A database, read with the format of its agent."""
 
     def __init__(self, database: Database, form: DocumentFormat, columns: dict[str, tuple[str, ...]]) -> None:
         self._database, self._form, self._key_columns = database, form, columns
         self.tables = list(columns)
         sessions = [name for name in form.SESSIONS if name in columns] or self.tables[:1]
         self.is_empty = not any(map(database.has_rows, sessions))
-        """Whether none of the tables that hold sessions has rows: those in ``SESSIONS``, else the first one."""
+        """Whether the tables with sessions have no rows: those in ``SESSIONS``, or else the first table."""
         self._columns = database.tables()
 
     def families(self) -> list[Family]:
-        """Return the sessions, each with the numbers of its rows; raises as ``Database.index``."""
+        """Return the row numbers of each session; raises like ``Database.index``."""
         index = {table: self._database.index(table, columns) for table, columns in self._key_columns.items()}
         families: list[Family] = self._form.families(index)
         return families
 
     def objects(self, family: Family) -> list[Json]:
-        """Return the objects of a session; raises as ``Database.index``."""
+        """Return the objects of a session; raises like ``Database.index``."""
         read = {
             table: self._database.rows(table, self._columns[table], rowids)
             for table, rowids in family.items()
@@ -129,9 +132,10 @@ class AgentDatabase:
 def recognise_database(
     database: Database, known: Iterable[DocumentFormat]
 ) -> tuple[DocumentFormat, AgentDatabase] | None:
-    """Return the format that reads a database, and its contents; ``None`` for an unknown database.
+    """Return the format of a database, and the database read with it; ``None`` for an unknown database.
 
-    Raises ``TurnError`` for one that may be of two agents.
+    Raises:
+        TurnError: if the database matches the formats of two agents
     """
     tables = database.tables()
     candidates = [

@@ -1,4 +1,4 @@
-"""Calls that no result has answered, where one turn has so many that they are not searched one by one."""
+"""An index of calls without results, for turns with too many calls for a linear search."""
 
 from __future__ import annotations
 
@@ -13,46 +13,46 @@ Link = tuple[str, str | None]
 
 
 class _Index(Struct, frozen=True):
-    """Calls in three orders, one behind the other: as they were made, those of each id, those of each name."""
+    """Calls in three concatenated orders: by position, grouped by id, and grouped by name."""
 
     calls: tuple[Link, ...]
     order: list[int]
-    """The number of the call at each place of the three."""
+    """The number of the call at each place of the concatenated orders."""
     places: list[list[int]]
     """The three places of each call."""
     spans: dict[tuple[int, Any], tuple[int, int]]
-    """The places of the calls of an id (0) or a name (1)."""
+    """The range of places for each id (0) or name (1)."""
 
 
 class OpenCalls(Struct, frozen=True):
-    """Those of many calls that are open: one that is answered is taken off by changing three bits."""
+    """The open calls among many; closing one changes three bits."""
 
     index: _Index
     open_bits: int
-    """A bit for each place whose call is open."""
+    """One bit per place, set if the call is open."""
 
     def __iter__(self) -> Iterator[Link]:
-        """The calls that are open, in order."""
+        """Iterate over the open calls in order."""
         return (
             call for call, bit in zip(self.index.calls, reversed(f"{self.open_bits:b}"), strict=False) if bit == "1"
         )
 
     def __bool__(self) -> bool:
-        """Whether any is."""
+        """Whether any call is open."""
         return bool(self.open_bits)
 
     def place(self, member: int, value: str) -> int | None:
-        """A place of the first call of an id (0) or a name (1)."""
+        """Return a place of the first open call with an id (``member`` 0) or a name (1)."""
         low, high = self.index.spans.get((member, value), (0, 0))
         bits = self.open_bits >> low & (1 << high - low) - 1
         return low + _lowest(bits) if bits else None
 
     def first(self) -> int:
-        """A place of the first call, of which there must be one."""
+        """Return a place of the first open call; at least one must be open."""
         return _lowest(self.open_bits)
 
     def take(self, place: int) -> tuple[str, OpenCalls]:
-        """The id of the call at a place, and the others."""
+        """Return the id of the call at a place, and the remaining open calls."""
         number = self.index.order[place]
         open_bits = self.open_bits
         for each in self.index.places[number]:
@@ -60,7 +60,7 @@ class OpenCalls(Struct, frozen=True):
         return self.index.calls[number][0], OpenCalls(self.index, open_bits)
 
     def without(self, ids: Iterable[str]) -> OpenCalls:
-        """Those of other ids."""
+        """Return the open calls with other ids."""
         remaining = self
         for each in ids:
             while (place := remaining.place(0, each)) is not None:
@@ -73,7 +73,7 @@ def _lowest(bits: int) -> int:
 
 
 def index_open_calls(calls: tuple[Link, ...]) -> OpenCalls:
-    """Calls of which all are open."""
+    """Index calls, all of which are open."""
     order, spans = list(range(len(calls))), dict[tuple[int, Any], tuple[int, int]]()
     places = [[number] for number in order]
     for member in (0, 1):
@@ -89,7 +89,7 @@ def index_open_calls(calls: tuple[Link, ...]) -> OpenCalls:
 
 
 def append_run(runs: tuple[tuple[T, ...], ...], last: tuple[T, ...]) -> tuple[tuple[T, ...], ...]:
-    """Runs and one behind them; those that are no longer become one with it, so that there are never many."""
+    """Append a run to others, merging it with those that are not longer; the number of runs stays logarithmic."""
     while runs and len(runs[-1]) <= len(last):
         runs, last = runs[:-1], runs[-1] + last
     return (*runs, last)

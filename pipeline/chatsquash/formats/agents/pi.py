@@ -170,7 +170,7 @@ def _message(place: str, line: int, entry: Object, unread: Unread) -> ThreadEntr
     role = string(message, "role")
     if role not in _SAID:
         seen = compact(message.get("role"))[:40]
-        raise TurnError(f"{place} has the role {seen}, which is none of {', '.join(_SAID)}")
+        raise TurnError(f"{place} has the role {seen}, which is not one of {', '.join(_SAID)}")
     if not _OF_MESSAGES[role].issuperset(message):
         unread.count_members(f"message {role}", message, *_OF_MESSAGES[role])
     time = moment(message.get("timestamp")) or moment(entry.get("timestamp"))

@@ -134,7 +134,7 @@ def _object(cell: Json, place: str) -> Object:
         try:
             value = jsonio.loads(value.encode("utf-8", errors) if isinstance(value, str) else value)
         except (ValueError, RecursionError):
-            raise TurnError(f"{place[:200]} has a value that is no JSON") from None
+            raise TurnError(f"{place[:200]} has a value that is not valid JSON") from None
     if not isinstance(value, dict):
         raise TurnError(f"{place[:200]} has a value that is {compact(value)[:20]}, not an object")
     return value

@@ -131,7 +131,7 @@ class _RecordReader:
         for number, (place, line, record, is_sampled) in enumerate(records):
             of = record.get("type")
             if of not in KINDS:
-                raise TurnError(f"{place} has a type that is none of {', '.join(KINDS)}")
+                raise TurnError(f"{place} has a type that is not one of {', '.join(KINDS)}")
             at = Evidence(line, moment(record.get("timestamp")))
             if of == "gemini":
                 self.rest(record)

@@ -199,7 +199,7 @@ def _message(logged: Json, place: str) -> Turn:
         raise TurnError(f"{place} is {kind(logged)}, not an object")
     role = logged.get("role")
     if role not in _ROLES:
-        seen = f"the role {compact(role)[:40]}, which is none of {', '.join(_ROLES)}"
+        seen = f"the role {compact(role)[:40]}, which is not one of {', '.join(_ROLES)}"
         raise TurnError(f"{place} has {'no role' if role is None else seen}")
     if role == ATTACHMENT:
         return _attachment(logged)

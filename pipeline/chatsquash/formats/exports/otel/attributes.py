@@ -106,7 +106,7 @@ class Holder(NamedTuple):
                 return [{"type": "text", "content": value}]
             if name not in (INPUT, OUTPUT, TOOLS):
                 return value
-            raise TurnError(f"{self.place} has {name} that is no JSON; it may have been cut") from None
+            raise TurnError(f"{self.place} has {name} that is not valid JSON; it may have been truncated") from None
 
     def rest(self, unread: Unread) -> None:
         """Count what is not read of it."""

@@ -64,7 +64,7 @@ def _role(turn: Object) -> str:
         return str(role)
     if role is None or role == "":
         raise TurnError("has no role")
-    raise TurnError(f"has the role {compact(role)[:40]}, which is none of Anthropic's")
+    raise TurnError(f"has the role {compact(role)[:40]}, which is not one of Anthropic's")
 
 
 def said(content: Json, state: State) -> LoadedTurn:

@@ -32,7 +32,7 @@ def load(turn: Json, state: State) -> LoadedTurn:
         raise TurnError("has no role")
     role = turn["role"].lower()  # as the server reads it
     if role not in _ROLES:
-        raise TurnError(f"has the role {compact(role)[:40]}, which is none of Ollama's")
+        raise TurnError(f"has the role {compact(role)[:40]}, which is not one of Ollama's")
     content = turn.get("content")
     if not isinstance(content, str | None) and role != "tool":
         raise TurnError("has a content that is no text")

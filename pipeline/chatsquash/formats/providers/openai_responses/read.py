@@ -144,7 +144,7 @@ def _whose(item: Json) -> str:
     if of != "message":
         return str(role) if role in ROLES and not (of in contents.CALLS or of == "reasoning") else "assistant"
     if role not in ROLES:
-        raise TurnError("has no role" if role is None else f"has a role that is none of {', '.join(ROLES)}")
+        raise TurnError("has no role" if role is None else f"has a role that is not one of {', '.join(ROLES)}")
     if item.get("tool_calls") or item.get("function_call"):
         raise TurnError("has calls inside a message, which this format has not")
     if not isinstance(content, str | list | None):
