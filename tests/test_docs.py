@@ -333,7 +333,7 @@ def test_every_before_has_an_after():
 
 # The pages of the sources
 
-HEADINGS = ["Where the files are", "Convert them", "What comes out", "What is missing, and how to have more"]
+HEADINGS = ["Where the files are", "Convert them", "What comes out", "What is missing"]
 SOURCES = [page for page in PAGES if page.startswith("docs/start/") and page != "docs/start/index.md"]
 
 
