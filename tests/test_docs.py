@@ -409,7 +409,7 @@ def test_the_sample_logs_show_every_document():
 def test_the_documents_that_are_said_to_hold_tools_do():
     told = [(held.format, any(each.tools for each in held.conversations())) for held in sample_documents()]
     shown = set(documents.names()) - IN_GOLDEN_CASES
-    assert {name for name, has_tools in told if has_tools} == set(filter(documents.holds_tools, shown))
+    assert {name for name, has_tools in told if has_tools} == set(filter(documents.has_tools, shown))
 
 
 def test_all_formats_of_requests_have_streams_and_tools_and_all_but_two_are_written():
@@ -419,7 +419,7 @@ def test_all_formats_of_requests_have_streams_and_tools_and_all_but_two_are_writ
 
 
 def test_a_document_has_no_streams_and_only_those_said_to_be_written_are():
-    written = {name for name in documents.names() if documents.named(name).dump}
+    written = {name for name in documents.names() if documents.get_format(name).dump}
     assert {each.name for each in known.document_formats() if each.writes} == written
     assert not any(each.streams for each in known.document_formats())
 
