@@ -56,7 +56,7 @@ def read(message):
         (call["id"], call["function"]["name"], json.loads(call["function"]["arguments"]))
         for call in chat.calls(message)
     ]
-    text = (chat.text(message) or "") + "".join(chat.after(message))
+    text = (chat.text(message) or "") + "".join(chat.texts_after_calls(message))
     return text, message.get("reasoning_content"), calls
 
 
@@ -80,7 +80,7 @@ def check_reply(response):
     if "body_raw" in response:
         events = events_of(response["body_raw"])
         stream = ours.assemble(events)
-        assert stream.whole
+        assert stream.is_complete
         body, held = stream.body, accumulated(events)
     else:
         body = response

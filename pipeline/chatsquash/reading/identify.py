@@ -197,7 +197,7 @@ def _content(file: BinaryIO, forced: str | None, options: Options) -> Content | 
     is_json = uncompressed(str(getattr(file, "name", ""))).lower().endswith(".json")
     if data.startswith(split_files.DATABASE):
         return None
-    footprint.hold_to_machine(data)
+    footprint.require_memory(data)
     if footprint.exceeds(data, options.max_memory):
         _refuse_heavy(file, forced, options, is_json=is_json)
         return None
@@ -245,7 +245,7 @@ def _single(value: Json, data: bytes, forced: str | None) -> Content | None:
         return None  # as a body it would lose its reply
     body = bodies.recognise(value)
     name = forced or body.name
-    if name is None or not bodies.has_turns(formats.named(name), value):
+    if name is None or not bodies.has_turns(formats.get_format(name), value):
         return None
     return Content(name, f"{name}, as --from says" if forced else f"{name} ({body.why})", [value])
 
