@@ -29,7 +29,7 @@ ELSEWHERE = "duplicate"
 """The code of a reply that is in another record instead, so that nothing is lost."""
 
 
-class Stands(NamedTuple):
+class ReplyPlace(NamedTuple):
     """The place of a reply in a record."""
 
     record: int
@@ -61,24 +61,24 @@ class ReplyOutcome(Struct, frozen=True, array_like=True):
     loss: int = 0
     reasoning: Literal["carried", "lost", "withheld"] | None = None
     """The outcome of its reasoning; ``None`` if it had none."""
-    others: tuple[Stands, ...] = ()
+    others: tuple[ReplyPlace, ...] = ()
     """Its other places, in the order of the records."""
     redacted: bool = False
     """Whether it is not trained on because a placeholder replaced a secret in it."""
 
-    def in_others(self, others: tuple[Stands, ...]) -> ReplyOutcome:
+    def in_others(self, others: tuple[ReplyPlace, ...]) -> ReplyOutcome:
         """The outcome if its record is not written after all, but others that contain it are."""
         first, *rest = others
-        fate = self.reasoning
-        if fate in ("carried", "lost"):
-            fate = "carried" if first.reasons else "lost"
+        reasoning_status = self.reasoning
+        if reasoning_status in ("carried", "lost"):
+            reasoning_status = "carried" if first.reasons else "lost"
         return replace(
             self,
             status=first.status,
             record=first.record,
             message=first.message,
             loss=first.loss,
-            reasoning=fate,
+            reasoning=reasoning_status,
             others=tuple(rest),
         )
 
@@ -152,8 +152,8 @@ def model_of(reply: Response) -> str | None:
     """The model that a response names, else the request."""
     if reply.model:
         return reply.model
-    requested = jsonio.value(reply.asked)
-    return requested if isinstance(requested, str) and requested else None
+    model = jsonio.value(reply.requested_model)
+    return model if isinstance(model, str) and model else None
 
 
 def total(counts: Iterable[Tokens]) -> Tokens:
@@ -251,5 +251,5 @@ class Account(NamedTuple):
 
     def unwritten(self) -> Account:
         """The account if no record is written after all."""
-        gone = self.selected + self.superseded + self.cut
-        return self._replace(selected=0, superseded=0, cut=0, left_out=self.left_out + gone)
+        unselected = self.selected + self.superseded + self.cut
+        return self._replace(selected=0, superseded=0, cut=0, left_out=self.left_out + unselected)

@@ -75,21 +75,21 @@ def turn(message: Json) -> Turn | None:
     return members if type(members) is Turn else None
 
 
-def after(message: Message) -> list[str]:
+def texts_after_calls(message: Message) -> list[str]:
     """The texts that an assistant says behind its calls."""
-    made = turn(message)
-    if made is None or made.role != "assistant":
+    source_turn = turn(message)
+    if source_turn is None or source_turn.role != "assistant":
         return []
-    blocks = iter(made.blocks)
+    blocks = iter(source_turn.blocks)
     any(type(block) is Call for block in blocks)
     return [block.text for block in blocks if type(block) is Text]
 
 
-def breaks(message: Message) -> list[int]:
+def break_positions(message: Message) -> list[int]:
     """The places of the content before which stood what is no part of it, such as reasoning."""
-    made, places = turn(message), list[int]()
+    source_turn, places = turn(message), list[int]()
     place, is_apart = 0, False
-    for block in made.blocks if made and not isinstance(message.get("content"), str) else ():
+    for block in source_turn.blocks if source_turn and not isinstance(message.get("content"), str) else ():
         if type(block) is Call:
             break
         if type(block) is Text or type(block) is Media:
@@ -101,17 +101,17 @@ def breaks(message: Message) -> list[int]:
     return places
 
 
-def made_up(message: Message) -> list[bool]:
+def made_up_ids(message: Message) -> list[bool]:
     """Of each call of a message whether its id was made up, since none was logged; empty where none was."""
-    made = turn(message)
-    flags = [block.made_up for block in made.blocks if type(block) is Call] if made else []
+    source_turn = turn(message)
+    flags = [block.made_up for block in source_turn.blocks if type(block) is Call] if source_turn else []
     return flags if any(flags) else []
 
 
 def outcome(message: Message) -> Outcome:
     """How the call came out that a message is the result of, as its format says."""
-    made = turn(message)
-    first = made.blocks[0] if made and made.blocks else None
+    source_turn = turn(message)
+    first = source_turn.blocks[0] if source_turn and source_turn.blocks else None
     return first.outcome if type(first) is Result else "success"
 
 
@@ -153,29 +153,35 @@ def joined_text(message: Message) -> str | None:
 
 def join(parts: list[Json], are_glued: bool, breaks: Collection[int] = ()) -> str:
     """The texts among parts as one; before those at ``breaks`` stood something that is no part."""
-    join_text: list[str] = []
-    feeds, spaced, apart = 0, True, False  # what the text so far ends with, and whether something else came behind
+    pieces: list[str] = []
+    trailing_feeds, ends_with_space, is_apart = (
+        0,
+        True,
+        False,
+    )  # what the text so far ends with, and whether something else came behind
     for at, part in enumerate(parts):
         text = part_text(part)
-        apart = apart or text is None or at in breaks
+        is_apart = is_apart or text is None or at in breaks
         if not text:
             continue
-        rest = text.lstrip()
-        ahead = text[: len(text) - len(rest)].count("\n")
-        if not join_text:
+        lstripped = text.lstrip()
+        leading_feeds = text[: len(text) - len(lstripped)].count("\n")
+        if not pieces:
             seam = ""
-        elif apart:
-            seam = "\n" * (2 - feeds - ahead)
+        elif is_apart:
+            seam = "\n" * (2 - trailing_feeds - leading_feeds)
         else:
-            seam = "" if are_glued or spaced or len(rest) < len(text) else "\n"
-        join_text += (seam, text)
-        said = rest.rstrip()
-        feeds = rest[len(said) :].count("\n") if said else feeds + len(seam) + ahead
-        spaced, apart = text[-1].isspace(), False
-    return "".join(join_text)
+            seam = "" if are_glued or ends_with_space or len(lstripped) < len(text) else "\n"
+        pieces += (seam, text)
+        stripped = lstripped.rstrip()
+        trailing_feeds = (
+            lstripped[len(stripped) :].count("\n") if stripped else trailing_feeds + len(seam) + leading_feeds
+        )
+        ends_with_space, is_apart = text[-1].isspace(), False
+    return "".join(pieces)
 
 
-def medium(part: Json) -> str | None:
+def media_type(part: Json) -> str | None:
     """The type of a part that is an image, a sound, a film or a file; ``None`` for any other."""
     if not isinstance(part, dict):
         return None
@@ -195,10 +201,10 @@ def other_parts(message: Message) -> list[Json]:
 
 def calls(message: Message) -> list[dict[str, Any]]:
     """The tool calls of an assistant message that are objects, in order."""
-    logged = message.get("tool_calls")
-    if message.get("role") != "assistant" or not isinstance(logged, list):
+    entries = message.get("tool_calls")
+    if message.get("role") != "assistant" or not isinstance(entries, list):
         return []
-    return [call for call in logged if isinstance(call, dict)]
+    return [call for call in entries if isinstance(call, dict)]
 
 
 def call_name(call: dict[str, Any]) -> str | None:
@@ -225,7 +231,7 @@ def has_calls(message: Message) -> bool:
     return message.get("role") == "assistant" and bool(message.get("tool_calls") or message.get("function_call"))
 
 
-def token(message: Message) -> str:
+def role_token(message: Message) -> str:
     """A message's place in a role trace: system, user, tool, another role itself, or Ac, At, Act, A for assistants."""
     role = message["role"]
     if role != "assistant":
@@ -289,8 +295,8 @@ def is_hosted(tool: dict[str, Any]) -> bool:
     kind = tool.get("type")
     if kind is None and len(tool) == 1 and not _HOSTED.isdisjoint(tool):
         return True
-    named = isinstance(kind, str) and kind not in ("", "function", "custom")
-    return named and not isinstance(tool.get("function"), dict)
+    has_type = isinstance(kind, str) and kind not in ("", "function", "custom")
+    return has_type and not isinstance(tool.get("function"), dict)
 
 
 def strings(value: Json) -> Iterator[str]:
@@ -308,7 +314,7 @@ def strings(value: Json) -> Iterator[str]:
 
 def trace(messages: list[Message]) -> str:
     """The role tokens of messages, with repetitions counted: ``system user Act tool*2 Ac``."""
-    runs = [(name, len(list(run))) for name, run in groupby(map(token, messages))]
+    runs = [(name, len(list(run))) for name, run in groupby(map(role_token, messages))]
     return " ".join(name if count == 1 else f"{name}*{count}" for name, count in runs)
 
 

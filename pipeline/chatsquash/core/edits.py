@@ -28,19 +28,19 @@ def difference(before: list[Message], after: list[Message]) -> Edits:
     return builder.edits
 
 
-def kept_beginning(edits: Edits) -> int:
+def kept_prefix(edits: Edits) -> int:
     """How many first messages of a request are the first ones of the request before it."""
     return edits[0].stop if edits and isinstance(edits[0], KeptRun) and edits[0].start == 0 else 0
 
 
 def growth(before: list[Message], after: list[Message]) -> Edits:
     """The edits where two lists have the same objects at their beginning, as histories do that share one."""
-    count = shared_beginning(before, after)
-    kept: Edits = (KeptRun(0, count),) if count else ()
-    return (*kept, AddedRun(tuple(after[count:] if count else after))) if count < len(after) else kept
+    count = shared_prefix(before, after)
+    prefix: Edits = (KeptRun(0, count),) if count else ()
+    return (*prefix, AddedRun(tuple(after[count:] if count else after))) if count < len(after) else prefix
 
 
-def shared_beginning(before: list[Message], after: list[Message]) -> int:
+def shared_prefix(before: list[Message], after: list[Message]) -> int:
     """How many messages two lists begin with as the same objects; found by halving, and 0 where that misleads."""
     low, high = 0, min(len(before), len(after))
     while low < high:
@@ -53,8 +53,8 @@ def shared_beginning(before: list[Message], after: list[Message]) -> int:
 
 
 S = TypeVar("S")
-_MOST_TRIED = 8
-_MOST_HELD = 200_000
+_MAX_CANDIDATES = 8
+_MAX_MESSAGES = 200_000
 """Messages of all histories that are held, beside those of the last ones."""
 
 
@@ -63,7 +63,7 @@ class Histories(Generic[S]):
 
     def __init__(self) -> None:
         self._by_end: dict[int, tuple[list[Message], S]] = {}
-        self._held = 0
+        self._message_count = 0
 
     def put(self, messages: list[Message], state: S) -> None:
         """Hold a history that another request does not continue."""
@@ -71,8 +71,8 @@ class Histories(Generic[S]):
             return
         self._drop(id(messages[-1]))
         self._by_end[id(messages[-1])] = messages, state
-        self._held += len(messages)
-        while len(self._by_end) > _MOST_TRIED and self._held > _MOST_HELD:
+        self._message_count += len(messages)
+        while len(self._by_end) > _MAX_CANDIDATES and self._message_count > _MAX_MESSAGES:
             self._drop(next(iter(self._by_end)))
 
     def take(self, entry: Entry) -> tuple[int, S] | None:
@@ -83,8 +83,8 @@ class Histories(Generic[S]):
         if history and (history[0] is entry.continued or history[0][:known] == messages[:known]):
             count = known
         else:
-            tried = islice(reversed(self._by_end.values()), _MOST_TRIED)
-            counts = ((shared_beginning(each[0], messages), each) for each in tried)
+            candidates = islice(reversed(self._by_end.values()), _MAX_CANDIDATES)
+            counts = ((shared_prefix(each[0], messages), each) for each in candidates)
             count, history = max(counts, key=itemgetter(0), default=(0, None))
         if count == 0 or history is None:
             return None
@@ -94,10 +94,10 @@ class Histories(Generic[S]):
 
     def _drop(self, end: int) -> None:
         if history := self._by_end.pop(end, None):
-            self._held -= len(history[0])
+            self._message_count -= len(history[0])
 
 
-def settle(before: list[Message], after: list[Message], edits: Edits) -> tuple[list[Message], Edits]:
+def align(before: list[Message], after: list[Message], edits: Edits) -> tuple[list[Message], Edits]:
     """The difference of two requests by value, and the later one with the objects of the earlier where it keeps them.
 
     A message of the later request is kept that equals the next one of the earlier, behind all that were kept so far, or
@@ -107,46 +107,46 @@ def settle(before: list[Message], after: list[Message], edits: Edits) -> tuple[l
 
     ``edits`` are what is known already: their runs of kept messages hold equal ones.
     """
-    if not before or _only_grows(before, edits) or _is_settled(before, edits):
+    if not before or _only_grows(before, edits) or _is_aligned(before, edits):
         return after, edits
     builder = Builder()
-    expected = at = added = 0
+    expected = at = additions = 0
     for run in edits:
         length = run.stop - run.start if isinstance(run, KeptRun) else len(run.messages)
-        if isinstance(run, KeptRun) and added < _MOST_ADDED and _goes_on(before, expected, run, after[at]):
+        if isinstance(run, KeptRun) and additions < _MAX_ADDITIONS and _continues(before, expected, run, after[at]):
             builder.keep(run.start, run.stop)
-            expected, at, added = run.stop, at + length, 0
+            expected, at, additions = run.stop, at + length, 0
             continue
         stop = at + length
-        while at < stop and added < _MOST_ADDED and expected < len(before):
-            kept = _next(before, expected, after[at])
-            if kept is None:
+        while at < stop and additions < _MAX_ADDITIONS and expected < len(before):
+            match = _next(before, expected, after[at])
+            if match is None:
                 builder.add(after[at : at + 1])
-                added += 1
+                additions += 1
             else:
-                builder.keep(kept, kept + 1)
-                expected, added = kept + 1, 0
+                builder.keep(match, match + 1)
+                expected, additions = match + 1, 0
             at += 1
         builder.add(after[at:stop])
         at = stop
     return replay(before, builder.edits), builder.edits
 
 
-_MOST_ADDED = 8
+_MAX_ADDITIONS = 8
 
 
-def _is_settled(before: list[Message], edits: Edits) -> bool:
+def _is_aligned(before: list[Message], edits: Edits) -> bool:
     """Whether edits are that difference already, since all that they add is new and what they keep goes on."""
-    expected = added = 0
+    expected = additions = 0
     for number, run in enumerate(edits):
         if isinstance(run, KeptRun):
-            touches = number and not added and run.start == expected
-            if touches or added >= _MOST_ADDED or not _goes_on(before, expected, run, before[run.start]):
+            touches = number and not additions and run.start == expected
+            if touches or additions >= _MAX_ADDITIONS or not _continues(before, expected, run, before[run.start]):
                 return False
-            expected, added = run.stop, 0
+            expected, additions = run.stop, 0
             continue
-        added = len(run.messages)
-        if any(_next(before, expected, message) is not None for message in run.messages[:_MOST_ADDED]):
+        additions = len(run.messages)
+        if any(_next(before, expected, message) is not None for message in run.messages[:_MAX_ADDITIONS]):
             return False
     return True
 
@@ -158,7 +158,7 @@ def _only_grows(before: list[Message], edits: Edits) -> bool:
     return len(edits) == 1 or (len(edits) == 2 and isinstance(edits[1], AddedRun))
 
 
-def _goes_on(before: list[Message], expected: int, run: KeptRun, message: Message) -> bool:
+def _continues(before: list[Message], expected: int, run: KeptRun, message: Message) -> bool:
     """Whether a run of kept messages, of which this is the first, begins with the next one, or the one after that."""
     return run.start == expected or (run.start == expected + 1 and not _same(before[expected], message))
 
@@ -225,11 +225,11 @@ def compose(first: Edits, second: Edits) -> Edits:
             continue
         start, number = run.start, bisect_right(ends, run.start)
         while start < run.stop:
-            piece, began = first[number], ends[number - 1] if number else 0
+            piece, offset = first[number], ends[number - 1] if number else 0
             stop = min(run.stop, ends[number])
             if isinstance(piece, KeptRun):
-                both.keep(piece.start + start - began, piece.start + stop - began)
+                both.keep(piece.start + start - offset, piece.start + stop - offset)
             else:
-                both.add(piece.messages[start - began : stop - began])
+                both.add(piece.messages[start - offset : stop - offset])
             start, number = stop, number + 1
     return both.edits

@@ -114,19 +114,21 @@ def _pip() -> str:
 def _extras_of_tool(receipt: Path) -> list[str]:
     """The extras with which uv installed the tool."""
     try:
-        listed = tomllib.loads(receipt.read_text(encoding="utf-8"))["tool"]["requirements"]
+        requirements = tomllib.loads(receipt.read_text(encoding="utf-8"))["tool"]["requirements"]
     except (OSError, ValueError, KeyError, TypeError):
         return []
-    return [extra for each in listed if each.get("name") == _NAME for extra in each.get("extras", ())]
+    return [extra for each in requirements if each.get("name") == _NAME for extra in each.get("extras", ())]
 
 
 def _packages(extra: str) -> list[str]:
     """The packages of an extra, each as a requirement."""
     own: list[str] = []
     for each in requires(_NAME) or ():
-        named, _, marker = each.partition(";")
+        requirement, _, marker = each.partition(";")
         match = _MARKER.search(marker)
         if match and match[1] == extra:
-            inner = _EXTRAS.match(named)
-            own += [name for part in inner[1].split(",") for name in _packages(part)] if inner else [named.strip()]
+            inner = _EXTRAS.match(requirement)
+            own += (
+                [name for part in inner[1].split(",") for name in _packages(part)] if inner else [requirement.strip()]
+            )
     return own

@@ -10,12 +10,12 @@ MOST = 2_000_000_000
 """Bytes that nothing parsed takes more of, unless an option says otherwise."""
 FACTOR = 64
 """Bytes of memory that a byte of JSON takes at most; it is objects in objects that take as many."""
-_LIST, _FILLED_LIST, _OBJECT, _FILLED_OBJECT = 72, 32, 76, 128
+_LIST, _NON_EMPTY_LIST, _OBJECT, _NON_EMPTY_OBJECT = 72, 32, 76, 128
 _SCALAR, _KEY, _TEXT, _ROUNDED = 40, 40, 64, 450
 """Bytes that CPython 3.11 to 3.14 take, each with its place in the list or object around it, rounded up."""
 _WINDOW = 1 << 18
-_ROUNDS = re.compile(rb"[-+.0-9Ee]{17,}")
-_CONTINUED = bytes(range(0x80, 0xC0))
+_LONG_NUMBER = re.compile(rb"[-+.0-9Ee]{17,}")
+_CONTINUATION_BYTES = bytes(range(0x80, 0xC0))
 """Bytes of UTF-8 that are no beginning of a character."""
 _SPARE = 4
 """How many times its memory a value takes while it becomes a record; it counts where a process has a limit."""
@@ -29,13 +29,17 @@ def exceeds(data: bytes | bytearray | str, most: int) -> bool:
     return _roughly(data) > most and weigh(data) > most
 
 
-def hold_to_machine(data: bytes | bytearray) -> None:
+def require_memory(data: bytes | bytearray) -> None:
     """Raise ``MemoryError`` before a text is parsed for which this process may not take enough memory.
 
     Parsers and encoders written in C may not survive the lack of it.
     """
-    left = platform.memory_left()
-    if left is not None and len(data) * FACTOR * _SPARE > left and weigh(data) * _SPARE + 16 * len(data) > left:
+    available = platform.available_memory()
+    if (
+        available is not None
+        and len(data) * FACTOR * _SPARE > available
+        and weigh(data) * _SPARE + 16 * len(data) > available
+    ):
         raise MemoryError
 
 
@@ -47,7 +51,7 @@ def refusal(most: int) -> str:
 def _roughly(data: bytes | bytearray) -> int:
     """At least what ``weigh`` gives, in a tenth of the time: what stands in strings counts as if it stood outside."""
     lists, objects = data.count(b"["), data.count(b"{")
-    containers = lists * (_LIST + _FILLED_LIST + _SCALAR) + objects * (_OBJECT + _FILLED_OBJECT + _SCALAR)
+    containers = lists * (_LIST + _NON_EMPTY_LIST + _SCALAR) + objects * (_OBJECT + _NON_EMPTY_OBJECT + _SCALAR)
     others = data.count(b",") * _SCALAR + data.count(b":") * _KEY + data.count(b".") * _ROUNDED
     return containers + others + data.count(b'"') * _TEXT // 2 + 4 * len(data)
 
@@ -69,7 +73,7 @@ class _Weights:
     """Counts what stands outside of strings, and the characters within them."""
 
     def __init__(self) -> None:
-        self._containers = self._commas = self._colons = self._filled = 0
+        self._containers = self._commas = self._colons = self._non_empty = 0
         self._memory = self._texts = 0
         self._inside = 0
         self._length, self._width = 0, 1  # of the string that is open
@@ -87,9 +91,9 @@ class _Weights:
         self._inside ^= (len(pieces) - 1) & 1
         last = texts.pop() if self._inside and texts else None
         self._texts += len(texts)
-        whole = b"".join(texts)
-        if _is_narrow(whole):
-            self._memory += len(whole)
+        joined_texts = b"".join(texts)
+        if _is_narrow(joined_texts):
+            self._memory += len(joined_texts)
         else:
             for text in texts:
                 self._within(text)
@@ -100,22 +104,22 @@ class _Weights:
 
     def total(self) -> int:
         """What all of it takes."""
-        values = self._commas + self._filled
+        values = self._commas + self._non_empty
         scalars = max(0, values - max(0, self._containers - 1) - max(0, self._texts - self._colons)) + 1
-        beside = scalars * _SCALAR + self._colons * _KEY + self._texts * _TEXT
-        return self._memory + beside + self._length * self._width
+        overhead = scalars * _SCALAR + self._colons * _KEY + self._texts * _TEXT
+        return self._memory + overhead + self._length * self._width
 
     def _outside(self, text: bytes) -> None:
         lists, objects = text.count(b"["), text.count(b"{")
-        filled_lists, filled_objects = lists - text.count(b"[]"), objects - text.count(b"{}")
+        non_empty_lists, non_empty_objects = lists - text.count(b"[]"), objects - text.count(b"{}")
         self._containers += lists + objects
-        self._filled += filled_lists + filled_objects
+        self._non_empty += non_empty_lists + non_empty_objects
         self._commas += text.count(b",")
         self._colons += text.count(b":")
         self._memory += lists * _LIST + objects * _OBJECT
-        self._memory += filled_lists * _FILLED_LIST + filled_objects * _FILLED_OBJECT
+        self._memory += non_empty_lists * _NON_EMPTY_LIST + non_empty_objects * _NON_EMPTY_OBJECT
         if b"." in text or b"e" in text.lower():
-            self._memory += _ROUNDED * len(_ROUNDS.findall(text))
+            self._memory += _ROUNDED * len(_LONG_NUMBER.findall(text))
 
     def _within(self, piece: bytes) -> None:
         """Characters of the string that is open."""
@@ -123,7 +127,7 @@ class _Weights:
             self._length += len(piece)
             return
         astral = max(piece, default=0) >= 0xF0 or b"\\ud8" in piece.lower()
-        self._length += len(piece.translate(None, _CONTINUED))
+        self._length += len(piece.translate(None, _CONTINUATION_BYTES))
         self._width = max(self._width, 4 if astral else 2)
 
     def _close(self) -> None:

@@ -26,16 +26,16 @@ class Index:
 
     def put(self, key: int, value: int) -> int | None:
         """Give a key its number, in the place of the one that it had, if any, which is given back."""
-        wanted = key & _MASK
-        at = self._find(wanted)
+        masked_key = key & _MASK
+        at = self._find(masked_key)
         if self._keys[at]:
             before = self._values[at]
             self._values[at] = value
             return before
         if 3 * self._count > 2 * len(self._keys):
             self._grow()
-            at = self._find(wanted)
-        self._keys[at], self._values[at] = wanted, value
+            at = self._find(masked_key)
+        self._keys[at], self._values[at] = masked_key, value
         self._count += 1
         return None
 

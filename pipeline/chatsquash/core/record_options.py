@@ -177,7 +177,7 @@ class RecordOptions(ShapeOptions):
         "File with the key of the pseudonyms.",
         group="addresses",
         metavar="FILE",
-        named="--anonymize-key-file",
+        flag_name="--anonymize-key-file",
         usually="created on first use",
         secret=True,
         conflicts=(Conflict("anonymize", one_of(False), "`--anonymize-key-file` with `--no-anonymize`"),),
@@ -251,9 +251,9 @@ class RecordOptions(ShapeOptions):
     @property
     def redacts(self) -> tuple[str, ...]:
         """The kinds that placeholders take the place of, e-mail addresses aside, in order."""
-        asked = {part.strip().partition(":")[0] for part in re.split("[,+]", self.redact or "")}
-        asked |= {"names"} if self.redact_names is not None else set()
-        return tuple(kind for kind in KINDS if kind in asked)
+        kinds = {part.strip().partition(":")[0] for part in re.split("[,+]", self.redact or "")}
+        kinds |= {"names"} if self.redact_names is not None else set()
+        return tuple(kind for kind in KINDS if kind in kinds)
 
     @property
     def replaces(self) -> bool:

@@ -186,7 +186,7 @@ class ShapeOptions:
         group="reading",
         choices_of=("chatsquash.formats", "chatsquash.formats.documents"),
         metavar="FORMAT",
-        named="--from",
+        flag_name="--from",
         usually="detected",
     )
     sessions_by: SessionsBy | None = option(
