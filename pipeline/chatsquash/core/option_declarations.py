@@ -23,8 +23,6 @@ class Need(NamedTuple):
     """Whether a value of the other option leaves the option without effect."""
     example: str
     """A value of the other option with which the option has an effect."""
-    text: str
-    """The case in words, for ``docs/cli.md``."""
 
 
 class Conflict(NamedTuple):
@@ -34,8 +32,6 @@ class Conflict(NamedTuple):
     """The other option, as a field of ``Options``."""
     excludes: Callable[[Any], bool]
     """Whether a value of the other option leaves the option without effect."""
-    text: str
-    """The case in words, for ``docs/cli.md``."""
     only: str | None = None
     """The value of the option that has no effect, where its other values have one."""
 

@@ -51,7 +51,7 @@ class Options(RecordOptions):
         None,
         "Also write tool-usage.csv to this file.",
         metavar="FILE",
-        conflicts=(Conflict("tool_report", one_of(False), "`--tool-report-path` with `--no-tool-report`"),),
+        conflicts=(Conflict("tool_report", one_of(False)),),
     )
     trace_replies: bool = option(
         False,
@@ -62,15 +62,13 @@ class Options(RecordOptions):
     keep_rejected: bool = _report(
         False,
         "Copy malformed lines to reports/rejected-lines.jsonl.",
-        conflicts=(
-            Conflict("strict", one_of(True), "`--keep-rejected` with `--strict`, which stops at the first such line"),
-        ),
+        conflicts=(Conflict("strict", one_of(True)),),
     )
     workers: int = _run(1, "Number of processes that convert at the same time.", least=1, usually="one per core")
     full: bool = _run(
         False,
         "Convert all logs again, not only new and changed ones.",
-        conflicts=(Conflict("resume", one_of(True), "`--full` with `--resume`, which keeps what is finished"),),
+        conflicts=(Conflict("resume", one_of(True)),),
     )
     resume: bool = _run(False, "Continue an interrupted run.")
     strict: bool = _run(
@@ -103,9 +101,7 @@ class Options(RecordOptions):
         least=1,
         metavar="SIZE",
         usually="256MB",
-        needs=(
-            Need("format", one_of(False), "parquet", "`--shard-size` without `--format`, `--split` or a `--preset`"),
-        ),
+        needs=(Need("format", one_of(False), "parquet"),),
     )
     split: str | None = _dataset(
         None, "Divide the dataset into splits, for example train=0.98,validation=0.02.", metavar="SHARES"
@@ -115,17 +111,17 @@ class Options(RecordOptions):
         "prompt",
         "What stays together in one split: equal first prompts, or all of one session, scenario, day, or "
         "cluster of similar conversations.",
-        needs=(Need("split", one_of(None, ""), "train=0.98,validation=0.02", "`--split-by` without `--split`"),),
+        needs=(Need("split", one_of(None, ""), "train=0.98,validation=0.02"),),
     )
     seed: int = _dataset(
         0,
         "Seed of --split. Another seed assigns other sessions to each split.",
-        needs=(Need("split", one_of(None, ""), "train=0.98,validation=0.02", "`--seed` without `--split`"),),
+        needs=(Need("split", one_of(None, ""), "train=0.98,validation=0.02"),),
     )
     metadata: bool = _dataset(
         False,
         "Add columns to a dataset folder: session, source, model, time, tokens and more.",
-        needs=(Need("format", one_of(False), "parquet", "`--metadata` without `--format`, `--split` or a `--preset`"),),
+        needs=(Need("format", one_of(False), "parquet"),),
     )
     min_turns: int | None = _filter(None, "Only write sessions with at least N assistant turns.", least=0)
     max_turns: int | None = _filter(None, "Only write sessions with at most N assistant turns.", least=0)
@@ -134,13 +130,7 @@ class Options(RecordOptions):
         (),
         "Skip sessions with this finding; errors skips those with any error.",
         metavar="CODE",
-        conflicts=(
-            Conflict(
-                "integrity_analysis",
-                one_of(False),
-                "`--drop` with `--no-integrity-analysis`, of a code that only the checks of records find",
-            ),
-        ),
+        conflicts=(Conflict("integrity_analysis", one_of(False)),),
     )
     duplicates: Duplicates | None = option(
         None,
@@ -181,7 +171,7 @@ class Options(RecordOptions):
         "Report messages that contain this text, ignoring case. '' reports none.",
         group="checks",
         metavar="TEXT",
-        conflicts=(Conflict("integrity_analysis", one_of(False), "`--flag-phrase` with `--no-integrity-analysis`"),),
+        conflicts=(Conflict("integrity_analysis", one_of(False)),),
     )
 
     def __post_init__(self) -> None:

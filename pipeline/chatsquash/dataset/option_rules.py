@@ -26,8 +26,6 @@ class Pair(NamedTuple):
     """The one with which, or without which, it has none."""
     because: Callable[[Any], bool]
     """Whether it is because of a value of the other one."""
-    text: str
-    """The pair in words, for ``docs/cli.md``."""
     example: str = ""
     """A value of the other one, where it is its absence that counts."""
     only: str | None = None
@@ -106,9 +104,9 @@ def _pairs() -> Iterator[Pair]:
     order = {name: place for place, name in enumerate(_FIRST)}
     for option in sorted(list_options(), key=lambda each: order.get(each.name, len(order))):
         for need in option.needs:
-            yield Pair(option.name, need.other, need.is_missing, need.text, need.example)
+            yield Pair(option.name, need.other, need.is_missing, need.example)
         for conflict in option.conflicts:
-            yield Pair(option.name, conflict.other, conflict.excludes, conflict.text, only=conflict.only)
+            yield Pair(option.name, conflict.other, conflict.excludes, only=conflict.only)
 
 
 PAIRS = tuple(_pairs())
