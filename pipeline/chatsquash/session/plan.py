@@ -172,7 +172,7 @@ def plan(options: Options, anonymizer: Anonymizer | None) -> Plan:
     checks = partial(examined, keeps_reasoning=options.reasoning == "keep", holds_arguments=options.check_arguments)
     return Plan(
         entries=(
-            *([partial(clean, chosen=options.cleanups)] if options.cleanups else []),
+            *([partial(clean, sets=options.cleanups)] if options.cleanups else []),
             partial(
                 validate,
                 keep=options.on_invalid == "keep",
