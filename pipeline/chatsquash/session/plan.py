@@ -28,14 +28,14 @@ from chatsquash.session.record_filters import measure
 from chatsquash.session.select import select
 from chatsquash.session.session import Session, Snapshot, tally
 from chatsquash.session.stages import compose as record
-from chatsquash.session.stages.checking import examined, validate, without_tools
+from chatsquash.session.stages.checking import check_conversation, format_without_tools, validate
 from chatsquash.session.stages.compose import compose
-from chatsquash.session.stages.public import leave_out, public, with_media
-from chatsquash.session.stages.repeated_results import write_once
-from chatsquash.session.stages.tools import known
+from chatsquash.session.stages.public import add_media, drop_unsupported, remove_private
+from chatsquash.session.stages.repeated_results import drop_repeated_results
+from chatsquash.session.stages.tools import analyse_definitions
 
 if TYPE_CHECKING:
-    from chatsquash.session.stages.public import Wanted
+    from chatsquash.session.stages.public import MessageFilter
 
 EntryStream = Iterator[Entry | SkippedLine]
 EntryStage = Callable[[EntryStream], EntryStream]
@@ -118,7 +118,7 @@ class Plan(NamedTuple):
             findings = as_logged(findings, logged, conversation.messages)
         if why:
             return Rejection(why), findings
-        without = without_tools(conversation) if self.checks else ""
+        without = format_without_tools(conversation) if self.checks else ""
         conversation, more = through(self.conversation, conversation)
         line = self.record(conversation)
         findings += [*more, *line.findings]
@@ -169,7 +169,9 @@ def plan(options: Options, anonymizer: Anonymizer | None) -> Plan:
     """What the options ask for."""
     is_shaped = options.preset != presets.DEFAULT
     joins = _joins(options)
-    checks = partial(examined, keeps_reasoning=options.reasoning == "keep", holds_arguments=options.check_arguments)
+    checks = partial(
+        check_conversation, keeps_reasoning=options.reasoning == "keep", checks_arguments=options.check_arguments
+    )
     return Plan(
         entries=(
             *([partial(clean, sets=options.cleanups)] if options.cleanups else []),
@@ -177,7 +179,7 @@ def plan(options: Options, anonymizer: Anonymizer | None) -> Plan:
                 validate,
                 keep=options.on_invalid == "keep",
                 merge=options.merges,
-                joined=options.sessions_by == "chain",
+                is_joined=options.sessions_by == "chain",
             ),
         ),
         select=partial(
@@ -195,8 +197,8 @@ def plan(options: Options, anonymizer: Anonymizer | None) -> Plan:
         ),
         compose=compose,
         logged=(
-            partial(write_once, loaded_only=not is_shaped and options.writes_last),
-            partial(leave_out, joins=joins, judged=is_shaped and options.media != "drop"),
+            partial(drop_repeated_results, loaded_only=not is_shaped and options.writes_last),
+            partial(drop_unsupported, joins=joins, keeps_media=is_shaped and options.media != "drop"),
             *_supplied(options),
         ),
         checks=(checks,) if options.integrity_analysis else (),
@@ -214,7 +216,7 @@ def _supplied(options: Options) -> Iterator[ConversationStage]:
         return
     from chatsquash.session.stages import supplied_definitions
 
-    yield partial(supplied_definitions.supply, given=supplied_definitions.tables(options))
+    yield partial(supplied_definitions.supply, supplied=supplied_definitions.tables(options))
 
 
 def _nothing(view: View) -> None:
@@ -226,12 +228,12 @@ def _record(options: Options) -> Callable[[Conversation], RecordLine]:
     phrases = Phrases(options.flag_phrase) if options.integrity_analysis else None
     flag = None if options.flag == "none" or options.samples != "session" else options.flag
     if options.preset == presets.DEFAULT:
-        return partial(record.specified, phrases=phrases, in_folder=options.folder, flag=flag)
+        return partial(record.encode_record, phrases=phrases, in_folder=options.folder, flag=flag)
     preset, choices = presets.named(options.preset), presets.choices(options)
-    return partial(record.shape, preset=preset, choices=choices, phrases=phrases, flag=flag)
+    return partial(record.shape_record, preset=preset, choices=choices, phrases=phrases, flag=flag)
 
 
-def _joins(options: Options) -> Wanted | None:
+def _joins(options: Options) -> MessageFilter | None:
     """Of which messages the texts are to be one; of none in the specified record, unless calls are inlined."""
     if options.preset != presets.DEFAULT:
         return lambda message: True  # noqa: ARG005
@@ -242,10 +244,10 @@ def _joins(options: Options) -> Wanted | None:
     return is_inlined
 
 
-def _to_chat(options: Options, joins: Wanted | None) -> Iterator[ConversationStage]:
+def _to_chat(options: Options, joins: MessageFilter | None) -> Iterator[ConversationStage]:
     """The stages that make plain chat messages of what was loaded, texts as one where they are to be."""
     if options.preset != presets.DEFAULT:
-        yield with_media
+        yield add_media
     if options.mark_failed_results:
         from chatsquash.session.stages.failed_results import mark_failed_results
 
@@ -253,8 +255,8 @@ def _to_chat(options: Options, joins: Wanted | None) -> Iterator[ConversationSta
     if joins:
         from chatsquash.session.stages.public import join_texts
 
-        yield partial(join_texts, wanted=joins, loaded_only=options.reasoning == "keep")
-    yield public
+        yield partial(join_texts, joins=joins, loaded_only=options.reasoning == "keep")
+    yield remove_private
 
 
 def _as_asked(options: Options, anonymizer: Anonymizer | None) -> Iterator[ConversationStage]:
@@ -268,9 +270,9 @@ def _as_asked(options: Options, anonymizer: Anonymizer | None) -> Iterator[Conve
 
         yield enums_as_texts
     if options.reasoning != "keep" or options.preset != presets.DEFAULT:
-        from chatsquash.session.stages.reasoning import reason
+        from chatsquash.session.stages.reasoning import place_reasoning
 
-        yield partial(reason, mode=options.reasoning)
+        yield partial(place_reasoning, mode=options.reasoning)
     if options.system == "drop":
         from chatsquash.session.stages.templates import drop_system
 
@@ -293,9 +295,9 @@ def _rearranged(options: Options) -> Iterator[ConversationStage]:
 
         yield merge_consecutive
     if options.drop_text_beside_calls:
-        from chatsquash.session.stages.templates import drop_text_beside_calls
+        from chatsquash.session.stages.templates import drop_text_with_calls
 
-        yield drop_text_beside_calls
+        yield drop_text_with_calls
     if options.split_parallel:
         from chatsquash.session.stages.templates import split_parallel
 
@@ -305,15 +307,15 @@ def _rearranged(options: Options) -> Iterator[ConversationStage]:
 
         yield split_text_and_calls
     if options.tool_ids == "short9":
-        from chatsquash.session.stages.templates import shorten
+        from chatsquash.session.stages.templates import shorten_ids
 
-        yield shorten
+        yield shorten_ids
 
 
 def _inline(conversation: Conversation, *, check: bool) -> StageResult:
-    from chatsquash.session.stages.reasoning import inline
+    from chatsquash.session.stages.reasoning import inline_calls
 
-    inlined, findings = inline(conversation)
+    inlined, findings = inline_calls(conversation)
     return inlined, [*findings, *(examine(View(inlined, conversation.messages), "inlined") if check else ())]
 
 
@@ -330,7 +332,7 @@ def _anonymize(
 
 def _without_addresses(anonymizer: Anonymizer, tools: list[Tool]) -> tuple[list[Tool], int]:
     """Tool definitions without addresses, and how many were replaced."""
-    definitions = known(tools)
+    definitions = analyse_definitions(tools)
     if not any(definition.may_have_address for definition in definitions):
         return tools, 0
     both = zip(tools, definitions, strict=True)

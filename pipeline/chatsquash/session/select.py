@@ -15,7 +15,7 @@ from chatsquash.core.memo import Last, Same
 from chatsquash.core.model import AddedRun, Entry, KeptRun, SkippedLine, Tool
 from chatsquash.session import provider_members
 from chatsquash.session.session import Noted, Session, Snapshot, Tally
-from chatsquash.session.stages.tools import CallTracker, Definitions, Redefined
+from chatsquash.session.stages.tools import CallTracker, Definitions, RedefinedTools
 
 
 def select(
@@ -70,7 +70,7 @@ def _short_tail(best: Entry, last: Entry) -> Noted:
 
 
 def _snapshot(
-    best: Entry, tools: list[Tool], settled: _EntryRange, all_: _EntryRange, redefined: Redefined | None
+    best: Entry, tools: list[Tool], settled: _EntryRange, all_: _EntryRange, redefined: RedefinedTools | None
 ) -> Snapshot:
     """The snapshot of an entry, given the entries up to it and those of the whole log."""
     before, before_size = settled.entries - 1, settled.size - best.size

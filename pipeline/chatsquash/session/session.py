@@ -17,7 +17,7 @@ from chatsquash.core.model import Entry, Finding, Message, RejectedLine, Repeate
 from chatsquash.core.outcome import Meeting, Record, Relative
 from chatsquash.reading.reader import Reading
 from chatsquash.reading.sessions import SPAN
-from chatsquash.session.stages.tools import Redefined
+from chatsquash.session.stages.tools import RedefinedTools
 from chatsquash.sources.identity import Hashed
 from chatsquash.trees.growth_tracking import GrowthTracker
 
@@ -61,7 +61,7 @@ class Snapshot(Struct, frozen=True):
     """Bytes of the lines before it."""
     cut_size: int = 0
     """Bytes of those behind it."""
-    redefined: Redefined | None = None
+    redefined: RedefinedTools | None = None
     """The tools that were defined otherwise on the way, where the options ask for them."""
     shared: dict[int, int] = {}
     """The messages with calls that stand in other records of the session, too, by index, with their numbers."""
