@@ -10,7 +10,7 @@ Fenced blocks are told apart by what stands behind the fence:
 - ``json before`` and ``json after OPTIONS``: a request's messages, or whole log lines, and what becomes of them;
 - ``python``: runs in the same kind of folder; lines ``# -> text`` are what it prints.
 
-The pages of docs/start, docs/goals and docs/how-to are run as a reader runs them: all of a page's blocks in order, in one
+The pages of docs/start and docs/how-to are run as a reader runs them: all of a page's blocks in order, in one
 shell and one folder, which is empty at first. HOME is a folder that holds a clone of the project, ``~/chatsquash``, with
 its sample_logs; what commands print of it is written ``/home/you``.
 """
@@ -44,7 +44,7 @@ from . import generate, page_shell
 
 ROOT = generate.ROOT
 PAGES = sorted(path.relative_to(ROOT).as_posix() for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")))
-FOLLOWED = [page for page in PAGES if page.startswith(("docs/start/", "docs/goals/", "docs/how-to/"))]
+FOLLOWED = [page for page in PAGES if page.startswith(("docs/start/", "docs/how-to/"))]
 APART = [page for page in PAGES if page not in FOLLOWED]
 GENERATED = generate.pages()
 
@@ -218,7 +218,7 @@ MARKER = "== next command =="
 AS_PROCESSES = [
     "README.md",
     "docs/how-to/own-format.md",
-    "docs/ideas/entries.md",
+    "docs/shards.md",
     "docs/start/claude-code.md",
     "docs/start/codex.md",
     "docs/start/cursor.md",
