@@ -17,7 +17,7 @@ from chatsquash.core.outcome import Family, Record, Rejection
 from chatsquash.reading.documents import LogDocument
 from chatsquash.session import parent_sessions
 from chatsquash.session.conversations import MakeLast, asks_marks, count_flags, find_repeated, summed, with_record
-from chatsquash.session.log_findings import SessionCoverage, lost_of, ways
+from chatsquash.session.log_findings import SessionCoverage, loss_findings, options_keeping
 from chatsquash.session.session import Session, Snapshot
 from chatsquash.trees.account import Placement, loss_of, outcomes, place_in_file
 from chatsquash.trees.documents import FilePath, is_written, paths_of
@@ -158,7 +158,7 @@ def records(
     if isinstance(made, Rejection):
         return [], made.why, SessionCoverage(covered, kept, [], relatives=met)
     line = snapshot.entry.line if snapshot else None
-    lost = lost_of(covered, line, ways=ways(covered, 0, options))
+    lost = loss_findings(covered, line, options_to_keep=options_keeping(covered, 0, options))
     lost += find_repeated(len(part.repeated_replies(placements)), line, options)
     if made is None and part.place.is_copy and not covered.copied:
         lost.append((line, repeated_conversation()))

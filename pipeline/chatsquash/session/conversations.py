@@ -17,11 +17,17 @@ from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record, Rejection
 from chatsquash.reading.documents import line_of
 from chatsquash.records import presets
-from chatsquash.session.log_findings import SessionCoverage, find_unrelated, lost_of, ways, with_asides
+from chatsquash.session.log_findings import (
+    SessionCoverage,
+    find_unrelated,
+    loss_findings,
+    options_keeping,
+    with_side_requests,
+)
 from chatsquash.session.record_filters import RecordFilter, of_records
 from chatsquash.session.record_maker import prefix_of_messages
 from chatsquash.session.select import ToolUnion
-from chatsquash.session.session import Noted, Session, Snapshot
+from chatsquash.session.session import LineFinding, Session, Snapshot
 from chatsquash.trees.account import Placement, account, assistants, place_replies, shared_calls
 from chatsquash.trees.canonical import Canon
 from chatsquash.trees.coverage import coverage
@@ -44,8 +50,8 @@ MakeLast = Callable[[Snapshot | None, list[Mark] | None], Record | Rejection]
 
 def restored_last(session: Session, snapshot: Snapshot, restore: str) -> tuple[Snapshot, list[Violation]]:
     """The snapshot of the specified record with what the client took out, and what is said of that."""
-    trees = session.followed.branch()
-    end = session.followed.last_reply(snapshot.entry.line)
+    trees = session.growth.branch()
+    end = session.growth.last_reply(snapshot.entry.line)
     if end is None:
         return snapshot, []
     entry, findings = _restored(trees, end.path(), snapshot.entry, RestoreScope(*_PARTS[restore]))
@@ -75,11 +81,11 @@ def _restored(trees: Trees, path: list[Reply], entry: Entry, wanted: RestoreScop
 def last_snapshot(session: Session, options: Options) -> Snapshot | None:
     """The snapshot of the specified record; its reply is one message with what it continues, but for plain chat."""
     snapshot = session.snapshot
-    if snapshot is None or not (session.loaded or options.preset != presets.DEFAULT):
+    if snapshot is None or not (session.is_loaded or options.preset != presets.DEFAULT):
         return snapshot
-    end = session.followed.last_reply(snapshot.entry.line)
+    end = session.growth.last_reply(snapshot.entry.line)
     return (
-        replace(snapshot, entry=with_whole_reply(snapshot.entry, end, session.followed.branch().requests.canon))
+        replace(snapshot, entry=with_whole_reply(snapshot.entry, end, session.growth.branch().requests.canon))
         if end
         else snapshot
     )
@@ -89,9 +95,9 @@ def of_last(
     session: Session, snapshot: Snapshot | None, name: str, options: Options, make: MakeLast
 ) -> tuple[Record | Rejection, SessionCoverage]:
     """The specified record, and what it holds, or would hold, of a session of this name."""
-    trees = session.followed.branch()
+    trees = session.growth.branch()
     paths = conversations(trees)
-    end = session.followed.last_reply(snapshot.entry.line) if snapshot else None
+    end = session.growth.last_reply(snapshot.entry.line) if snapshot else None
     path = next((each for each in paths if end in each.own), None)
     shown: list[Placement[LogPath]] = []
     if snapshot and end and path:
@@ -99,17 +105,19 @@ def of_last(
     made = make(snapshot, _marks_of_last(trees, paths, shown, snapshot, options))
     placements = [with_record(each, made, 0, {}) for each in shown]
     ids = names(paths, name)
-    rows = with_asides(account(trees, paths, placements, ids), session.asides, name, paths, ids)
-    covered = summed(rows, (each for each in paths if each is not path), len(paths), len(session.asides))
-    noted: list[Noted] = []
+    rows = with_side_requests(account(trees, paths, placements, ids), session.side_requests, name, paths, ids)
+    covered = summed(rows, (each for each in paths if each is not path), len(paths), len(session.side_requests))
+    noted: list[LineFinding] = []
     if isinstance(made, Record):
         line = snapshot.entry.line if snapshot else None
         if path and path.kind in ("side", "subagent"):
             noted.append((line, checks.side_request_selected(path.kind)))
-        noted += lost_of(covered, line, ways=ways(covered, len(session.asides), options))
+        noted += loss_findings(
+            covered, line, options_to_keep=options_keeping(covered, len(session.side_requests), options)
+        )
         noted += find_unrelated(session, len(beginnings(trees, paths)), covered)
         made = count_flags(made, options)
-    alone = unexplained(trees, paths, session.followed.unanswered)
+    alone = unexplained(trees, paths, session.growth.unanswered)
     return made, SessionCoverage(covered, rows if options.trace_replies else [], noted, alone, reports_tail=True)
 
 
@@ -161,9 +169,9 @@ def count_flags(record: Record, options: Options) -> Record:
 
 def of_each(
     session: Session, name: str, options: Options, make: Make, reread: Reread
-) -> tuple[list[Record], list[Noted], SessionCoverage, Violation | None]:
+) -> tuple[list[Record], list[LineFinding], SessionCoverage, Violation | None]:
     """The records of the conversations that are wanted, what was found, and why there is none of the first one."""
-    trees = session.followed.branch()
+    trees = session.growth.branch()
     paths = conversations(trees)
     ids = names(paths, name)
     wanted = select_paths(paths, options)
@@ -171,7 +179,7 @@ def of_each(
     selected = [_restored_path(trees, path, logged, parts) for path, logged in _entries(wanted, session, reread)]
     records: list[Record] = []
     placements: list[Placement[LogPath]] = []
-    noted: list[Noted] = []
+    noted: list[LineFinding] = []
     why: Violation | None = None
     begun, unwanted = first_conversation(trees, paths), of_records(options)
     for each, (made, findings) in zip(selected, _make_all(trees, paths, selected, options, make), strict=True):
@@ -186,14 +194,16 @@ def of_each(
             continue
         parent = ids.get(id(path.parent)) if path.parent else None
         records.append(replace(count_flags(made, options), conversation=ids[id(path)], kind=path.kind, parent=parent))
-    rows = with_asides(account(trees, paths, placements, ids), session.asides, name, paths, ids)
+    rows = with_side_requests(account(trees, paths, placements, ids), session.side_requests, name, paths, ids)
     chosen_ids = set(map(id, wanted))
-    covered = summed(rows, (each for each in paths if id(each) not in chosen_ids), len(paths), len(session.asides))
+    covered = summed(
+        rows, (each for each in paths if id(each) not in chosen_ids), len(paths), len(session.side_requests)
+    )
     last = session.snapshot.entry.line if session.snapshot else None
-    alone = unexplained(trees, paths, session.followed.unanswered)
+    alone = unexplained(trees, paths, session.growth.unanswered)
     noted += _tail(session, alone, selected, rows)
     wanted_ones = coverage(row for row in rows if row.why != "filtered")
-    lost = lost_of(covered, last, wanted_ones, ways(covered, len(session.asides), options))
+    lost = loss_findings(covered, last, wanted_ones, options_keeping(covered, len(session.side_requests), options))
     lost += find_repeated(sum(bool(row.others) for row in rows), last, options)
     return (
         begun_with(records, begun, session, options),
@@ -209,15 +219,17 @@ def _continued(trees: Trees) -> set[int]:
     return {reply.line for reply in trees.replies if replies[reply.tree] > 1}
 
 
-def find_repeated(repeated: int, line: int | None, options: Options) -> list[Noted]:
+def find_repeated(repeated: int, line: int | None, options: Options) -> list[LineFinding]:
     """What is said of replies that several records contain, if no flag says in which one to train on them."""
     is_flagged = options.flag != "none" or options.samples != "session"
     return [(line, checks.replies_repeated(repeated))] if repeated and not is_flagged else []
 
 
-def _tail(session: Session, alone: set[int], wanted: list[_RestoredPath], rows: list[ReplyOutcome]) -> list[Noted]:
+def _tail(
+    session: Session, alone: set[int], wanted: list[_RestoredPath], rows: list[ReplyOutcome]
+) -> list[LineFinding]:
     """What is said where the log ends with a request that begins anew, and no record holds what it got."""
-    last = session.followed.last
+    last = session.growth.last
     if last is None or last.line not in alone or not wanted:
         return []
     if any(row.line == last.line and row.status != "lost" for row in rows):
@@ -231,7 +243,7 @@ def begun_with(records: list[Record], begun: Reply | None, session: Session, opt
     if not records or begun is None or options.split is None:
         return records
     system: list[Message] = [{"role": "system", "content": begun.system}] if begun.system else []
-    prefix = prefix_of_messages([*system, *begun.behind], options, loaded=session.loaded)
+    prefix = prefix_of_messages([*system, *begun.behind], options, loaded=session.is_loaded)
     pairs = [(record, record.facts) for record in records]
     return [replace(record, facts=facts._replace(prefix=prefix)) if facts else record for record, facts in pairs]
 
@@ -301,7 +313,7 @@ def _entries(wanted: list[LogPath], session: Session, reread: Reread) -> Iterato
 
 def entries_of(replies: Iterable[Reply], session: Session, reread: Reread) -> Iterator[tuple[Reply, Entry]]:
     """The entry of each of some replies, in the order of the lines; those that are not held are read again."""
-    wanted, entries = sorted(replies, key=lambda reply: reply.line), session.followed.entries
+    wanted, entries = sorted(replies, key=lambda reply: reply.line), session.growth.entries
     missing = {reply.line for reply in wanted if reply.number not in entries}
     again = reread(missing) if missing else iter(())
     met: dict[int, Entry] = {}  # where lines are put in order, they come otherwise than they are numbered
@@ -313,7 +325,7 @@ def entries_of(replies: Iterable[Reply], session: Session, reread: Reread) -> It
             else:
                 met[each.line] = each
         if entry is not None:
-            yield reply, with_whole_reply(entry, reply, session.followed.branch().requests.canon)
+            yield reply, with_whole_reply(entry, reply, session.growth.branch().requests.canon)
 
 
 def with_whole_reply(entry: Entry, reply: Reply, canon: Canon) -> Entry:

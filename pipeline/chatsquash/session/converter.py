@@ -34,19 +34,28 @@ from chatsquash.session.log_findings import (
     SessionCoverage,
     accounts,
     cleaning_notes,
+    convert_grown,
     cut_rejection,
-    grown_session,
     in_files,
+    log_rejection,
     logger_cuts,
-    taken_apart,
+    split_findings,
     trace,
-    unfit,
 )
 from chatsquash.session.output_growth import check_growth
 from chatsquash.session.plan import EntryObserver, Plan, asks_for_kinds, plan
 from chatsquash.session.privacy import OutcomePrivacy
 from chatsquash.session.record_maker import RecordMaker
-from chatsquash.session.session import Noted, Session, Snapshot, digest_of, finding, hash_of, is_whole, meeting
+from chatsquash.session.session import (
+    LineFinding,
+    Session,
+    Snapshot,
+    digest_log,
+    finding,
+    hash_lines,
+    is_fully_counted,
+    meeting,
+)
 from chatsquash.sources.changes import as_found, change
 from chatsquash.sources.compression import stem
 from chatsquash.sources.identity import Hashed
@@ -56,7 +65,7 @@ from chatsquash.sources.names import path_day
 if TYPE_CHECKING:
     from chatsquash.session.samples import Make, Reread
 
-_Result = tuple[list[Record], Violation | None, list[Noted], SessionCoverage]
+_Result = tuple[list[Record], Violation | None, list[LineFinding], SessionCoverage]
 """The records of a session, why there is none, what was found on the way, and what they hold of it."""
 
 
@@ -163,7 +172,7 @@ class Converter:
         session = self._session(read, observer)
         if self._is_apart(session, log) or self._is_out_of_order(session, log):
             return None
-        assert is_whole(session, file, log) or change(log, file), log
+        assert is_fully_counted(session, file, log) or change(log, file), log
         name = session.id or stem(log)
         if log.join and log.join.gateway:
             return self._joined_outcome(read, session, log)
@@ -172,7 +181,7 @@ class Converter:
         snapshot = session.snapshot
         result = self._records(read, session, file, log)
         records, left_out, later, covered = result
-        findings = in_files(covered.explained(session).findings([*later, *covered.notes], name, log.shown), log)
+        findings = in_files(covered.without_explained(session).findings([*later, *covered.notes], name, log.shown), log)
         account, sizes = accounts(session, records)
         report = SessionFindings(
             left_out=left_out.code if left_out and not records else None,
@@ -187,9 +196,9 @@ class Converter:
             sizes=sizes,
             cleaned=snapshot.entry.cleaned if snapshot and records else {},
             dropped=session.dropped,
-            digest=hash_of(file, log) if log.reordered and not log.pieces else digest_of(read, self.hashed),
+            digest=hash_lines(file, log) if log.reordered and not log.pieces else digest_log(read, self.hashed),
             format=_format(read, left_out),
-            relatives=[*covered.relatives, *(session.elsewhere.relatives if session.elsewhere else ())],
+            relatives=[*covered.relatives, *(session.other_files.relatives if session.other_files else ())],
             lineage=self._lineage(log) if is_document else None,
         )
         tokens = _sampled_tokens(read, session, log)
@@ -214,7 +223,8 @@ class Converter:
             records=records,
             pairs=self._pairs(read, session, file, log) if records and self._options.pairs != "none" else [],
             chosen=(records[-1].chosen if records else None) or (self._maker.selection(snapshot) if snapshot else None),
-            day=path_day(log.name) or (day(snapshot.started) if snapshot and snapshot.started is not None else None),
+            day=path_day(log.name)
+            or (day(snapshot.first_time) if snapshot and snapshot.first_time is not None else None),
             family=covered.family,
         )
 
@@ -234,7 +244,7 @@ class Converter:
             size=session.sizes.all,
             counts=lines._replace(left_out=0, joined=lines.left_out),
             sizes=sizes._replace(left_out=0, joined=sizes.left_out),
-            digest=digest_of(read, self.hashed),
+            digest=digest_log(read, self.hashed),
             format=_format(read, None),
             relatives=read.document.relatives if read.document else [],
             joined=True,
@@ -250,7 +260,7 @@ class Converter:
 
     def _is_apart(self, session: Session, log: Log) -> bool:
         """Whether no line has an id and no request goes on from another, so that each is a session."""
-        trees = session.followed.trees
+        trees = session.growth.trees
         if trees is None or log.join or session.id is not None or not self._divides or log.is_part:
             return False
         from chatsquash.trees.kinds import are_unrelated
@@ -288,14 +298,19 @@ class Converter:
 
             records, refused, covered = agents.records(read.document, log, self._options, session, make_last)
             return records, refused, noted, covered
-        if not self._is_asked_more and not session.asides and not session.elsewhere and session.followed.only_grew():
+        if (
+            not self._is_asked_more
+            and not session.side_requests
+            and not session.other_files
+            and session.growth.only_grew()
+        ):
             snapshot = session.snapshot
-            marks = session.followed.grown_marks(snapshot.entry) if snapshot else None
-            return grown_session(session, make_last(snapshot, marks), noted)
+            marks = session.growth.grown_marks(snapshot.entry) if snapshot else None
+            return convert_grown(session, make_last(snapshot, marks), noted)
         from chatsquash.session import conversations  # which sessions that only grow do not need
 
         name = session.id or log.identity
-        if self._options.writes_last or why or session.followed.last is None:
+        if self._options.writes_last or why or session.growth.last is None:
             snapshot = conversations.last_snapshot(session, self._options)
             if not why and snapshot and self._options.restore != "none":
                 snapshot, findings = conversations.restored_last(session, snapshot, self._options.restore)
@@ -321,7 +336,7 @@ class Converter:
             from chatsquash.session.sample_records import of_document
 
             return of_document(DocumentPart(read.document, log, self._options), session.snapshot, asked, why)
-        if why or session.followed.last is None:
+        if why or session.growth.last is None:
             return None
         from chatsquash.session.sample_records import of_log
 
@@ -344,17 +359,19 @@ class Converter:
         source, version = (read.seen.format, read.seen.version) if read.seen else (None, None)
 
         def make(snapshot: Snapshot, marks: list[Mark] | None) -> tuple[Record | Rejection, list[Violation]]:
-            return self._unflagged.finish(snapshot, loaded=session.loaded, source=source, version=version, marks=marks)
+            return self._unflagged.finish(
+                snapshot, loaded=session.is_loaded, source=source, version=version, marks=marks
+            )
 
         return preference_pairs(candidates, make, partial(self._maker.location, log))
 
-    def _log_notes(self, read: Reading, session: Session, log: Log) -> tuple[list[Noted], Violation | None]:
+    def _log_notes(self, read: Reading, session: Session, log: Log) -> tuple[list[LineFinding], Violation | None]:
         """What is found of a log as a whole, and why nothing can be made of it."""
-        noted = [*cleaning_notes(session, self._options.cleanups), *taken_apart(log)]
+        noted = [*cleaning_notes(session, self._options.cleanups), *split_findings(log)]
         noted += logger_cuts(session)
         if read.document and self._lineages and (count := self._lineages.excess(log)):
             noted.append((None, coverage.copies_not_compared(count, MOST)))
-        why = unfit(read.seen, session) or check_growth(session, read.document, self._options)
+        why = log_rejection(read.seen, session) or check_growth(session, read.document, self._options)
         if why:
             noted.append((None, why))
         return noted, why or session.invalid or cut_rejection(session, noted, self._options)
@@ -365,8 +382,8 @@ class Converter:
         for item in self._plan.through(self._reader.read(file, log).items):
             if isinstance(item, Entry) and item.line in lines:
                 yield item
-        if session.elsewhere:
-            yield from session.elsewhere.entries(lines)
+        if session.other_files:
+            yield from session.other_files.entries(lines)
 
 
 def _format(read: Reading, left_out: Violation | None) -> str | None:
@@ -381,4 +398,4 @@ def _sampled_tokens(read: Reading, session: Session, log: Log) -> Tokens:
         from chatsquash.session import agents  # which logs do not need
 
         return agents.tokens(read.document, log)
-    return session.followed.tokens
+    return session.growth.tokens

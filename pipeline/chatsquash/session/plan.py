@@ -26,7 +26,7 @@ from chatsquash.session.cleaning import clean
 from chatsquash.session.ending import ending
 from chatsquash.session.record_filters import measure
 from chatsquash.session.select import select
-from chatsquash.session.session import Session, Snapshot, tally
+from chatsquash.session.session import Session, Snapshot, begin_tally
 from chatsquash.session.stages import compose as record
 from chatsquash.session.stages.checking import check_conversation, format_without_tools, validate
 from chatsquash.session.stages.compose import compose
@@ -98,7 +98,7 @@ class Plan(NamedTuple):
         ``marks`` are those of its assistant messages; the record has them as they are in it.
         """
         conversation, composed = self.compose(snapshot, loaded=loaded, source=source, version=version)
-        shared = {id(conversation.messages[at]): number for at, number in snapshot.shared.items()}
+        shared = {id(conversation.messages[at]): number for at, number in snapshot.shared_calls.items()}
         if marks is not None:
             conversation = replace(conversation, marks=marks)
         logged = conversation.messages
@@ -188,7 +188,7 @@ def plan(options: Options, anonymizer: Anonymizer | None) -> Plan:
             last_tools=options.tools == "last",
             trace_calls=options.check_arguments,
             begin=partial(
-                tally,
+                begin_tally,
                 looks_closely=options.restore in ("results", "all"),
                 lazily=not asks_for_kinds(options),
                 lists_entries=options.divides,

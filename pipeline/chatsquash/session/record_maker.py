@@ -48,8 +48,8 @@ class RecordMaker:
         before = self._anonymizer.count if self._anonymizer else 0
         if self._anonymizer:
             self._anonymizer.passwords.clear()  # those of what became no record
-        loaded = session.loaded
-        snapshot = session.elsewhere.with_failures(snapshot) if session.elsewhere else snapshot
+        loaded = session.is_loaded
+        snapshot = session.other_files.with_failures(snapshot) if session.other_files else snapshot
         made, findings = self._plan.finish(snapshot, loaded=loaded, source=source, version=version, marks=marks)
         if isinstance(made, Rejection):
             return made, findings
@@ -69,7 +69,7 @@ class RecordMaker:
             if isinstance(fitted, Violation):
                 return Rejection(fitted), findings
             made = fitted
-        made = session.elsewhere.with_exit_code(made, snapshot) if session.elsewhere else made
+        made = session.other_files.with_exit_code(made, snapshot) if session.other_files else made
         if session.entries:
             made = structs.replace(made, chosen=self.selection(snapshot), size=snapshot.entry.size)
         return made, findings
@@ -80,8 +80,8 @@ class RecordMaker:
         model = entry.reply.model
         if model is None:
             model = of_entry(entry).model
-        ended = entry.origin.ended if entry.origin else snapshot.ended
-        return SelectedEntry(entry.line, _stamped(snapshot.started), _stamped(ended), model, snapshot.superseded + 1)
+        ended = entry.origin.ended if entry.origin else snapshot.last_time
+        return SelectedEntry(entry.line, _stamped(snapshot.first_time), _stamped(ended), model, snapshot.superseded + 1)
 
     def _facts(self, session: Session, snapshot: Snapshot, log: Log, line: bytes) -> Facts:
         """What the log says beside the conversation, without addresses where these are replaced."""
@@ -95,7 +95,7 @@ class RecordMaker:
             session=printable(name),
             source=printable(f"{source}{dot}{suffix}" if named else source),
             model=printable(model) if model else None,
-            started_at=_stamped(snapshot.started),
+            started_at=_stamped(snapshot.first_time),
             entries=snapshot.superseded + 1,
             prompt_tokens=used.prompt_tokens,
             completion_tokens=used.completion_tokens,

@@ -60,7 +60,7 @@ def join_agents(
 ) -> Session:
     """A gateway's session with what the agents' files tell of it."""
     joined_views = views(log.agents, options, lineages)
-    trees = session.followed.branch()
+    trees = session.growth.branch()
     matching = match_replies(trees.replies, joined_views, log.join.elsewhere if log.join else ())
     both = len({reply.number for reply in matching.replies.values()})
     if matching.differing:
@@ -108,7 +108,7 @@ class AgentFiles(Struct, eq=False, dict=True):
         steps = self._steps(view, end, base)
         is_new = False
         for step, entry in entries(steps, self.options.cleanups):
-            self.matching.replies[view.key(step.number)] = session.followed.tell(entry)
+            self.matching.replies[view.key(step.number)] = session.growth.tell(entry)
             self.steps[step.line] = step
             is_new = True
         if is_new:
