@@ -43,7 +43,7 @@ from chatsquash.session.log_findings import (
     trace,
 )
 from chatsquash.session.output_growth import check_growth
-from chatsquash.session.plan import EntryObserver, Plan, asks_for_kinds, plan
+from chatsquash.session.plan import EntryObserver, Plan, needs_conversations, plan
 from chatsquash.session.privacy import OutcomePrivacy
 from chatsquash.session.record_maker import RecordMaker
 from chatsquash.session.session import (
@@ -87,7 +87,7 @@ class Converter:
         self._plan = plan(options, self._first)
         self._divides = options.sessions_by is None
         self._puts_in_order = options.divides
-        self._is_asked_more = asks_for_kinds(options)
+        self._is_asked_more = needs_conversations(options)
         self._reader = Reader(options)
         self._maker = RecordMaker(options, self._plan, self._anonymizer)
         self._privacy = OutcomePrivacy(options, self._maker.lengths)
@@ -270,8 +270,8 @@ class Converter:
     def _session(self, read: Reading, observer: EntryObserver | None) -> Session:
         """What the lines of a log come to."""
         if observer is None:
-            return self._plan.select(self._plan.through(read.items))
-        session = self._plan.select(observer.watch_cleaned(self._plan.through(observer.watch_logged(read.items))))
+            return self._plan.select(self._plan.clean_entries(read.items))
+        session = self._plan.select(observer.watch_cleaned(self._plan.clean_entries(observer.watch_logged(read.items))))
         observer.settle(read.seen, session)
         return session
 
@@ -359,8 +359,8 @@ class Converter:
         source, version = (read.seen.format, read.seen.version) if read.seen else (None, None)
 
         def make(snapshot: Snapshot, marks: list[Mark] | None) -> tuple[Record | Rejection, list[Violation]]:
-            return self._unflagged.finish(
-                snapshot, loaded=session.is_loaded, source=source, version=version, marks=marks
+            return self._unflagged.make_record(
+                snapshot, is_loaded=session.is_loaded, source=source, version=version, marks=marks
             )
 
         return preference_pairs(candidates, make, partial(self._maker.location, log))
@@ -379,7 +379,7 @@ class Converter:
     def _again(self, file: BinaryIO, log: Log, session: Session, lines: set[int]) -> Iterator[Entry]:
         """The entries of some lines, read once more."""
         file.seek(0)
-        for item in self._plan.through(self._reader.read(file, log).items):
+        for item in self._plan.clean_entries(self._reader.read(file, log).items):
             if isinstance(item, Entry) and item.line in lines:
                 yield item
         if session.other_files:

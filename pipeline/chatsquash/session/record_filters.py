@@ -139,7 +139,7 @@ class ToolTotals:
             sums[3] += unanswered
 
     def by_name(self) -> list[tuple[str, list[int]]]:
-        """Return each tool with counts: sessions that define or call it, calls, failed calls, calls without a result."""
+        """Return each tool with its counts: sessions that define or call it, calls, failed calls, unanswered calls."""
         return sorted(self._tools.items())
 
     def most_used(self) -> list[tuple[str, list[int]]]:

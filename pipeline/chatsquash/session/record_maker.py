@@ -21,7 +21,7 @@ from chatsquash.core.times import stamp
 from chatsquash.records.line import digest
 from chatsquash.records.reading import record
 from chatsquash.redaction.pseudonyms import Anonymizer, anonymizer, with_passwords
-from chatsquash.session.plan import Plan, plan, through
+from chatsquash.session.plan import Plan, plan, run_stages
 from chatsquash.session.session import Session, Snapshot
 from chatsquash.session.stages.compose import normalise
 from chatsquash.sources.compression import stem
@@ -50,7 +50,7 @@ class RecordMaker:
             self._anonymizer.passwords.clear()  # those of what became no record
         loaded = session.is_loaded
         snapshot = session.other_files.with_failures(snapshot) if session.other_files else snapshot
-        made, findings = self._plan.finish(snapshot, loaded=loaded, source=source, version=version, marks=marks)
+        made, findings = self._plan.make_record(snapshot, is_loaded=loaded, source=source, version=version, marks=marks)
         if isinstance(made, Rejection):
             return made, findings
         addresses = self._anonymizer.count - before if self._anonymizer else 0
@@ -154,9 +154,9 @@ def prefix_of_messages(messages: Iterable[Message], options: Options, *, loaded:
     said = takewhile(lambda message: message["role"] != "assistant", messages)
     first = [normalise(message) for message in said]
     made = _plan(options)
-    conversation, _ = through(made.logged, Conversation([*first, _REPLY], [], loaded=loaded))
-    conversation, _ = through(made.conversation, conversation)
-    line = made.record(conversation).data
+    conversation, _ = run_stages(made.logged_stages, Conversation([*first, _REPLY], [], loaded=loaded))
+    conversation, _ = run_stages(made.record_stages, conversation)
+    line = made.encode(conversation).data
     return prefix(first) if line is None else prefix_of_line(line)
 
 
