@@ -548,7 +548,7 @@ def test_a_session_is_left_out_for_its_reason_also_when_its_log_changes_meanwhil
     def grow(*_: Any) -> None:
         path.write_bytes(path.read_bytes() + b"\n")
 
-    outcome = Converter(NATIVE).convert(log, also=grow)
+    outcome = Converter(NATIVE).convert(log, visit=grow)
     assert outcome.left_out == "timestamp-order"
     assert outcome.findings[-1].code == "changed-log"
 

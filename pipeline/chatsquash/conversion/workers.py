@@ -245,7 +245,7 @@ def attempt(
 ) -> tuple[Outcome | None, PackedOutcome | None]:
     """The outcome of a session, and how it is kept; none for a file that has to be split into its sessions first."""
     try:
-        outcome = converter.convert(log, also=writer.look if writer else None)
+        outcome = converter.convert(log, visit=writer.look if writer else None)
     except OSError as problem:
         return unreadable_outcome(log, problem), None
     return outcome, writer.add(log, outcome) if writer and outcome else None

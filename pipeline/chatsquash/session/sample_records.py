@@ -14,7 +14,7 @@ from chatsquash.core.model import Entry, Message, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record, Rejection
 from chatsquash.session.agents import DocumentPart
-from chatsquash.session.conversations import begun_with, count_flags, entries_of, summed
+from chatsquash.session.conversations import count_flags, entries_of, sum_coverage, with_session_prefix
 from chatsquash.session.log_findings import (
     SessionCoverage,
     find_unrelated,
@@ -100,12 +100,12 @@ def of_log(session: Session, name: str, asked: SampleRequest) -> SampledSession:
         _of_conversation(count_flags(record, asked.options), wanted[sample.key][1], each.ids)
         for sample, record in zip(samples, sampling.records(samples), strict=True)
     ]
-    records = begun_with(records, begins, session, asked.options)
+    records = with_session_prefix(records, begins, session, asked.options)
     rows = _rows(each, wanted, sampling, [*zip(samples, records, strict=True)])
     rows = with_side_requests(rows, session.side_requests, name, each.paths, each.ids)
     seen = {id(path) for path, _ in each.selected}
     others = (path for path in each.paths if id(path) not in seen)
-    covered = summed(rows, others, len(each.paths), len(session.side_requests))
+    covered = sum_coverage(rows, others, len(each.paths), len(session.side_requests))
     last = session.snapshot.entry.line if session.snapshot else None
     noted = sampling.notes(samples)
     why = sampling.refused[0][0] if sampling.refused else None
