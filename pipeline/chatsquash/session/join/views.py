@@ -126,7 +126,7 @@ class AgentFiles(Struct, eq=False, dict=True):
             yield AgentReply(line, view, number, base if begin or place is not None else None, place, begin)
 
     def _unmatched(self, view: AgentView, end: int | None, base: Entry | None) -> Iterator[tuple[int, int | None, int]]:
-        """Yield the index of each such reply, its position in a request, and the start of the messages after that request."""
+        """Yield the index of each such reply, its position in a request, and where the messages after it begin."""
         places = ReplyFinder(base.messages) if base else None
         for number in range(view.place.length):
             at, key = view.reply(number).at, view.key(number)
