@@ -10,7 +10,7 @@ from chatsquash.core.model import Conversation
 from chatsquash.records import presets
 from chatsquash.records.reading import native, record
 from chatsquash.records.shaping import line
-from chatsquash.session.plan import plan, through
+from chatsquash.session.plan import plan, run_stages
 from tests.checks.rows import assistant, call, result, talk, user
 
 A, B = user("a"), assistant("b")
@@ -50,7 +50,7 @@ ROWS = [
 
 def shaped(options: dict[str, Any], conversation: Conversation) -> tuple[dict[str, Any] | None, list[Any]]:
     asked = Options(anonymize=False, **options)
-    conversation, found = through(plan(asked, None).conversation, conversation)
+    conversation, found = run_stages(plan(asked, None).record_stages, conversation)
     made = line(presets.named(asked.preset), conversation, presets.choices(asked))
     return (json.loads(made.data) if made.data else None), [*found, *made.findings]
 

@@ -9,7 +9,7 @@ import pytest
 from chatsquash import Options
 from chatsquash.core.model import Conversation
 from chatsquash.records.arguments import PATTERN, short_ids
-from chatsquash.session.plan import plan, through
+from chatsquash.session.plan import plan, run_stages
 from tests.checks.rows import assistant, call, result, user
 
 SYSTEM = {"role": "system", "content": "s"}
@@ -79,8 +79,8 @@ ROWS = [
 
 def modified(options: dict[str, Any], messages: list[Any]) -> tuple[list[Any], str]:
     before = copy.deepcopy(messages)
-    stages = plan(Options(**options, anonymize=False), None).conversation
-    conversation, notes = through(stages, Conversation(list(messages), []))
+    stages = plan(Options(**options, anonymize=False), None).record_stages
+    conversation, notes = run_stages(stages, Conversation(list(messages), []))
     assert messages == before, "messages are shared with the entries around and never changed"
     assert {found.code for found in notes} <= {"shape-changed"}
     return conversation.messages, " ".join(found.text.removeprefix("changed to fit: ") for found in notes)

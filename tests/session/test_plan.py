@@ -9,7 +9,7 @@ from chatsquash.core.accounting import Usage
 from chatsquash.core.model import Conversation, Violation
 from chatsquash.core.outcome import Record, Rejection
 from chatsquash.records.line import RecordLine
-from chatsquash.session.plan import plan, through
+from chatsquash.session.plan import plan, run_stages
 from chatsquash.session.select import select
 from tests.checks.rows import assistant, call, result, talk, tool, user
 from tests.session.streams import entry, stream, taken
@@ -87,7 +87,7 @@ def test_stages_run_one_after_the_other_and_what_they_found_is_in_their_order():
 
         return stage
 
-    conversation, found = through([adding("a"), adding("b")], talk())
+    conversation, found = run_stages([adding("a"), adding("b")], talk())
     assert conversation.messages == [user("a"), user("b")]
     assert [each.text for each in found] == ["a", "b"]
 
@@ -99,6 +99,6 @@ FIRST = user("Here are the first few user messages:\nhi")
 @pytest.mark.parametrize("cleaned", [True, False])
 def test_what_cleaning_drops_is_held_to_nothing(cleaned):
     entries = stream(entry(user(), at=5), entry(TITLE, FIRST, reply=assistant("A title"), at=1, session_id="other"))
-    out, session = taken(planned(cleanup_goose=cleaned).through(entries))
+    out, session = taken(planned(cleanup_goose=cleaned).clean_entries(entries))
     assert len(out) == 2 - cleaned
     assert (session.invalid is None) == cleaned

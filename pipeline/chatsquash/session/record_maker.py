@@ -21,7 +21,7 @@ from chatsquash.core.times import stamp
 from chatsquash.records.line import digest
 from chatsquash.records.reading import record
 from chatsquash.redaction.pseudonyms import Anonymizer, anonymizer, with_passwords
-from chatsquash.session.plan import Plan, plan, through
+from chatsquash.session.plan import Plan, plan, run_stages
 from chatsquash.session.session import Session, Snapshot
 from chatsquash.session.stages.compose import normalise
 from chatsquash.sources.compression import stem
@@ -48,9 +48,9 @@ class RecordMaker:
         before = self._anonymizer.count if self._anonymizer else 0
         if self._anonymizer:
             self._anonymizer.passwords.clear()  # those of what became no record
-        loaded = session.loaded
-        snapshot = session.elsewhere.with_failures(snapshot) if session.elsewhere else snapshot
-        made, findings = self._plan.finish(snapshot, loaded=loaded, source=source, version=version, marks=marks)
+        loaded = session.is_loaded
+        snapshot = session.other_files.with_failures(snapshot) if session.other_files else snapshot
+        made, findings = self._plan.make_record(snapshot, is_loaded=loaded, source=source, version=version, marks=marks)
         if isinstance(made, Rejection):
             return made, findings
         addresses = self._anonymizer.count - before if self._anonymizer else 0
@@ -69,7 +69,7 @@ class RecordMaker:
             if isinstance(fitted, Violation):
                 return Rejection(fitted), findings
             made = fitted
-        made = session.elsewhere.with_exit_code(made, snapshot) if session.elsewhere else made
+        made = session.other_files.with_exit_code(made, snapshot) if session.other_files else made
         if session.entries:
             made = structs.replace(made, chosen=self.selection(snapshot), size=snapshot.entry.size)
         return made, findings
@@ -80,8 +80,8 @@ class RecordMaker:
         model = entry.reply.model
         if model is None:
             model = of_entry(entry).model
-        ended = entry.origin.ended if entry.origin else snapshot.ended
-        return SelectedEntry(entry.line, _stamped(snapshot.started), _stamped(ended), model, snapshot.superseded + 1)
+        ended = entry.origin.ended if entry.origin else snapshot.last_time
+        return SelectedEntry(entry.line, _stamped(snapshot.first_time), _stamped(ended), model, snapshot.superseded + 1)
 
     def _facts(self, session: Session, snapshot: Snapshot, log: Log, line: bytes) -> Facts:
         """What the log says beside the conversation, without addresses where these are replaced."""
@@ -95,7 +95,7 @@ class RecordMaker:
             session=printable(name),
             source=printable(f"{source}{dot}{suffix}" if named else source),
             model=printable(model) if model else None,
-            started_at=_stamped(snapshot.started),
+            started_at=_stamped(snapshot.first_time),
             entries=snapshot.superseded + 1,
             prompt_tokens=used.prompt_tokens,
             completion_tokens=used.completion_tokens,
@@ -154,9 +154,9 @@ def prefix_of_messages(messages: Iterable[Message], options: Options, *, loaded:
     said = takewhile(lambda message: message["role"] != "assistant", messages)
     first = [normalise(message) for message in said]
     made = _plan(options)
-    conversation, _ = through(made.logged, Conversation([*first, _REPLY], [], loaded=loaded))
-    conversation, _ = through(made.conversation, conversation)
-    line = made.record(conversation).data
+    conversation, _ = run_stages(made.logged_stages, Conversation([*first, _REPLY], [], loaded=loaded))
+    conversation, _ = run_stages(made.record_stages, conversation)
+    line = made.encode(conversation).data
     return prefix(first) if line is None else prefix_of_line(line)
 
 

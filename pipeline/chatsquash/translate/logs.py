@@ -77,10 +77,10 @@ def session(log: Log, data: bytes, options: Options) -> LoggedConversation | Non
     entry = snapshot.entry
     form = formats.named((read.seen and read.seen.format) or formats.PLAIN)
     aside = bodies.aside(form, _request(data, entry.line))
-    is_missing = any(each.code == "missing-history" for each in selection.repeated)  # else the log has all turns
+    is_missing = any(each.code == "missing-history" for each in selection.repeats)  # else the log has all turns
     left_out = unread(aside, elsewhere=is_missing)
     left_out["choices after the first"] = max(entry.reply.choices - 1, 0)
-    conversation = _snapped(snapshot, loaded=selection.loaded)
+    conversation = _snapped(snapshot, loaded=selection.is_loaded)
     return LoggedConversation(conversation, entry.session_id, +left_out, tuple(aside.options), selection.rejected)
 
 

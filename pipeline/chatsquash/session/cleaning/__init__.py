@@ -1,7 +1,7 @@
-"""Remove what agents add to a conversation; ``docs/cleanup.md`` states the rules.
+"""Remove messages that agents add around a conversation; ``docs/cleanup.md`` states the rules.
 
 Each rule is a module of this folder that declares a ``CleaningRule``. Reports count what it removes under the module's
-name. The rules change messages and drop whole entries; content types without a place in records are handled by
+name. The rules change messages and drop entries; content types without a place in records are handled by
 ``stages.public``.
 """
 

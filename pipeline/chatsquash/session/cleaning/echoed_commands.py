@@ -11,7 +11,7 @@ ROLES = ("user",)
 
 
 def tidy(message: Message) -> Message | None:
-    """Return the message, or ``None`` if it contains nothing but a command echo."""
+    """Return the message, or ``None`` if it consists of a command echo."""
     from chatsquash.formats.agents.claude_code.texts import (
         is_command_echo,
     )  # imported here because few runs use the set

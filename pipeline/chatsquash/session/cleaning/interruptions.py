@@ -11,7 +11,7 @@ ROLES = ("user",)
 
 
 def tidy(message: Message) -> Message | None:
-    """Return the message, or ``None`` if it contains nothing but the notice."""
+    """Return the message, or ``None`` if it consists of the notice."""
     from chatsquash.formats.agents.claude_code.texts import (
         is_interruption,
     )  # imported here because few runs use the set

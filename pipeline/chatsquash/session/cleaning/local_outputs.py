@@ -11,7 +11,7 @@ ROLES = ("user",)
 
 
 def tidy(message: Message) -> Message | None:
-    """Return the message, or ``None`` if it contains nothing but such output."""
+    """Return the message, or ``None`` if it consists of such output."""
     from chatsquash.formats.agents.claude_code.texts import (
         is_local_output,
     )  # imported here because few runs use the set

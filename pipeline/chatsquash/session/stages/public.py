@@ -46,7 +46,7 @@ def drop_unsupported(
     Args:
         conversation: The conversation, which is changed only if it was loaded from another format.
         joins: The messages whose texts are joined, so text after their calls is not lost.
-        keeps_media: Keep messages that contain nothing but media, since the preset decides about media later.
+        keeps_media: Keep messages that contain only media, since the preset decides about media later.
     """
     if not conversation.loaded:
         return conversation, ()
