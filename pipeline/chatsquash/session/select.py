@@ -325,7 +325,7 @@ class Trace(Struct):
     def _tokens_of(self, run: KeptRun | AddedRun) -> list[str]:
         if isinstance(run, KeptRun):
             return self._tokens[run.start : run.stop]
-        return [_TOKENS.get(each["role"]) or chat.token(each) for each in run.messages]
+        return [_TOKENS.get(each["role"]) or chat.role_token(each) for each in run.messages]
 
 
 def _divergence(earlier: list[str], later: list[str]) -> tuple[int, int] | None:
