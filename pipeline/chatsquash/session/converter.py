@@ -250,7 +250,7 @@ class Converter:
             pairs=self._pairs(read, session, file, log) if records and self._options.pairs != "none" else [],
             entry=(records[-1].entry if records else None) or (self._maker.selection(snapshot) if snapshot else None),
             day=path_day(log.name)
-            or (day(snapshot.first_time) if snapshot and snapshot.first_time is not None else None),
+            or (day(snapshot.started_at) if snapshot and snapshot.started_at is not None else None),
             family=session_coverage.family,
         )
 
@@ -391,7 +391,7 @@ class Converter:
 
         def make(snapshot: Snapshot, marks: list[Mark] | None) -> tuple[Record | Rejection, list[Violation]]:
             return self._unflagged.make_record(
-                snapshot, is_loaded=session.is_loaded, source=source, version=version, marks=marks
+                snapshot, has_private=session.has_private, source=source, version=version, marks=marks
             )
 
         return preference_pairs(candidates, make, partial(self._maker.location, log))

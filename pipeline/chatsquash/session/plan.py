@@ -109,7 +109,7 @@ class Plan(NamedTuple):
         self,
         snapshot: Snapshot,
         *,
-        is_loaded: bool,
+        has_private: bool,
         source: str | None,
         version: str | None = None,
         marks: list[Mark] | None = None,
@@ -118,7 +118,7 @@ class Plan(NamedTuple):
 
         Args:
             snapshot: The snapshot to convert.
-            is_loaded: Whether the log has a format other than plain OpenAI chat.
+            has_private: Whether the log has a format other than plain OpenAI chat.
             source: The name of the format.
             version: The version of the agent that wrote the log.
             marks: The marks of the assistant messages; the record returns them with their final positions.
@@ -126,7 +126,7 @@ class Plan(NamedTuple):
         Returns:
             The record, or the reason why there is none, and all findings.
         """
-        conversation, composed = self.compose(snapshot, loaded=is_loaded, source=source, version=version)
+        conversation, composed = self.compose(snapshot, has_private=has_private, source=source, version=version)
         shared_calls = {id(conversation.messages[at]): number for at, number in snapshot.shared_calls.items()}
         if marks is not None:
             conversation = replace(conversation, marks=marks)

@@ -19,11 +19,11 @@ _DEVELOPER = "developer"
 
 
 def compose(
-    snapshot: Snapshot, *, loaded: bool = False, source: str | None = None, version: str | None = None
+    snapshot: Snapshot, *, has_private: bool = False, source: str | None = None, version: str | None = None
 ) -> StageResult:
     """Append the reply to the messages of a snapshot and normalise roles; report problems with the reply.
 
-    ``loaded``, ``source`` and ``version`` are as in ``Conversation``.
+    ``has_private``, ``source`` and ``version`` are as in ``Conversation``.
     """
     reply = snapshot.entry.reply
     messages = list(snapshot.entry.messages)
@@ -32,7 +32,9 @@ def compose(
     # Most messages need no change, so only the others are copied.
     for at in [at for at, message in enumerate(messages) if None in message.values() or message["role"] == _DEVELOPER]:
         messages[at] = normalise(messages[at])
-    return Conversation(messages, snapshot.tools, has_private=loaded, source=source, version=version), _missing(reply)
+    return Conversation(messages, snapshot.tools, has_private=has_private, source=source, version=version), _missing(
+        reply
+    )
 
 
 def _missing(reply: Response) -> Iterator[Violation]:
