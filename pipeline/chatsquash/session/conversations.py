@@ -291,7 +291,7 @@ def _make_all(
     """
     last_tools, shared_by_path = options.tools == "last", shared_calls([each.placement for each in selected], trees)
     snapshots = [
-        replace(_snapshot(each.placement.path, each.entry, last_tools=last_tools), shared=calls)
+        replace(_snapshot(each.placement.path, each.entry, last_tools=last_tools), shared_calls=calls)
         for each, calls in zip(selected, shared_by_path, strict=True)
     ]
     if not (needs_marks(options) or len({*trees.models}) > 1):

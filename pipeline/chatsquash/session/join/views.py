@@ -71,7 +71,7 @@ def join_agents(
     session.note(None, [checks.joined(len(agent_files.relatives), matched_count, len(agent_files.steps))])
     for line, each in agent_files.notes:
         session.note(line, [each])
-    return replace(session, has_private=True, elsewhere=agent_files)
+    return replace(session, has_private=True, other_files=agent_files)
 
 
 class AgentFiles(Struct, eq=False, dict=True):
