@@ -23,7 +23,7 @@ def planned(**options):
 
 def finished(steps, *messages, reply=None, tools=()):
     snapshot = select(stream(entry(*messages, reply=reply, tools=tools))).snapshot
-    return steps.finish(snapshot, loaded=False, source="openai_chat")
+    return steps.make_record(snapshot, has_private=False, source="openai_chat")
 
 
 def test_a_snapshot_becomes_a_record_with_its_usage():
@@ -35,7 +35,7 @@ def test_a_snapshot_becomes_a_record_with_its_usage():
 
 
 def test_a_refusal_is_its_reason_whatever_is_noted_behind_it():
-    steps = planned(preset="hf")._replace(record=lambda _: RecordLine(None, [WHY, LATER], WHY))
+    steps = planned(preset="hf")._replace(encode=lambda _: RecordLine(None, [WHY, LATER], WHY))
     made, found = finished(steps, user(), reply=assistant(), tools=[tool()])
     assert made == Rejection(WHY)
     assert found == [WHY, LATER]
@@ -51,7 +51,7 @@ def test_what_is_not_fit_for_a_preset_is_told_once_and_nothing_is_done_about_it(
     def never(conversation):
         raise AssertionError(conversation)
 
-    steps = planned(preset="hf")._replace(conversation=(never,), record=never)
+    steps = planned(preset="hf")._replace(record_stages=(never,), encode=never)
     made, found = finished(steps, user(5), reply=assistant(), tools=[tool()])
     assert made.why.code == "wrong-content"
     assert [each.code for each in found].count("wrong-content") == 1

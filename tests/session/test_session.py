@@ -112,7 +112,7 @@ def test_the_id_of_a_session_is(ids, expected):
 
 @pytest.mark.parametrize("loaded", [[False, False], [False, True], [True, False]], ids=str)
 def test_a_session_is_loaded_where_any_entry_is(loaded):
-    assert select(stream(*(entry(user(), loaded=each) for each in loaded))).is_loaded == any(loaded)
+    assert select(stream(*(entry(user(), has_private=each) for each in loaded))).has_private == any(loaded)
 
 
 MIXED = reading.session_id_mismatch("a", "b", 1, merge=False)

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from chatsquash.checks import reading
 from chatsquash.core import jsonio
-from chatsquash.core.edits import settle
+from chatsquash.core.edits import align
 from chatsquash.core.memo import Last
 from chatsquash.core.model import (
     AddedRun,
@@ -170,7 +170,7 @@ class EntryReader:
 
     def _settled(self, entry: Entry) -> Entry:
         """The entry as it differs from the one before by value, whichever way that was found."""
-        messages, edits = settle(self._before, entry.messages, entry.edits)
+        messages, edits = align(self._before, entry.messages, entry.edits)
         if edits is not entry.edits:
             entry = replace(entry, messages=messages, edits=edits)
             self._stream.adopt(messages)
@@ -242,7 +242,7 @@ class _ShapeReader:
             *(line.number, when.at if when else None, exchange.session_id, messages, edits, tools, reply),
             size=line.size,
             findings=findings,
-            loaded=loaded is not None and not loaded.turns.are_verbatim,
+            has_private=loaded is not None and not loaded.turns.are_verbatim,
             limit=exchange.first(LIMITS),
             output_format=exchange.first(OUTPUT_FORMATS),
             compacted=loaded.compacted if loaded else None,

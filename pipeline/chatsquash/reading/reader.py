@@ -282,8 +282,8 @@ def _entry(chosen: Conversation, size: int, findings: tuple[RepeatedViolation, .
     last = origin.replies[-1] if origin.replies else OriginReply(0)
     reply = Response(included=True, finish_reason=last.finish_reason, model=last.model)
     line, edits = first_line(origin) or 1, (AddedRun(tuple(chosen.messages)),)
-    named = origin.started, origin.session_id, chosen.messages, edits, chosen.tools, reply
-    return Entry(line, *named, size=size, findings=findings, loaded=True, origin=chosen.origin)
+    named = origin.started_at, origin.session_id, chosen.messages, edits, chosen.tools, reply
+    return Entry(line, *named, size=size, findings=findings, has_private=True, origin=chosen.origin)
 
 
 def _aside(document: LogDocument) -> Iterator[RepeatedViolation]:

@@ -61,7 +61,7 @@ def reply(raw: bytes, form: Format, status: bytes = b"", model: bytes = b"") -> 
     if not code and (quick := _quick(raw, model) if form.NAME == PLAIN else _lean(raw, model, form)):
         return quick
     if raw in (b"", b"null"):
-        return Response(problem=f"there is no response{code}", asked=model)
+        return Response(problem=f"there is no response{code}", requested_model=model)
     try:
         response, code = _read(_loads(raw), form, code)
     except UnicodeDecodeError:  # which matters in what is kept of the response only
@@ -69,7 +69,7 @@ def reply(raw: bytes, form: Format, status: bytes = b"", model: bytes = b"") -> 
         if response.message is not None and not code:
             raise
     response = Response(problem=f"the response is an error body{code}") if code else response
-    return replace(response, raw=raw, asked=model)
+    return replace(response, raw=raw, requested_model=model)
 
 
 def _quick(raw: bytes, requested: bytes) -> Response | None:
@@ -89,7 +89,7 @@ def _quick(raw: bytes, requested: bytes) -> Response | None:
     own = response.id if type(response.id) is str else None
     used = usage.of_usage(response.usage)
     return Response(
-        message, len(choices), first.finish_reason, model=model, id=own, raw=raw, asked=requested, tokens=used
+        message, len(choices), first.finish_reason, model=model, id=own, raw=raw, requested_model=requested, tokens=used
     )
 
 
@@ -121,7 +121,9 @@ def _lean(raw: bytes, requested: bytes, form: Format) -> Response | None:
     if response.message is None:
         return None
     own = next((body[name] for name in usage.IDS if type(body.get(name)) is str), "")
-    return replace(response, model=model([body]), id=own, raw=raw, asked=requested, tokens=usage.of_bodies([body]))
+    return replace(
+        response, model=model([body]), id=own, raw=raw, requested_model=requested, tokens=usage.of_bodies([body])
+    )
 
 
 def _read(response: Json, form: Format, code: str) -> tuple[Response, str]:

@@ -77,7 +77,9 @@ def document_parts(log: Log, file: BinaryIO, options: Options) -> list[Log]:
     try:
         if not log.unit and (units := units_of(file, options)):
             shared = zip(units, _shares(units, log.size), unit_lines(file, len(units)), strict=True)
-            return [replace(log, unit=unit, size=size, unit_lines=of, whole=log.size) for unit, size, of in shared]
+            return [
+                replace(log, unit=unit, size=size, unit_lines=of, container_size=log.size) for unit, size, of in shared
+            ]
         document = document_in(file, options, log.unit)  # which takes less of a log than its lines
         if document and not (log.unit or document.is_identified):
             document = identify(file, options).document
@@ -177,7 +179,7 @@ def places_by_id(file: BinaryIO, options: Options) -> dict[str | None, array[int
 
 def part(log: Log, spans: array[int]) -> Log:
     """The session in a log whose lines stand at these places."""
-    return replace(log, size=sum(spans[2::SPAN]), spans=spans, whole=log.size)
+    return replace(log, size=sum(spans[2::SPAN]), spans=spans, container_size=log.size)
 
 
 def lines_of(

@@ -85,7 +85,7 @@ def _restore(trees: Trees, path: list[Reply], entry: Entry, scope: RestoreScope)
 def last_snapshot(session: Session, options: Options) -> Snapshot | None:
     """Return the snapshot of the default record; except in plain chat, its reply includes the message it continues."""
     snapshot = session.snapshot
-    if snapshot is None or not (session.is_loaded or options.preset != presets.DEFAULT):
+    if snapshot is None or not (session.has_private or options.preset != presets.DEFAULT):
         return snapshot
     end = session.growth.last_reply(snapshot.entry.line)
     return (
@@ -261,7 +261,7 @@ def with_session_prefix(
     if not records or first_reply is None or options.split is None:
         return records
     system: list[Message] = [{"role": "system", "content": first_reply.system}] if first_reply.system else []
-    prefix = prefix_of_messages([*system, *first_reply.behind], options, loaded=session.is_loaded)
+    prefix = prefix_of_messages([*system, *first_reply.behind], options, has_private=session.has_private)
     pairs = [(record, record.facts) for record in records]
     return [replace(record, facts=facts._replace(prefix=prefix)) if facts else record for record, facts in pairs]
 
@@ -291,7 +291,7 @@ def _make_all(
     """
     last_tools, shared_by_path = options.tools == "last", shared_calls([each.placement for each in selected], trees)
     snapshots = [
-        replace(_snapshot(each.placement.path, each.entry, last_tools=last_tools), shared=calls)
+        replace(_snapshot(each.placement.path, each.entry, last_tools=last_tools), shared_calls=calls)
         for each, calls in zip(selected, shared_by_path, strict=True)
     ]
     if not (needs_marks(options) or len({*trees.models}) > 1):

@@ -163,7 +163,7 @@ class Converter:
             if read_before is None:
                 return None
             outcome = read_before
-        changed_finding = finding(reading.changed_log(how), outcome.session, log.shown)
+        changed_finding = finding(reading.changed_log(how), outcome.session, log.display_path)
         return outcome.with_finding(changed_finding)
 
     def read(self, file: BinaryIO, log: Log, observer: EntryObserver | None = None) -> Outcome | None:
@@ -203,7 +203,9 @@ class Converter:
         result = self._records(read, session, file, log)
         records, left_out, later, session_coverage = result
         findings = in_files(
-            session_coverage.without_explained(session).findings([*later, *session_coverage.notes], name, log.shown),
+            session_coverage.without_explained(session).findings(
+                [*later, *session_coverage.notes], name, log.display_path
+            ),
             log,
         )
         account, sizes = accounts(session, records)
@@ -218,9 +220,9 @@ class Converter:
             size=session.sizes.all,
             counts=account,
             sizes=sizes,
-            cleaned=snapshot.entry.cleaned if snapshot and records else {},
+            cleanup_counts=snapshot.entry.cleanup_counts if snapshot and records else {},
             dropped=session.dropped,
-            digest=hash_lines(file, log) if log.reordered and not log.pieces else digest_log(read, self.hashed),
+            digest=hash_lines(file, log) if log.reordered_lines and not log.pieces else digest_log(read, self.hashed),
             format=_format(read, left_out),
             relatives=[*session_coverage.relatives, *(session.other_files.relatives if session.other_files else ())],
             lineage=self._lineage(log) if is_document else None,
@@ -246,9 +248,9 @@ class Converter:
         return SessionRecords(
             records=records,
             pairs=self._pairs(read, session, file, log) if records and self._options.pairs != "none" else [],
-            chosen=(records[-1].chosen if records else None) or (self._maker.selection(snapshot) if snapshot else None),
+            entry=(records[-1].entry if records else None) or (self._maker.selection(snapshot) if snapshot else None),
             day=path_day(log.name)
-            or (day(snapshot.first_time) if snapshot and snapshot.first_time is not None else None),
+            or (day(snapshot.started_at) if snapshot and snapshot.started_at is not None else None),
             family=session_coverage.family,
         )
 
@@ -262,7 +264,7 @@ class Converter:
         """Return the outcome of an agent's conversation that is part of a gateway's session."""
         name = session.id or stem(log)
         lines, sizes = session.accounts(written=False)
-        report = SessionFindings(findings=session.findings([], name, log.shown), rejected=session.rejected)
+        report = SessionFindings(findings=session.findings([], name, log.display_path), rejected=session.rejected)
         account = SessionAccount(
             lines=session.lines.all,
             size=session.sizes.all,
@@ -277,7 +279,7 @@ class Converter:
 
     def _is_out_of_order(self, session: Session, log: Log) -> bool:
         """Return whether lines have to be sorted by time."""
-        if not self._sorts_lines or log.reordered is not None:
+        if not self._sorts_lines or log.reordered_lines is not None:
             return False
         codes = {finding.code for _, finding in session.notes}
         return "timestamp-order" in codes and "session-id-mismatch" not in codes
@@ -389,7 +391,7 @@ class Converter:
 
         def make(snapshot: Snapshot, marks: list[Mark] | None) -> tuple[Record | Rejection, list[Violation]]:
             return self._unflagged.make_record(
-                snapshot, is_loaded=session.is_loaded, source=source, version=version, marks=marks
+                snapshot, has_private=session.has_private, source=source, version=version, marks=marks
             )
 
         return preference_pairs(candidates, make, partial(self._maker.location, log))

@@ -95,7 +95,7 @@ def _other_format(seen: LogHead | None, snapshot: Snapshot) -> str | None:
 def cleaning_notes(session: Session, sets: tuple[str, ...]) -> list[LineFinding]:
     """Summarise what cleaning did to a session."""
     snapshot = session.snapshot
-    changed = {**(snapshot.entry.cleaned if snapshot else {}), **session.dropped}
+    changed = {**(snapshot.entry.cleanup_counts if snapshot else {}), **session.dropped}
     return [(snapshot.entry.line if snapshot else None, finding) for finding in cleaning_findings(changed, sets)]
 
 
@@ -109,12 +109,12 @@ def cleaning_findings(changed: dict[str, int], sets: tuple[str, ...]) -> list[Vi
 
 def split_findings(log: Log) -> Iterator[LineFinding]:
     """Report how the lines of a session were split from their files."""
-    if log.apart:
-        yield None, reading.unrelated_requests(log.apart)
-    if log.grouped:
-        yield None, reading.grouped_by_id(log.grouped)
-    if log.reordered:
-        yield None, reading.reordered(log.reordered)
+    if log.separate_sessions:
+        yield None, reading.unrelated_requests(log.separate_sessions)
+    if log.grouped_sessions:
+        yield None, reading.grouped_by_id(log.grouped_sessions)
+    if log.reordered_lines:
+        yield None, reading.reordered(log.reordered_lines)
 
 
 def in_files(findings: list[Finding], log: Log) -> list[Finding]:
@@ -135,7 +135,7 @@ def _in_file(finding: Finding, log: Log) -> Finding:
 
 def rejected_outcome(log: Log, why: Violation) -> Outcome:
     """Return the outcome of a log that is rejected before it is read."""
-    return Outcome(stem(log), report=SessionFindings(why.code, [finding(why, stem(log), log.shown)]))
+    return Outcome(stem(log), report=SessionFindings(why.code, [finding(why, stem(log), log.display_path)]))
 
 
 def unreadable_outcome(log: Log, problem: OSError) -> Outcome:
@@ -225,7 +225,7 @@ def find_unrelated(session: Session, count: int, coverage: Coverage) -> list[Lin
 
 def accounts(session: Session, records: list[Record]) -> tuple[Account, Account]:
     """Account for the lines of a session, and for their bytes."""
-    selected = {record.chosen.line for record in records if record.chosen and record.chosen.line}
+    selected = {record.entry.line for record in records if record.entry and record.entry.line}
     return session.accounts_of(selected) if selected else session.accounts(written=bool(records))
 
 

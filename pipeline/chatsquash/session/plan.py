@@ -109,7 +109,7 @@ class Plan(NamedTuple):
         self,
         snapshot: Snapshot,
         *,
-        is_loaded: bool,
+        has_private: bool,
         source: str | None,
         version: str | None = None,
         marks: list[Mark] | None = None,
@@ -118,7 +118,7 @@ class Plan(NamedTuple):
 
         Args:
             snapshot: The snapshot to convert.
-            is_loaded: Whether the log has a format other than plain OpenAI chat.
+            has_private: Whether the log has a format other than plain OpenAI chat.
             source: The name of the format.
             version: The version of the agent that wrote the log.
             marks: The marks of the assistant messages; the record returns them with their final positions.
@@ -126,7 +126,7 @@ class Plan(NamedTuple):
         Returns:
             The record, or the reason why there is none, and all findings.
         """
-        conversation, composed = self.compose(snapshot, loaded=is_loaded, source=source, version=version)
+        conversation, composed = self.compose(snapshot, has_private=has_private, source=source, version=version)
         shared_calls = {id(conversation.messages[at]): number for at, number in snapshot.shared_calls.items()}
         if marks is not None:
             conversation = replace(conversation, marks=marks)
@@ -172,7 +172,7 @@ class Plan(NamedTuple):
         if any(message["role"] == "assistant" for message in conversation.messages):
             return None
         is_specified = not (self.is_shaped or snapshot.entry.origin)
-        if is_specified and (conversation.messages or not conversation.loaded):
+        if is_specified and (conversation.messages or not conversation.has_private):
             return None
         return reading.unanswered_session(snapshot.entry.reply.problem or "")
 
@@ -191,7 +191,7 @@ def with_logged_positions(findings: list[Violation], logged: list[Message], mess
         return findings
     places = {id(message): at for at, message in enumerate(logged)}
     return [
-        each if each.at is None else each._replace(logged=places.get(id(messages[each.at]), each.logged))
+        each if each.at is None else each._replace(log_index=places.get(id(messages[each.at]), each.log_index))
         for each in findings
     ]
 
@@ -373,7 +373,7 @@ def _anonymize(
     tools, count = replace_in_tools(conversation.tools)
     anonymizer.count += count
     messages, encoded_messages = anonymizer.messages(conversation.messages)
-    return Conversation(messages, tools, written=encoded_messages, marks=conversation.marks), ()
+    return Conversation(messages, tools, encoded_messages=encoded_messages, marks=conversation.marks), ()
 
 
 def _without_addresses(anonymizer: Anonymizer, tools: list[Tool]) -> tuple[list[Tool], int]:

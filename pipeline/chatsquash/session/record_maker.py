@@ -48,9 +48,11 @@ class RecordMaker:
         before = self._anonymizer.count if self._anonymizer else 0
         if self._anonymizer:
             self._anonymizer.passwords.clear()  # those of what became no record
-        loaded = session.is_loaded
+        has_private = session.has_private
         snapshot = session.other_files.with_failures(snapshot) if session.other_files else snapshot
-        made, findings = self._plan.make_record(snapshot, is_loaded=loaded, source=source, version=version, marks=marks)
+        made, findings = self._plan.make_record(
+            snapshot, has_private=has_private, source=source, version=version, marks=marks
+        )
         if isinstance(made, Rejection):
             return made, findings
         addresses = self._anonymizer.count - before if self._anonymizer else 0
@@ -71,7 +73,7 @@ class RecordMaker:
             made = fitted
         made = session.other_files.with_exit_code(made, snapshot) if session.other_files else made
         if session.entries:
-            made = structs.replace(made, chosen=self.selection(snapshot), size=snapshot.entry.size)
+            made = structs.replace(made, entry=self.selection(snapshot), size=snapshot.entry.size)
         return made, findings
 
     def selection(self, snapshot: Snapshot) -> SelectedEntry:
@@ -80,8 +82,8 @@ class RecordMaker:
         model = entry.reply.model
         if model is None:
             model = of_entry(entry).model
-        ended = entry.origin.ended if entry.origin else snapshot.last_time
-        return SelectedEntry(entry.line, _stamped(snapshot.first_time), _stamped(ended), model, snapshot.superseded + 1)
+        ended = entry.origin.ended_at if entry.origin else snapshot.ended_at
+        return SelectedEntry(entry.line, _stamped(snapshot.started_at), _stamped(ended), model, snapshot.superseded + 1)
 
     def _facts(self, session: Session, snapshot: Snapshot, log: Log, line: bytes) -> Facts:
         """What the log says beside the conversation, without addresses where these are replaced."""
@@ -95,7 +97,7 @@ class RecordMaker:
             session=printable(name),
             source=printable(f"{source}{dot}{suffix}" if named else source),
             model=printable(model) if model else None,
-            started_at=_stamped(snapshot.first_time),
+            started_at=_stamped(snapshot.started_at),
             entries=snapshot.superseded + 1,
             prompt_tokens=used.prompt_tokens,
             completion_tokens=used.completion_tokens,
@@ -145,7 +147,7 @@ def prefix_of_line(line: bytes) -> str:
         return digest(line).hex()
 
 
-def prefix_of_messages(messages: Iterable[Message], options: Options, *, loaded: bool) -> str:
+def prefix_of_messages(messages: Iterable[Message], options: Options, *, has_private: bool) -> str:
     """The digest of what the record of a conversation would begin with, which may not be written itself.
 
     Where the preset cannot hold the beginning, no record has it, and what was logged tells such sessions apart.
@@ -154,7 +156,7 @@ def prefix_of_messages(messages: Iterable[Message], options: Options, *, loaded:
     said = takewhile(lambda message: message["role"] != "assistant", messages)
     first = [normalise(message) for message in said]
     made = _plan(options)
-    conversation, _ = run_stages(made.logged_stages, Conversation([*first, _REPLY], [], loaded=loaded))
+    conversation, _ = run_stages(made.logged_stages, Conversation([*first, _REPLY], [], has_private=has_private))
     conversation, _ = run_stages(made.record_stages, conversation)
     line = made.encode(conversation).data
     return prefix(first) if line is None else prefix_of_line(line)

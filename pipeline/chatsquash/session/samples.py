@@ -105,7 +105,7 @@ class Sampling(Struct):
         messages = said(entry)
         ordinal = sum(message["role"] == "assistant" for message in messages) - 1
         marks = [*(Mark((at,), CONTEXT) for at in range(ordinal)), Mark((ordinal,))]
-        made, findings = self.asked.make(replace(snapshot, shared=self._shared_calls(messages)), marks)
+        made, findings = self.asked.make(replace(snapshot, shared_calls=self._shared_calls(messages)), marks)
         self._note(conversation, entry, findings)
         if isinstance(made, Rejection):
             self.refused.append((made.why, key, conversation))
@@ -195,7 +195,7 @@ class Sampling(Struct):
                 sample=number,
                 samples=len(samples),
                 trained=len(sample.trained),
-                true=true if sample.is_true is not None else None,
+                inference_matches=true if sample.is_true is not None else None,
                 ending=self._endings[sample.conversation],
             )
 

@@ -82,7 +82,7 @@ def _snapshot(
     """Build the snapshot of an entry from the totals up to it and those of the whole log."""
     before, before_size = settled.entries - 1, settled.size - best.size
     after, after_size = all_.entries - settled.entries, all_.size - settled.size
-    times = settled.first_time, settled.last_time
+    times = settled.started_at, settled.ended_at
     return Snapshot(best, tools, *times, before, after, before_size, after_size, redefined)
 
 
@@ -92,16 +92,16 @@ class _EntryRange(Struct, frozen=True, gc=False):
     entries: int = 0
     size: int = 0
     """The size of their lines in bytes."""
-    first_time: int | None = None
+    started_at: int | None = None
     """The first of their times."""
-    last_time: int | None = None
+    ended_at: int | None = None
     """The last of their times."""
 
     def extend(self, entry: Entry) -> _EntryRange:
         """Return the totals including the next entry."""
-        ended = self.last_time if entry.at is None else entry.at
+        ended = self.ended_at if entry.at is None else entry.at
         return _EntryRange(
-            self.entries + 1, self.size + entry.size, ended if self.first_time is None else self.first_time, ended
+            self.entries + 1, self.size + entry.size, ended if self.started_at is None else self.started_at, ended
         )
 
 
@@ -325,7 +325,7 @@ class Trace(Struct):
     def _tokens_of(self, run: KeptRun | AddedRun) -> list[str]:
         if isinstance(run, KeptRun):
             return self._tokens[run.start : run.stop]
-        return [_TOKENS.get(each["role"]) or chat.token(each) for each in run.messages]
+        return [_TOKENS.get(each["role"]) or chat.role_token(each) for each in run.messages]
 
 
 def _divergence(earlier: list[str], later: list[str]) -> tuple[int, int] | None:

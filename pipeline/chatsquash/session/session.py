@@ -49,9 +49,9 @@ class Snapshot(Struct, frozen=True):
     entry: Entry
     tools: list[Tool]
     """The union of the definitions in the entries up to this one, flattened."""
-    first_time: int | None
+    started_at: int | None
     """The first readable time in the entries up to this one, as in ``Entry.at``."""
-    last_time: int | None
+    ended_at: int | None
     """The last readable time in these entries."""
     superseded: int
     """The number of entries before it."""
@@ -96,7 +96,7 @@ class _Sums(Struct):
 
     id: str | None = None
     """The first session id in an entry."""
-    is_loaded: bool = False
+    has_private: bool = False
     """Whether any entry comes from a format other than plain OpenAI chat."""
     lines: LineCounts = field(default_factory=LineCounts)
     sizes: LineCounts = field(default_factory=LineCounts)
@@ -200,8 +200,8 @@ class Tally(_Sums):
             self.entries.append((entry.line, entry.lines, entry.size))
         if self.id is None:
             self.id = entry.session_id
-        if entry.loaded:
-            self.is_loaded = True
+        if entry.has_private:
+            self.has_private = True
         if entry.findings:
             self.note(entry.line, entry.findings)
         if not entry.reply.included:

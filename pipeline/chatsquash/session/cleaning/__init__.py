@@ -153,7 +153,7 @@ def clean(items: Iterator[Entry | SkippedLine], sets: tuple[str, ...] = ("goose"
             moved = request.moved_origin(entry.origin) if entry.origin else None
             counts = request.counts()
             unlinked = replace(entry, known=0, continued=None)
-            yield replace(unlinked, messages=request.messages, edits=edits, cleaned=counts, origin=moved)
+            yield replace(unlinked, messages=request.messages, edits=edits, cleanup_counts=counts, origin=moved)
         since = None
 
 

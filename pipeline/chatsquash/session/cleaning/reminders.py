@@ -39,7 +39,7 @@ def _parts(parts: list[Json], message: Message) -> list[Json]:
     """Remove reminders from content parts, and parts that contained nothing else."""
     remaining = [_part(part) for part in parts]
     # Breaks are indices of parts, so every part keeps its index, even an empty one.
-    if chat.breaks(message):
+    if chat.break_positions(message):
         return remaining
     return [part for part, before in zip(remaining, parts, strict=True) if part is before or chat.part_text(part)]
 

@@ -98,7 +98,7 @@ def mark_elsewhere(document: LogDocument, elsewhere: Iterable[int]) -> None:
 
 def fingerprint_files(agents: Iterable[Log]) -> list[Relative]:
     """Return the present state of the agents' files."""
-    paths = dict.fromkeys(relatives.absolute(each.shown) for each in agents)
+    paths = dict.fromkeys(relatives.absolute(each.display_path) for each in agents)
     return [relatives.look(glob.escape(path)) for path in paths]
 
 
@@ -241,7 +241,7 @@ def match_replies(logged_replies: list[Reply], views: list[AgentView], elsewhere
 def _match_content(
     logged_replies: list[Reply], unmatched: list[_Unmatched], matching: Matching, used: set[int]
 ) -> None:
-    """Match replies with equal content: first those with equal history, then those with an equal prompt, then others."""
+    """Match replies with equal content: first equal histories, then equal prompts, then others."""
     if not unmatched:
         return
     by_level: list[dict[int, deque[Reply]]] = [{} for _ in range(LEVELS)]

@@ -71,7 +71,7 @@ def join_agents(
     session.note(None, [checks.joined(len(agent_files.relatives), matched_count, len(agent_files.steps))])
     for line, each in agent_files.notes:
         session.note(line, [each])
-    return replace(session, loaded=True, elsewhere=agent_files)
+    return replace(session, has_private=True, other_files=agent_files)
 
 
 class AgentFiles(Struct, eq=False, dict=True):
@@ -288,7 +288,7 @@ class AgentReply(Struct, frozen=True):
             tokens=Tokens(origin_reply.prompt_tokens, origin_reply.completion_tokens),
         )
         return Entry(
-            self.line, origin_reply.time, None, messages, (AddedRun(tuple(messages)),), tools, reply, loaded=True
+            self.line, origin_reply.time, None, messages, (AddedRun(tuple(messages)),), tools, reply, has_private=True
         )
 
     @property

@@ -19,11 +19,11 @@ _DEVELOPER = "developer"
 
 
 def compose(
-    snapshot: Snapshot, *, loaded: bool = False, source: str | None = None, version: str | None = None
+    snapshot: Snapshot, *, has_private: bool = False, source: str | None = None, version: str | None = None
 ) -> StageResult:
     """Append the reply to the messages of a snapshot and normalise roles; report problems with the reply.
 
-    ``loaded``, ``source`` and ``version`` are as in ``Conversation``.
+    ``has_private``, ``source`` and ``version`` are as in ``Conversation``.
     """
     reply = snapshot.entry.reply
     messages = list(snapshot.entry.messages)
@@ -32,7 +32,9 @@ def compose(
     # Most messages need no change, so only the others are copied.
     for at in [at for at, message in enumerate(messages) if None in message.values() or message["role"] == _DEVELOPER]:
         messages[at] = normalise(messages[at])
-    return Conversation(messages, snapshot.tools, loaded=loaded, source=source, version=version), _missing(reply)
+    return Conversation(messages, snapshot.tools, has_private=has_private, source=source, version=version), _missing(
+        reply
+    )
 
 
 def _missing(reply: Response) -> Iterator[Violation]:
@@ -49,7 +51,7 @@ def _missing(reply: Response) -> Iterator[Violation]:
 
 def _with_ids(reply: Message, messages: list[Message]) -> Message:
     """Give ids to the calls of a reply that were logged without one, continuing the numbering of the request."""
-    flags = chat.made_up(reply)
+    flags = chat.made_up_ids(reply)
     if not flags:
         return reply
     pairs = list(zip(chat.calls(reply), flags, strict=True))
@@ -86,15 +88,15 @@ def encode_record(
     if flag is None:
         return line._replace(marks=placed_marks)
     # The digest is of the record without its flags.
-    flagged = _encode(marks.flagged(conversation, flag), None, in_folder=False)
+    flagged = _encode(marks.add_flags(conversation, flag), None, in_folder=False)
     return line._replace(data=flagged.data, marks=placed_marks, unflagged=digest(line.data))
 
 
 def _encode(conversation: Conversation, phrases: Phrases | None, *, in_folder: bool) -> RecordLine:
-    if conversation.written is None:
+    if conversation.encoded_messages is None:
         messages, rounded = jsonio.encode(conversation.messages)
     else:
-        messages, rounded = b"[%b]" % b",".join(conversation.written), []
+        messages, rounded = b"[%b]" % b",".join(conversation.encoded_messages), []
     tools, rounded_too = encode_definitions(conversation.tools)
     spellings = [*rounded, *rounded_too]
     findings = [reading.number_changed(spellings, len(spellings))] if spellings else []

@@ -48,7 +48,7 @@ def drop_unsupported(
         joins: The messages whose texts are joined, so text after their calls is not lost.
         keeps_media: Keep messages that contain only media, since the preset decides about media later.
     """
-    if not conversation.loaded:
+    if not conversation.has_private:
         return conversation, ()
     messages: list[Message] = []
     findings: list[Violation] = []
@@ -67,10 +67,10 @@ def drop_unsupported(
 
 def add_media(conversation: Conversation) -> StageResult:
     """Append media that chat messages cannot represent to the content, so that the preset can decide about them."""
-    if not conversation.loaded:
+    if not conversation.has_private:
         return conversation, ()
     messages = [_add_media(message) for message in conversation.messages]
-    return Conversation(messages, conversation.tools, loaded=True, marks=conversation.marks), ()
+    return Conversation(messages, conversation.tools, has_private=True, marks=conversation.marks), ()
 
 
 def _add_media(message: Message) -> Message:
@@ -108,12 +108,12 @@ def _as_logged(other: Other) -> Json:
 def _is_medium(block: Json) -> bool:
     """Return whether a value is a complete medium."""
     # A value without a type may be the rest of a medium that is already in the content.
-    return isinstance(block, dict) and ("images" in block or ("type" in block and chat.medium(block) is not None))
+    return isinstance(block, dict) and ("images" in block or ("type" in block and chat.media_type(block) is not None))
 
 
 def remove_private(conversation: Conversation) -> StageResult:
     """Remove the private fields of messages and tool definitions."""
-    if not conversation.loaded:
+    if not conversation.has_private:
         return conversation, ()
     messages = [_bare(message) for message in conversation.messages]
     tools = conversation.tools
@@ -143,7 +143,7 @@ def _losses(message: Message, joins: MessageFilter | None) -> Iterator[str]:
             else:
                 yield from provider_members.of_block(each)
     if not (joins and joins(message)):
-        yield from ("text after calls" for _ in chat.after(message))
+        yield from ("text after calls" for _ in chat.texts_after_calls(message))
 
 
 def _fits_chat(message: Message) -> bool:
@@ -187,25 +187,27 @@ def join_texts(conversation: Conversation, *, joins: MessageFilter, loaded_only:
         joins: Returns whether the texts of a message are joined.
         loaded_only: Leave plain chat conversations as they were logged.
     """
-    if loaded_only and not conversation.loaded:
+    if loaded_only and not conversation.has_private:
         return conversation, ()
     moved = 0
     messages: list[Message] = []
     for message in conversation.messages:
-        late_texts = chat.after(message)
+        late_texts = chat.texts_after_calls(message)
         if (late_texts or isinstance(message.get("content"), list)) and joins(message):
             moved += len(late_texts)
             messages.append(_join(message, late_texts))
         else:
             messages.append(message)
     findings = [shapes.shape_changed({"texts after calls moved before them": moved})] if moved else []
-    return Conversation(messages, conversation.tools, loaded=conversation.loaded, marks=conversation.marks), findings
+    return Conversation(
+        messages, conversation.tools, has_private=conversation.has_private, marks=conversation.marks
+    ), findings
 
 
 def _join(message: Message, late_texts: list[str]) -> Message:
     content = message.get("content")
     parts: list[Json] = content if isinstance(content, list) else [content] if content else []
-    breaks = {*chat.breaks(message), *range(len(parts), len(parts) + len(late_texts))}
+    breaks = {*chat.break_positions(message), *range(len(parts), len(parts) + len(late_texts))}
     result: dict[str, Any] = {
         **message,
         "content": _runs([*parts, *late_texts], message["role"] == "assistant", breaks),

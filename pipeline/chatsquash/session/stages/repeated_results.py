@@ -19,7 +19,7 @@ def drop_repeated_results(conversation: Conversation, *, loaded_only: bool) -> S
         conversation: The conversation.
         loaded_only: Keep repeated results unless the conversation was loaded from a format other than OpenAI chat.
     """
-    if loaded_only and not conversation.loaded:
+    if loaded_only and not conversation.has_private:
         return conversation, ()
     ids = [message.get("tool_call_id") for message in conversation.messages if message["role"] == "tool"]
     if len(set(map(chat.id_key, ids))) == len(ids):

@@ -18,7 +18,7 @@ from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import Conversation, Json, Message, StageResult, Tool
 from chatsquash.core.options import Options
-from chatsquash.core.text import error_text, hint, json_type, quoted, shown
+from chatsquash.core.text import error_text, hint, json_type, printable_json, quote
 from chatsquash.formats import documents, names
 from chatsquash.session.select import flatten
 
@@ -154,7 +154,7 @@ def _tables(data: bytes, place: str) -> list[Table]:
     except (ValueError, RecursionError):  # a number of too many digits or too many brackets
         raise UsageError(f"{place}: cannot be parsed as TOML; write tools as JSON text in '''") from None
     if extra := next((key for key in parsed if key != "for"), None):
-        raise UsageError(f"{place}: {quoted(extra)} is outside of [[for]]; move it below one")
+        raise UsageError(f"{place}: {quote(extra)} is outside of [[for]]; move it below one")
     tables = [_table(each, f"{place}: [[for]] {number}") for number, each in enumerate(parsed["for"], 1)]
     first: dict[tuple[str | None, str | None], int] = {}
     for number, table in enumerate(tables, 1):
@@ -167,14 +167,14 @@ def _tables(data: bytes, place: str) -> list[Table]:
 def _table(members: dict[str, Any], place: str) -> Table:
     for key, value in members.items():
         if key not in _MEMBERS:
-            raise UsageError(f"{place} has the unknown key {quoted(key)}; use agent, version, tools or system")
+            raise UsageError(f"{place} has the unknown key {quote(key)}; use agent, version, tools or system")
         if key != "tools" and (not isinstance(value, str) or not value):
             raise UsageError(
                 f"{place}: {key} is {'empty' if value == '' else json_type(value)}; write a text in quotes"
             )
     agent, version = members.get("agent"), members.get("version")
     if agent is not None and agent not in (known := (*names(), *documents.names())):
-        raise UsageError(f"{place}: agent {quoted(agent)} is unknown; {hint(agent, known)}")
+        raise UsageError(f"{place}: agent {quote(agent)} is unknown; {hint(agent, known)}")
     if version is not None and agent is None:
         raise UsageError(f"{place} has a version but no agent; add the agent")
     definitions = _parse_definitions(members["tools"], f"{place}: tools") if "tools" in members else None
@@ -231,7 +231,7 @@ def as_toml(agent: str | None, definitions: list[Tool], prompt: str | None) -> s
     lines = ["[[for]]", f'agent = "{agent}"' if agent else '# agent = "claude_code"  # for its logs only']
     if definitions:
         # A TOML literal string cannot contain three apostrophes; in JSON one of them can be escaped.
-        spelled = shown(definitions, indent=True).decode().replace("'''", "''\\u0027")
+        spelled = printable_json(definitions, indent=True).decode().replace("'''", "''\\u0027")
         lines.append(f"tools = '''\n{spelled}\n'''")
     if prompt is not None:
         lines.append(f'system = """\n{_escape(prompt)}"""')
