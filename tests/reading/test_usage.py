@@ -4,12 +4,12 @@ import json
 
 from chatsquash.core.accounting import LoggedUsage, of_reply
 from chatsquash.core.model import Response
-from chatsquash.formats import named
+from chatsquash.formats import get_format
 from chatsquash.reading import envelopes
 from chatsquash.reading.exchange import split
 from tests.conftest import cases
 
-openai_chat = named("openai_chat")
+openai_chat = get_format("openai_chat")
 
 CHAT = {"model": "m", "choices": [], "usage": {"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12}}
 ANTHROPIC = {

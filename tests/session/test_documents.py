@@ -570,7 +570,7 @@ MANY = {
 def parses(monkeypatch):
     """Counts how often the conversations of a document are made of its bytes, and how often its bytes are parsed."""
     counts = {"conversations": 0, "parsed": 0}
-    named, counting = documents.named, {}
+    named, counting = documents.get_format, {}
     for name in MANY:
         real = named(name).conversations
 
@@ -579,7 +579,7 @@ def parses(monkeypatch):
             return real(objects)
 
         counting[name] = replace(named(name), conversations=counted)
-    monkeypatch.setattr(documents, "named", lambda name: counting.get(name) or named(name))
+    monkeypatch.setattr(documents, "get_format", lambda name: counting.get(name) or named(name))
     parsed = contents.parse
 
     def counted_too(*given):

@@ -45,7 +45,7 @@ from tests.samples.table import WITH_OTHERS, agents
 
 EXCHANGES = ("gemini", "openai_responses", "anthropic", "ollama", "openai_chat")
 LOGGED_ONLY = ("bedrock", "gemini_interactions")
-READ_ONLY = tuple(name for name in documents.names() if not documents.named(name).dump and name not in WITH_OTHERS)
+READ_ONLY = tuple(name for name in documents.names() if not documents.get_format(name).dump and name not in WITH_OTHERS)
 TEXT_ONLY = ("oumi_history",)
 WRITTEN = ("clippy", "model_messages", "oumi", "portable", "pydantic_ai", "vercel_ai")
 TOOL = {

@@ -23,7 +23,7 @@ from chatsquash.core.model import (
     WrongType,
 )
 from chatsquash.core.times import Moment, moment
-from chatsquash.formats import PLAIN, bodies, named
+from chatsquash.formats import PLAIN, bodies, get_format
 from chatsquash.formats.base import Format, Tools
 from chatsquash.formats.providers.openai_chat import foreign
 from chatsquash.reading import envelopes
@@ -133,7 +133,7 @@ class EntryReader:
         if (tools := self._known.get(shape.request)) is None:
             hold = self._bounds.hold_new if shape.request == PLAIN else None  # others are held once they are loaded
             tools = self._known[shape.request] = KnownTools(hold)
-        form, answers = named(shape.request), named(shape.response)
+        form, answers = get_format(shape.request), get_format(shape.response)
         loader = None if shape.request == PLAIN and not shape.is_mixed else self._loader(form, shape)
         history = History(form, answers, RepeatedMembers(form, tools, answers.ECHOES), self._effort)
         return _ShapeReader(shape, history, self._bounds, loader)

@@ -245,7 +245,7 @@ def _single(value: Json, data: bytes, forced: str | None) -> Content | None:
         return None  # as a body it would lose its reply
     body = bodies.recognise(value)
     name = forced or body.name
-    if name is None or not bodies.has_turns(formats.named(name), value):
+    if name is None or not bodies.has_turns(formats.get_format(name), value):
         return None
     return Content(name, f"{name}, as --from says" if forced else f"{name} ({body.why})", [value])
 

@@ -88,7 +88,9 @@ class Loader:
     def _compacted(self, seen: ShownTurns) -> Compacted:
         """What a summary replaced, as messages."""
         summary: Any = {"role": "assistant", "content": seen.summary}
-        said = (each for each in reversed(seen.replaced) if isinstance(each, dict) and each.get("role") == "assistant")
+        said = (
+            each for each in reversed(seen.summarized) if isinstance(each, dict) and each.get("role") == "assistant"
+        )
         for turn in said:
             messages = view.messages(self.form.load(turn, self.form.START).turns)
             return Compacted(summary, messages[-1] if messages else None)

@@ -13,7 +13,7 @@ from msgspec.structs import asdict, replace
 
 from chatsquash.core import jsonio
 from chatsquash.core.model import Json, Response, WrongType
-from chatsquash.formats import PLAIN, named
+from chatsquash.formats import PLAIN, get_format
 from chatsquash.formats.base import Format
 from chatsquash.formats.providers.openai_chat.foreign import is_foreign
 from chatsquash.formats.providers.openai_chat.response import FIELDS, has_service_fields
@@ -96,7 +96,7 @@ def _quick(raw: bytes, requested: bytes) -> Response | None:
 @cache
 def _body(name: str) -> msgspec.json.Decoder[Any] | None:
     """What parses of a response's body of a format no more than is read; it may repeat tools and system prompt."""
-    first, *others = named(name).READS
+    first, *others = get_format(name).READS
     if not first:
         return None
     members = dict.fromkeys((*others, "error", *usage.IDS, *_MODEL, *usage.WITHIN, *usage.MEMBERS))
@@ -154,7 +154,7 @@ def read(response: Json, form: Format) -> Response:
         return Response(problem=f"the response is {seen}", wrong=WrongType("response", seen))
     stream = form.assemble(streamed)
     answer = stream.answer(partial(_answer, form=form))
-    return replace(answer, cut=not (stream.whole and whole), **_beside(streamed))
+    return replace(answer, cut=not (stream.is_complete and whole), **_beside(streamed))
 
 
 def _answer(body: Json, form: Format) -> Response:

@@ -139,7 +139,7 @@ def _url(part: dict[str, Any]) -> str | None:
 def _decode(data: str) -> Picture:
     if len(data) // 4 * 3 > _LARGEST:
         raise NoPictureError(f"an image has more than {_LARGEST >> 20} MiB")
-    image = parts.decode_base64(parts.standard("".join(data.split())))
+    image = parts.decode_base64(parts.standard_base64("".join(data.split())))
     if image is None:
         raise NoPictureError("the data of an image is no base64")
     kind = type_of(image)

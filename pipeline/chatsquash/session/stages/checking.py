@@ -59,7 +59,7 @@ def _is_ordinary(view: View) -> bool:
 def format_without_tools(conversation: Conversation) -> str:
     """Return the format of the log if that format never contains tool definitions, else an empty string."""
     name = conversation.source if conversation.has_private and not conversation.tools else None
-    return name if name and not documents.holds_tools(name) else ""
+    return name if name and not documents.has_tools(name) else ""
 
 
 def validate(

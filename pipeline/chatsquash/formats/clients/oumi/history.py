@@ -15,7 +15,7 @@ from chatsquash.formats.calls import native
 from chatsquash.formats.clients.oumi.training import PROVIDER
 from chatsquash.formats.evidence import Evidence, conversation, moment
 from chatsquash.formats.providers.openai_chat.read import turns_of
-from chatsquash.formats.values import Object, at, compact, kind, members, string, unrepeated
+from chatsquash.formats.values import Object, at, compact, kind, members, string, without_prefixes
 from chatsquash.formats.writing import KEY, SPEAKERS, are_instructions, instructions_mark, text_of
 from chatsquash.formats.writing import native as own_of
 
@@ -52,7 +52,7 @@ def load(document: Object) -> list[Conversation]:
     """
     ordered = sorted(branches(document), key=lambda each: not (each.branch and each.branch.current))
     ends = [[jsonio.dumps(to_builtins(turn)) for turn in turns_of(branch)] for branch in ordered]
-    return [ordered[place] for place in unrepeated(ends)]
+    return [ordered[place] for place in without_prefixes(ends)]
 
 
 def branches(document: Json) -> list[Conversation]:
@@ -199,7 +199,7 @@ def _message(logged: Json, place: str) -> Turn:
         raise TurnError(f"{place} is {kind(logged)}, not an object")
     role = logged.get("role")
     if role not in _ROLES:
-        seen = f"the role {compact(role)[:40]}, which is none of {', '.join(_ROLES)}"
+        seen = f"the role {compact(role)[:40]}, which is not one of {', '.join(_ROLES)}"
         raise TurnError(f"{place} has {'no role' if role is None else seen}")
     if role == ATTACHMENT:
         return _attachment(logged)
