@@ -88,8 +88,8 @@ class Options(RecordOptions):
     """``None`` writes grouped files."""
     trainer: str | None = _dataset(
         None,
-        "Write the format of this trainer, and its configuration in OUT/trainer: trl, axolotl, unsloth, ms-swift, oumi, "
-        "llama-factory, torchtune, verl, nemo, openai, together or fireworks. Options that are given win.",
+        "Write the format of this trainer, and its configuration to OUT/trainer: trl, axolotl, unsloth, ms-swift, "
+        "oumi, llama-factory, torchtune, verl, nemo, openai, together or fireworks. Options that are given win.",
         metavar="TRAINER[=MODEL]",
         flag_name="--for",
         decides="output",
