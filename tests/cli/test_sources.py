@@ -147,4 +147,4 @@ def test_every_agent_with_files_of_its_own_says_where_they_lie():
         "pydantic_ai",
         "vercel_ai",
     }
-    assert {name for name in documents.names() if not documents.named(name).KEPT} <= exports | clients
+    assert {name for name in documents.names() if not documents.get_format(name).LOCATIONS} <= exports | clients

@@ -49,7 +49,9 @@ class AgentFiles(Struct, frozen=True):
 
 def agents() -> list[AgentFiles]:
     """The agents of which anything is here."""
-    agents_here = (AgentFiles(name, *_without_copies(files(documents.named(name).KEPT))) for name in documents.names())
+    agents_here = (
+        AgentFiles(name, *_without_copies(files(documents.get_format(name).LOCATIONS))) for name in documents.names()
+    )
     return [each for each in agents_here if each.files]
 
 
@@ -65,7 +67,7 @@ def _without_copies(files: list[AgentFile]) -> tuple[list[AgentFile], list[Agent
 
 def known_agents() -> tuple[str, ...]:
     """The agents of which it is known where they keep their files."""
-    return tuple(name for name in documents.names() if documents.named(name).KEPT)
+    return tuple(name for name in documents.names() if documents.get_format(name).LOCATIONS)
 
 
 def paths(names: tuple[str, ...]) -> list[str]:
@@ -75,9 +77,9 @@ def paths(names: tuple[str, ...]) -> list[str]:
     for name in names:
         if name not in known:
             raise UsageError(f"--agent {name}: {_unknown(name, known)}")
-        agent_files = files(documents.named(name).KEPT)
+        agent_files = files(documents.get_format(name).LOCATIONS)
         if not agent_files:
-            looked = ", ".join(filter(None, map(place, documents.named(name).KEPT)))
+            looked = ", ".join(filter(None, map(place, documents.get_format(name).LOCATIONS)))
             raise UsageError(f"--agent {name}: nothing is kept here; looked for {looked}{_elsewhere(name)}")
         paths_of_agents += [each.path for each in agent_files]
     return paths_of_agents
@@ -87,14 +89,14 @@ def _unknown(name: str, known: tuple[str, ...]) -> str:
     """Why nobody can look for the files of an agent of this name, and what to do."""
     if name not in documents.names():
         return f"no such agent; {hint(name, known)}"
-    if documents.named(name).IN_PROJECTS:
+    if documents.get_format(name).IN_PROJECTS:
         return f"has no folder of its own{_elsewhere(name)}"
     return "has no folder that its files always lie in; name them as LOGS"
 
 
 def _elsewhere(name: str) -> str:
     """Where an agent keeps files that nobody looks for."""
-    lies = documents.named(name).IN_PROJECTS
+    lies = documents.get_format(name).IN_PROJECTS
     return f"; its files lie in projects ({', '.join(lies)}): name them as LOGS" if lies else ""
 
 

@@ -17,7 +17,7 @@ from chatsquash.formats import bodies, documents
 from chatsquash.formats.base import Tools, TurnError
 from chatsquash.reading import contents, sidecars, split_files
 from chatsquash.reading.identify import log_in
-from chatsquash.reading.members import MARK
+from chatsquash.reading.members import BYTE_ORDER_MARK
 from chatsquash.reading.sessions import by_ids
 from chatsquash.sources.compression import ExpandedFile
 from chatsquash.sources.open import open_file
@@ -180,7 +180,7 @@ class Reader:
         left_out = Counter(conversation.origin.unread if conversation.origin else ())
         if body is None or conversations.is_document(form):
             return Source(None, conversation, group, left_out)
-        aside = bodies.aside(formats.named(form), body, tools)
+        aside = bodies.request_extras(formats.get_format(form), body, tools)
         if aside.hosted or aside.elsewhere:
             left_out += logs.unread(aside)
         return Source(None, conversation, group, left_out, tuple(aside.options))
@@ -197,7 +197,7 @@ class Reader:
 
 
 def _value(line: NumberedLine) -> Json:
-    raw = line.raw.removeprefix(MARK) if line.number == 1 else line.raw
+    raw = line.raw.removeprefix(BYTE_ORDER_MARK) if line.number == 1 else line.raw
     return jsonio.loads(raw)
 
 
@@ -233,7 +233,7 @@ def _holds_any(objects: list[Json], forced: str | None) -> bool:
 
 def _is_document(objects: list[Json], forced: str | None) -> bool:
     if forced in documents.names():
-        return documents.named(forced).fits(objects) is not None
+        return documents.get_format(forced).fits(objects) is not None
     return forced is None and documents.recognise(objects) is not None
 
 
