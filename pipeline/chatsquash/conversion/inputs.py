@@ -16,7 +16,7 @@ from chatsquash.core.log import Log
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import LinePlace, Outcome
 from chatsquash.dataset.store import Output
-from chatsquash.reading.sessions import cleared
+from chatsquash.reading.sessions import remove_finished
 from chatsquash.redaction.privacy import Privacy
 from chatsquash.session.lineages import Lineages
 from chatsquash.session.private_texts import rejected_lines
@@ -119,14 +119,14 @@ class Sessions:
         """What is joined, where that is asked for."""
         if not self._options.join:
             return None
-        from chatsquash.session.join.sessions import joins  # which few runs need
+        from chatsquash.session.join.sessions import find_joins  # which few runs need
 
         sessions = self._found.sessions() if self._found else self.logs
-        return joins(sessions, self._options, self._expanded, self._lineages)
+        return find_joins(sessions, self._options, self._expanded, self._lineages)
 
     def _cleared(self, pairs: Iterator[tuple[Log, Outcome]]) -> Iterator[tuple[Log, Outcome]]:
         """Sessions, of whose logs the expanded copies go once they are done; a session of several may need any."""
-        return pairs if self._found else cleared(pairs, self._expanded)
+        return pairs if self._found else remove_finished(pairs, self._expanded)
 
 
 class Converting(Sessions):

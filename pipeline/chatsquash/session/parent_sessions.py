@@ -77,7 +77,7 @@ def family(place: FilePath, log: Log, options: Options) -> Family:
     logged = path_day(log.name) or (day(started) if started is not None else None)
     outer = first.begun.parent if first.kind == "subagent" else None
     session = outer or first.origin.session_id or stem(log)
-    prefix = prefix_of_messages(_clean_beginning(first, options), options, loaded=True) if options.split else ""
+    prefix = prefix_of_messages(_clean_beginning(first, options), options, has_private=True) if options.split else ""
     return Family(session, prefix, stem(log), logged)
 
 
@@ -129,7 +129,7 @@ def _inner(form: str, path: str, call_id: str, options: Options) -> str | None:
     """The id of the conversation in a file that holds a call; files that do not name it are not parsed."""
     try:
         with open_file(path, options) as file:
-            data = contents.whole(file)
+            data = contents.read_all(file)
             if data is None or jsonio.dumps(call_id) not in data:
                 return None
             document = read_document(file, options)
