@@ -78,7 +78,13 @@ def format_tables() -> dict[str, str]:
 
 def _formats() -> str:
     rows = [
-        (_code(each.name), _ticked(each.what.partition(": ")[0]), _code(form.TURNS), _codes(form.SYSTEM), _codes(form.TOOLS))
+        (
+            _code(each.name),
+            _ticked(each.what.partition(": ")[0]),
+            _code(form.TURNS),
+            _codes(form.SYSTEM),
+            _codes(form.TOOLS),
+        )
         for each, form in zip(exchanges(), formats().values(), strict=True)
     ]
     return _rows(("format", "description", "turns", "system prompt", "tools"), rows)
