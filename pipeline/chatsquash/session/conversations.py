@@ -22,7 +22,7 @@ from chatsquash.session.record_filters import RecordFilter, of_records
 from chatsquash.session.record_maker import prefix_of_messages
 from chatsquash.session.select import ToolUnion
 from chatsquash.session.session import Noted, Session, Snapshot
-from chatsquash.trees.account import Placement, account, assistants, place_replies, shared_calls
+from chatsquash.trees.account import Placement, assistants, place_replies, reply_outcomes, shared_calls
 from chatsquash.trees.canonical import Canon
 from chatsquash.trees.coverage import coverage
 from chatsquash.trees.kinds import beginnings, conversations, first_conversation, names, select_paths, unexplained
@@ -99,7 +99,7 @@ def of_last(
     made = make(snapshot, _marks_of_last(trees, paths, shown, snapshot, options))
     placements = [with_record(each, made, 0, {}) for each in shown]
     ids = names(paths, name)
-    rows = with_asides(account(trees, paths, placements, ids), session.asides, name, paths, ids)
+    rows = with_asides(reply_outcomes(trees, paths, placements, ids), session.asides, name, paths, ids)
     covered = summed(rows, (each for each in paths if each is not path), len(paths), len(session.asides))
     noted: list[Noted] = []
     if isinstance(made, Record):
@@ -186,7 +186,7 @@ def of_each(
             continue
         parent = ids.get(id(path.parent)) if path.parent else None
         records.append(replace(count_flags(made, options), conversation=ids[id(path)], kind=path.kind, parent=parent))
-    rows = with_asides(account(trees, paths, placements, ids), session.asides, name, paths, ids)
+    rows = with_asides(reply_outcomes(trees, paths, placements, ids), session.asides, name, paths, ids)
     chosen_ids = set(map(id, wanted))
     covered = summed(rows, (each for each in paths if id(each) not in chosen_ids), len(paths), len(session.asides))
     last = session.snapshot.entry.line if session.snapshot else None

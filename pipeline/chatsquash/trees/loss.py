@@ -11,7 +11,7 @@ from chatsquash.checks.registry import View
 from chatsquash.checks.results import corrected
 from chatsquash.core import chat, jsonio
 from chatsquash.core.model import Conversation, Json, Mark, Message, OriginReply
-from chatsquash.trees.account import Placement, bearers
+from chatsquash.trees.account import Placement, counting_placements
 from chatsquash.trees.documents import FilePath
 from chatsquash.trees.paths import P
 from chatsquash.trees.replies import LogPath, Reply
@@ -60,7 +60,7 @@ class Judge(Struct, frozen=True):
         owners = {reply.number: path for path in paths for reply in path.own}
         whys = self.whys(trees)
         borne: list[set[int]] = [set() for _ in placements]
-        for reply, index in bearers(placements, written, owners).items():
+        for reply, index in counting_placements(placements, written, owners).items():
             borne[index].add(reply)
         return [self._marks(*each, whys, trees) for each in zip(placements, borne, strict=True)]
 
@@ -78,7 +78,7 @@ class Judge(Struct, frozen=True):
         lacking = {each.at for each in replies if each.lacks_context or placement.path.origin.lacks_context}
         whys: dict[int, str] = {}
         others: dict[int, str] = {}
-        for reply, standing in placement.standing.items():
+        for reply, standing in placement.positions.items():
             at = placement.assistants[standing.ordinal]
             lost = MISSING if at in lacking else ""
             whys[standing.ordinal] = TRUNCATED_REPLY if at in cut else _flaw(messages[at]) or lost
@@ -94,7 +94,7 @@ class Judge(Struct, frozen=True):
         A message that begins with text of the client is not a logged reply.
         """
         whys_here: dict[int, str] = {}
-        for reply, standing in placement.standing.items():
+        for reply, standing in placement.positions.items():
             elsewhere = "" if reply in borne else ELSEWHERE
             changed = NOT_LOGGED if trees.replies[reply].is_prefilled else REWRITTEN
             whys_here[standing.ordinal] = changed if standing.is_rewritten else whys[reply] or elsewhere
@@ -105,7 +105,7 @@ class Judge(Struct, frozen=True):
 
         ``models`` are those that gave the replies, by number.
         """
-        wrote = {standing.ordinal: models[reply] for reply, standing in placement.standing.items()}
+        wrote = {standing.ordinal: models[reply] for reply, standing in placement.positions.items()}
         failed = corrected(View(Conversation(placement.messages, []))) if self.skips_failed else set()
         side = SIDE if self.skips_side and placement.path.kind == "side" else ""
         return [

@@ -9,7 +9,7 @@ from msgspec import Struct, field
 
 from chatsquash.core import chat, reasoning
 from chatsquash.core.model import Json, Message
-from chatsquash.trees.alignment import Alignment, LoggedMessage, Numbered, align, logged_messages
+from chatsquash.trees.alignment import Alignment, LoggedMessage, NumberedMessages, align, logged_messages
 from chatsquash.trees.canonical import result_number
 from chatsquash.trees.emptied import is_emptied
 from chatsquash.trees.replies import Reply, Requests
@@ -42,7 +42,9 @@ class Restored(Struct):
         self.messages.append(message)
 
 
-def restored(history: Numbered, path: list[Reply], wanted: RestoreScope, copied: Callable[[int, int], str]) -> Restored:
+def restored(
+    history: NumberedMessages, path: list[Reply], wanted: RestoreScope, copied: Callable[[int, int], str]
+) -> Restored:
     """Restore in the messages of a request what the logged messages of its path have.
 
     ``copied`` gives the reasoning of a message that a compaction copied, by its number and that of the message before
@@ -65,7 +67,9 @@ def restored(history: Numbered, path: list[Reply], wanted: RestoreScope, copied:
     return result
 
 
-def _completed(history: Numbered, logged: list[LoggedMessage], alignment: Alignment, wanted: RestoreScope) -> Restored:
+def _completed(
+    history: NumberedMessages, logged: list[LoggedMessage], alignment: Alignment, wanted: RestoreScope
+) -> Restored:
     """Insert the messages of a path that a request lacks, so that every logged one is there once.
 
     It does not matter then which of several equal messages each was: the record has all of them in their order.
@@ -85,7 +89,9 @@ def _completed(history: Numbered, logged: list[LoggedMessage], alignment: Alignm
     return result
 
 
-def _count_ambiguous(history: Numbered, logged: list[LoggedMessage], alignment: Alignment, wanted: RestoreScope) -> int:
+def _count_ambiguous(
+    history: NumberedMessages, logged: list[LoggedMessage], alignment: Alignment, wanted: RestoreScope
+) -> int:
     """Count the messages that lack something, but may be several of the logged ones."""
     count = 0
     for at, candidates in alignment.candidates.items():

@@ -23,7 +23,7 @@ from chatsquash.reading.identify import document_in
 from chatsquash.session.lineages import Lineages
 from chatsquash.sources import relatives
 from chatsquash.sources.open import open_file
-from chatsquash.trees.canonical import is_long, spelled
+from chatsquash.trees.canonical import is_long, normalized_arguments
 from chatsquash.trees.documents import FilePath, Key, paths_of
 from chatsquash.trees.replies import Reply
 
@@ -169,7 +169,7 @@ def _calls(message: Message) -> Iterator[tuple[str, str | None, str]]:
         yield (
             call_id if isinstance(call_id, str) else "",
             chat.call_name(call),
-            spelled(arguments).decode("utf-8", "replace"),
+            normalized_arguments(arguments).decode("utf-8", "replace"),
         )
 
 

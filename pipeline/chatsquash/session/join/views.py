@@ -182,7 +182,7 @@ class AgentFiles(Struct, eq=False, dict=True):
 
     def _parent(self, view: AgentView, owners: dict[int, LogPath]) -> LogPath | None:
         """The conversation that one comes from: that of the call which began it, else the one that its file names."""
-        begun, parent = view.place.begun, view.place.parent
+        begun, parent = view.place.root_origin, view.place.parent
         called = begun.call or self._began.get(begun.id) or self._began.get(begun.session_id or "")
         if caller := self._callers.get(called or ""):
             return owners.get(caller.number)
