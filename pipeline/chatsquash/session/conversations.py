@@ -121,7 +121,7 @@ def _marks_of_last(
         return None
     judge = _judge(options)
     if shown:
-        return judge.of_trees(trees, paths, shown, [shown[0].whole])[0]
+        return judge.of_trees(trees, paths, shown, [shown[0].all_ordinals])[0]
     from chatsquash.trees.loss import NOT_LOGGED  # as above
 
     return [Mark((ordinal,), NOT_LOGGED) for ordinal in range(len(assistants(_messages(snapshot.entry))))]
@@ -267,7 +267,7 @@ def _make_all(
     if not (asks_marks(options) or len({*trees.models}) > 1):
         return [make(snapshot, None) for snapshot in snapshots]
     judge, shown = _judge(options), [each.placement for each in wanted]
-    marks = judge.of_trees(trees, paths, shown, [each.whole for each in shown])
+    marks = judge.of_trees(trees, paths, shown, [each.all_ordinals for each in shown])
     made = [make(*each) for each in zip(snapshots, marks, strict=True)]
     unwanted = of_records(options)
     placements = [with_record(each, record, 0, unwanted) for each, (record, _) in zip(shown, made, strict=True)]

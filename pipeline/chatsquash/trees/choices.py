@@ -14,7 +14,7 @@ from chatsquash.trees.replies import Reply, Requests
 
 class _Choice(NamedTuple):
     reply: Reply
-    index: int
+    at: int
     """Its index among the choices."""
     response: Response
     content_number: int
@@ -52,7 +52,7 @@ class Choices(Struct):
         return reply
 
     def after(self, assistant_chain: int) -> Reply | None:
-        """Return a copy of a reply with the choice that ends an assistant chain, unless a choice was already continued."""
+        """Return a copy of a reply with the choice that ends an assistant chain, unless one was already continued."""
         choice = self._by_chain.get(chain := self._by_assistant_chain.get(assistant_chain, 0))
         if choice is None or not _is_open(choice.reply):
             return None

@@ -68,19 +68,19 @@ class FilePath(Path[FileReply], eq=False, kw_only=True):
         return last.time or self.origin.ended or 0, last.line or 0, -self.number
 
     def back(self) -> Iterable[FileReply]:
-        """All its replies, the last one first."""
+        """Return all its replies, last one first."""
         return reversed(self.replies)
 
     @property
     def calls(self) -> Iterator[str]:
-        """The ids of the calls in the replies that belong to it."""
+        """Yield the ids of the calls in the replies that belong to it."""
         for reply in self.own:
             for call in chat.calls(reply.message):
                 if isinstance(call_id := call.get("id"), str):
                     yield call_id
 
     def chain(self) -> list[FilePath]:
-        """As for any path; empty also if a sub-agent or the client began what its summaries stand for."""
+        """Return the chain as for any path; empty too if a sub-agent or the client began the summarized one."""
         chain = super().chain()
         root = chain[-1].parent if chain and chain[-1].kind == "compacted" else None
         return [] if root and root.kind in ("subagent", "side") else chain
@@ -92,14 +92,13 @@ class FileSession(Struct, frozen=True):
     first: FilePath
     """The conversation that it begins with."""
     chain: list[FilePath]
-    """The conversation that it begins with."""
+    """The user's conversations, last one first: the one with the most replies, and those replaced by its summaries."""
     longest: FilePath
-    """The user's conversations, last one first: the one with the most replies, and those that its summaries replaced.
-    """
+    """The conversation with the longest history before its last reply; a side request only if there is nothing else."""
 
 
 def paths_of(document: LogDocument) -> list[FilePath]:
-    """The conversations of a document, which are related to each other once."""
+    """Return the conversations of a document; they are related to each other only once."""
     if document.paths is None:
         document.paths = paths(document.conversations)
     known: list[FilePath] = document.paths
@@ -107,7 +106,7 @@ def paths_of(document: LogDocument) -> list[FilePath]:
 
 
 def is_written(path: FilePath, options: Options) -> bool:
-    """Check whether a conversation is to become a record, by ``--conversations`` and the kinds that are excluded."""
+    """Whether a conversation becomes a record, according to ``--conversations`` and the excluded kinds."""
     if path.is_copy:
         return False
     if path.session is None:
@@ -117,7 +116,7 @@ def is_written(path: FilePath, options: Options) -> bool:
 
 
 def paths(conversations: list[Conversation]) -> list[FilePath]:
-    """The conversations of a file, in its order."""
+    """Return the related conversations of a file, in its order."""
     members = [
         FilePath(number=number, conversation=each, origin=each.origin or Origin())
         for number, each in enumerate(conversations)

@@ -1,4 +1,4 @@
-"""Detect sub-agents that are only evident from later requests: forks of a history, and those logged before their call."""
+"""Detect sub-agents that only later requests reveal: forks of a history, and those logged before their call."""
 
 from __future__ import annotations
 
