@@ -10,7 +10,7 @@ Fenced blocks are told apart by what stands behind the fence:
 - ``json before`` and ``json after OPTIONS``: a request's messages, or whole log lines, and what becomes of them;
 - ``python``: runs in the same kind of folder; lines ``# -> text`` are what it prints.
 
-The pages of docs/start, docs/goals and docs/how-to are run as a reader runs them: all of a page's blocks in order, in one
+The tutorial and the pages of docs/start and docs/how-to are run as a reader runs them: all of a page's blocks in order, in one
 shell and one folder, which is empty at first. HOME is a folder that holds a clone of the project, ``~/chatsquash``, with
 its sample_logs; what commands print of it is written ``/home/you``.
 """
@@ -44,7 +44,7 @@ from . import generate, page_shell
 
 ROOT = generate.ROOT
 PAGES = sorted(path.relative_to(ROOT).as_posix() for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")))
-FOLLOWED = [page for page in PAGES if page.startswith(("docs/start/", "docs/goals/", "docs/how-to/"))]
+FOLLOWED = [page for page in PAGES if page.startswith(("docs/start/", "docs/how-to/", "docs/tutorial.md"))]
 APART = [page for page in PAGES if page not in FOLLOWED]
 GENERATED = generate.pages()
 
@@ -214,22 +214,23 @@ def test_only_the_two_commands_of_the_readme_are_not_run():
 MARKER = "== next command =="
 
 
-# Five pages that are followed, and two pages with six blocks.
+# Six pages that are followed, and two pages with five blocks.
 AS_PROCESSES = [
     "README.md",
     "docs/how-to/own-format.md",
-    "docs/ideas/entries.md",
+    "docs/index.md",
     "docs/start/claude-code.md",
     "docs/start/codex.md",
     "docs/start/cursor.md",
     "docs/start/gemini-cli.md",
+    "docs/tutorial.md",
 ]
 """Pages whose commands are processes of their own. On all others, ``chatsquash`` runs in the process of the test."""
 
 
 def test_eleven_pages_and_blocks_run_real_processes():
-    assert len(of_language("console", [each for each in AS_PROCESSES if each in APART])) == 6
-    assert len([each for each in AS_PROCESSES if each in FOLLOWED]) == 5
+    assert len(of_language("console", [each for each in AS_PROCESSES if each in APART])) == 5
+    assert len([each for each in AS_PROCESSES if each in FOLLOWED]) == 6
 
 
 INSTALL = """\
@@ -332,7 +333,7 @@ def test_every_before_has_an_after():
 
 # The pages of the sources
 
-HEADINGS = ["Where the files are", "Convert them", "What comes out", "What is missing, and how to have more"]
+HEADINGS = ["Where the files are", "Convert them", "What comes out", "What is missing"]
 SOURCES = [page for page in PAGES if page.startswith("docs/start/") and page != "docs/start/index.md"]
 
 

@@ -3,10 +3,11 @@ from functools import cache
 import pytest
 
 from chatsquash.checks import rules
-from chatsquash.core.text import SHOWN, json_type, quoted
+from chatsquash.core.text import MAX_QUOTED, json_type, quote
 from tests.conftest import cases
 
 from . import (
+    page,
     test_calls,
     test_contents,
     test_coverage,
@@ -98,7 +99,9 @@ def test_a_rule_yields_the_severities_that_it_declares_and_no_others(code):
 
 @pytest.mark.parametrize("code", sorted(rules()))
 def test_every_rule_says_when_it_is_reported(code):
-    assert rules()[code].doc.startswith("Reported ")
+    sentence = rules()[code].doc.partition("\n")[0].strip()
+    assert sentence.startswith(page.START)
+    assert sentence.endswith(".")
 
 
 @pytest.mark.parametrize("code", sorted(rules()))
@@ -118,7 +121,7 @@ def test_one_code_has_one_severity(code):
     ("a value that is no string is shown as Python spells it", None, "'None'"),
 )
 def test_values_from_a_log_are_shown_safely(value, shown):
-    assert quoted(value) == shown
+    assert quote(value) == shown
 
 
 def test_long_and_deep_values_are_cut():
@@ -126,9 +129,9 @@ def test_long_and_deep_values_are_cut():
     for _ in range(100_000):
         deep = [deep]
     for value in ("x" * 1000, list(range(1000)), {"k" * 1000: "v" * 1000}, 10**4000, deep):
-        assert len(quoted(value)) <= SHOWN + 2
-    assert quoted("x" * 80) == f"'{'x' * 80}'"
-    assert quoted("x" * 81) == f"'{'x' * 79}…'"
+        assert len(quote(value)) <= MAX_QUOTED + 2
+    assert quote("x" * 80) == f"'{'x' * 80}'"
+    assert quote("x" * 81) == f"'{'x' * 79}…'"
 
 
 def test_json_types_have_names():

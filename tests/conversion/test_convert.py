@@ -592,7 +592,7 @@ def test_all_bytes_are_equal_for_any_number_of_workers(here, spread, options):
     many_logs(here)
     seen = []
     for count in (1, 2, 3):
-        convert("logs", f"out{count}", Options(workers=count, **options), lambda job, *_: seen.append(job.shown))
+        convert("logs", f"out{count}", Options(workers=count, **options), lambda job, *_: seen.append(job.display_path))
     assert comparable("out1") == comparable("out2") == comparable("out3")
     assert len(set(seen)) == 46
     assert seen == [*seen[:46]] * 3

@@ -13,7 +13,7 @@ from chatsquash.conversion import journal
 from chatsquash.conversion.journal import Journals, JournalWriter, identity
 from chatsquash.core.log import Log
 from chatsquash.core.model import Finding
-from chatsquash.core.options import declared
+from chatsquash.core.options import list_options
 from chatsquash.core.outcome import Outcome, SessionFindings
 from chatsquash.dataset.manifest import describe
 from chatsquash.session.converter import Converter
@@ -126,7 +126,7 @@ def touched(job: Log) -> Log:
     ("another head", altered(3), False),
     ("another tail", altered(-3), False),
     ("another time", touched, False),
-    ("another path", lambda job: structs.replace(job, shown="other"), False),
+    ("another path", lambda job: structs.replace(job, display_path="other"), False),
     ("another name below LOGS", lambda job: structs.replace(job, name="2026-01-01/a.jsonl"), False),
     ("a part of it", lambda job: structs.replace(job, part=0), False),
     ("gone", lambda job: (Path(job.path).unlink(), job)[1], False),
@@ -202,7 +202,7 @@ def test_what_may_be_otherwise_the_next_time_is_not_kept(tmp_path, log, code):
 
 def test_a_name_that_is_no_text_is_converted_each_time(tmp_path, log):
     (outcome,) = kept(tmp_path, log)
-    job = structs.replace(log, shown="\udcff")
+    job = structs.replace(log, display_path="\udcff")
     writer = JournalWriter(Folder(tmp_path / "journal"), "3", identity(describe(OPTIONS)))
     writer.add(job, structs.replace(outcome, session="\udcff"))
     writer.add(log, outcome)
@@ -278,4 +278,6 @@ def test_journals_of_use_stay_as_they_are_until_they_are_many(tmp_path, monkeypa
 def test_the_page_names_the_options_that_convert_nothing_again():
     page = (Path(__file__).parents[2] / "docs" / "reliability.md").read_text()
     named = page.partition("These options may change, and chatsquash")[2].partition("and those that decide no byte")[0]
-    assert set(re.findall(r"`(--[a-z-]+)`", named)) == {each.flag for each in declared() if each.decides == "output"}
+    assert set(re.findall(r"`(--[a-z-]+)`", named)) == {
+        each.flag for each in list_options() if each.decides == "output"
+    }

@@ -32,7 +32,7 @@ def outcome(record=b'{"messages":[]}', *, turns=2, model="gpt-5-mini", codes=(),
         "s",
         SessionRecords([made] if made else []),
         SessionFindings(left_out, findings),
-        SessionAccount(lines=9, counts=ACCOUNT, cleaned={"info_messages": 1}, dropped={"title_requests": 2}),
+        SessionAccount(lines=9, counts=ACCOUNT, cleanup_counts={"info_messages": 1}, dropped={"title_requests": 2}),
         privacy=SessionPrivacy(addresses=4),
     )
 
@@ -76,7 +76,7 @@ def test_the_lines_of_a_filtered_session_are_left_out_and_nothing_else_of_it_cou
     found = Filters(Options(min_turns=3)).apply(job(), outcome()).outcome
     assert found.account.counts == Account(cleaned=2, left_out=5, unreadable=1, blank=1)
     assert sum(found.account.counts) == sum(ACCOUNT)
-    assert (found.records, found.account.cleaned, found.privacy.addresses) == ([], {}, 0)
+    assert (found.records, found.account.cleanup_counts, found.privacy.addresses) == ([], {}, 0)
     assert found.account.dropped == {"title_requests": 2}, "they stand in a line of their own"
 
 

@@ -50,7 +50,7 @@ def full() -> Summary:
     sizes = Account(selected=70, unreadable=20)
     cleaned = {"info_messages": 1, "system_prompts": 0, "empty_assistants": 2}
     covered = Coverage(4, 1, {"side-request": 2}, reasoned=3, with_reasoning=1, conversations=3, not_chosen={"side": 2})
-    summary.add(JOB, outcome(cleaned=cleaned, addresses=3, size=90, sizes=sizes, coverage=covered))
+    summary.add(JOB, outcome(cleanup_counts=cleaned, addresses=3, size=90, sizes=sizes, coverage=covered))
     found = [finding("no-tools", "warning"), finding("cleaned", "info")]
     account = Account(1, 1, 1, 1, 0, 1, 1)
     covered = Coverage(0, 1, {"retry": 1}, withheld=1, conversations=1)

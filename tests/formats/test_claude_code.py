@@ -224,7 +224,7 @@ def test_what_is_said_of_a_reply():
         OriginReply(3, 7, NOON + 5 * 10**9, "claude-x", None, None, "length", "ma5", "a5"),
     )
     assert found.origin.lines == (1, 2, 5, 7)
-    assert (found.origin.started, found.origin.ended) == (NOON + 10**9, NOON + 5 * 10**9)
+    assert (found.origin.started_at, found.origin.ended_at) == (NOON + 10**9, NOON + 5 * 10**9)
     assert found.origin.session_id == "s"
 
 
@@ -303,7 +303,7 @@ def test_a_copy_that_a_compaction_kept_is_no_reply_of_a_fork():
 
 def test_times_of_what_was_kept_are_not_those_of_the_conversation():
     found, _ = CLAUDE.conversations([*TALK, boundary(preservedMessages={"uuids": ["u3", "a4"]}), summary(), *AFTER])
-    assert found.origin.started == NOON + 6 * 10**9
+    assert found.origin.started_at == NOON + 6 * 10**9
 
 
 # System prompts and tools

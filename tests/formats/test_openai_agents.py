@@ -62,7 +62,7 @@ def test_items_are_messages_and_those_of_the_model_are_replies(tmp_path):
     assert conversation.messages[1]["reasoning_content"] == "Hm"
     assert [each.at for each in conversation.origin.replies] == [1, 3]
     assert conversation.origin.session_id == "s"
-    assert conversation.origin.started == 1767323046_000_000_000
+    assert conversation.origin.started_at == 1767323046_000_000_000
 
 
 def test_branches_share_their_messages_and_main_comes_first(tmp_path):

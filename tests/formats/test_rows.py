@@ -134,7 +134,9 @@ def of_origin(origin):
     if origin is None:
         return {}
     told = {name: getattr(origin, name) for name in ("id", "session_id", "kind", "parent", "unread")}
-    told |= {name: stamp(getattr(origin, name)) for name in ("started", "ended") if getattr(origin, name) is not None}
+    for name in ("started", "ended"):
+        time = getattr(origin, f"{name}_at")
+        told |= {name: stamp(time)} if time is not None else {}
     replies = [
         {k: v for k, v in reply._asdict().items() if v is not None and v is not False} for reply in origin.replies
     ]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsquash.cli import main
-from chatsquash.core.text import shown
+from chatsquash.core.text import printable_json
 from tests.conftest import cases, log_line, write_log
 
 HOSTILE = "\x9b31m\x07\x1b[2J\x7f\u200e\u202e\u2066\u2028\u2029\ufeff\u00ad\udc80\U000e0041"
@@ -33,13 +33,13 @@ VALUES = st.recursive(
     ("letters of any script, signs and emoji stay", "é日本語\U0001f600", "é日本語\U0001f600".encode()),
 )
 def test_what_does_not_print_is_escaped(text, expected):
-    assert shown(text) == b'"' + expected + b'"'
-    assert shown({text: 1}, indent=True) == b'{\n  "' + expected + b'": 1\n}'
+    assert printable_json(text) == b'"' + expected + b'"'
+    assert printable_json({text: 1}, indent=True) == b'{\n  "' + expected + b'": 1\n}'
 
 
 @given(VALUES, st.booleans())
 def test_it_prints_and_loads_as_the_value_that_it_was(value, indent):
-    spelled = shown(value, indent=indent)
+    spelled = printable_json(value, indent=indent)
     assert all(line.isprintable() for line in spelled.decode().split("\n"))
     assert json.loads(spelled) == value
     assert indent or b"\n" not in spelled
@@ -52,7 +52,7 @@ def test_what_prints_is_spelled_as_ever(value):
     except orjson.JSONEncodeError:
         return
     if usual.decode().replace("\n", "").isprintable():
-        assert shown(value, indent=True) == usual
+        assert printable_json(value, indent=True) == usual
 
 
 def record(*extra):

@@ -137,7 +137,7 @@ def test_a_signature_is_sent_as_it_was_given(web):
 def test_one_file_with_a_signature_is_named_without_it(web):
     web.files[f"/logs/a.jsonl{SIGNED}"] = log(1)
     [found] = discover([f"{web.url}/logs/a.jsonl{SIGNED}"], ONE, lambda *_: False).logs
-    assert (found.name, found.shown) == ("a.jsonl", f"{web.url}/logs/a.jsonl")
+    assert (found.name, found.display_path) == ("a.jsonl", f"{web.url}/logs/a.jsonl")
     assert convert(f"{web.url}/logs/a.jsonl{SIGNED}", "out", ONE).written == 1
 
 
@@ -179,5 +179,5 @@ def test_a_log_is_known_by_the_suffix_before_its_query(web):
     web.files["/a.log?x=1"] = log(1)
     web.files["/b?x=.jsonl"] = log(1)
     found = discover([f"{web.url}/a.log?x=1", f"{web.url}/b?x=.jsonl"], ONE, lambda *_: False)
-    assert [(each.name, each.shown.rpartition("/")[2]) for each in found.logs] == [("a.log", "a.log")]
+    assert [(each.name, each.display_path.rpartition("/")[2]) for each in found.logs] == [("a.log", "a.log")]
     assert json.loads(json.dumps(found.others)) == {"no suffix": 1}

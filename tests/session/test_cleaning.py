@@ -136,7 +136,7 @@ def test_cleaning_leaves_alone(sentence, messages):
     before = copy.deepcopy(messages)
     out = last_cleaned(*messages)
     assert out.messages == before
-    assert Cleaned(**out.cleaned) == Cleaned()
+    assert Cleaned(**out.cleanup_counts) == Cleaned()
 
 
 @pytest.mark.parametrize("sentence, messages, expected, counts", CHANGES, ids=[row[0] for row in CHANGES])
@@ -145,7 +145,7 @@ def test_cleaning_takes_out(sentence, messages, expected, counts):
     out = last_cleaned(*messages)
     assert out.messages == expected
     assert [list(message) for message in out.messages] == [list(message) for message in expected]
-    assert Cleaned(**out.cleaned) == counts
+    assert Cleaned(**out.cleanup_counts) == counts
     assert messages == before, "what the reader shares between entries is never changed"
 
 
@@ -307,7 +307,7 @@ def test_what_the_client_wrote(row):
     (out,), _ = taken(clean(stream(entry(message, assistant())), ("claude-code",)))
     left = [message] if expected is ... else [expected] if expected else []
     assert out.messages == [*left, assistant()]
-    assert {rule for rule, count in out.cleaned.items() if count} == set(rules)
+    assert {rule for rule, count in out.cleanup_counts.items() if count} == set(rules)
     assert message == before, "what the reader shares between entries is never changed"
 
 

@@ -442,7 +442,7 @@ def test_an_outcome_tells_all_about_its_session(tmp_path):
     assert outcome.account.counts == Account(
         selected=1, superseded=1, cut=1, cleaned=2, left_out=0, unreadable=2, blank=2
     )
-    assert outcome.account.cleaned == {"info_messages": 1, "system_prompts": 1, "empty_assistants": 0}
+    assert outcome.account.cleanup_counts == {"info_messages": 1, "system_prompts": 1, "empty_assistants": 0}
     assert outcome.account.dropped == {"title_requests": 2}
     assert {(found.session, found.file) for found in outcome.findings} == {("s1", str(path))}
     rejected = [(each.line, each.length, each.code) for each in outcome.report.rejected]

@@ -77,10 +77,10 @@ def test_what_may_come_from_a_log_is_hidden():
     usage = Usage(1, ("x-tool",), 1, 1, 1, (ToolUse("x-used", 1, 0, 0),))
     facts = Facts(session="x-facts", source="x-source", model="x-served")
     marks, contents = [Mark((0,), model="x-marked")], Contents(trained={"x-trained": 1, "": 2})
-    record = Record(b"{}", usage, facts=facts, chosen=chosen, ending=ending, marks=marks, contents=contents)
+    record = Record(b"{}", usage, facts=facts, entry=chosen, ending=ending, marks=marks, contents=contents)
     outcome = Outcome(
         "x-session",
-        SessionRecords([record], chosen=chosen, family=Family("x-family", "p", "x-stem", None)),
+        SessionRecords([record], entry=chosen, family=Family("x-family", "p", "x-stem", None)),
         SessionFindings(
             findings=[Finding("code", "error", "x-found", "x-file", 1, None, "see x-shown: x-text")],
             rejected=[RejectedLine(1, 0, 1, "code", "x-reason")],
@@ -90,8 +90,8 @@ def test_what_may_come_from_a_log_is_hidden():
     )
     told = private_texts.hide_texts(outcome, log, lambda text: text.replace("x-", "y-"), lambda path: "digest")
     assert b"x-" not in msgspec.msgpack.encode(told)
-    assert told.privacy.named == LogNames("y-shown", "y-name", ["y-piece"], "digest")
-    renamed = private_texts.with_names(log, told.privacy.named)
+    assert told.privacy.log_names == LogNames("y-shown", "y-name", ["y-piece"], "digest")
+    renamed = private_texts.with_names(log, told.privacy.log_names)
     assert (renamed.path, renamed.at(1)) == ("p", ("y-piece", 1))
     assert private_texts.hide_texts(outcome, log, str) == outcome
     before = private_texts.texts(outcome, log)

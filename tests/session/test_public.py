@@ -15,7 +15,7 @@ from tests.session.streams import facts, staged, texts
 
 
 def public(*messages, tools=()):
-    kept, found = staged(stage.leave_out(Conversation(list(messages), list(tools), loaded=True)))
+    kept, found = staged(stage.leave_out(Conversation(list(messages), list(tools), has_private=True)))
     return stage.public(kept)[0], found
 
 
@@ -55,7 +55,7 @@ def test_nothing_private_is_left_in_tools():
 
 
 def test_what_carries_nothing_stays_the_same_object():
-    conversation = Conversation([user(), assistant("a", call())], [tool()], loaded=True)
+    conversation = Conversation([user(), assistant("a", call())], [tool()], has_private=True)
     bare, _ = stage.public(stage.leave_out(conversation)[0])
     assert all(a is b for a, b in zip(bare.messages, conversation.messages, strict=True))
     assert bare.tools is conversation.tools

@@ -233,7 +233,7 @@ def test_what_cannot_be_certified_is_written_and_counted():
     (outcome,) = convert_session(
         lines, Options(**PLAIN, samples="auto", preset="hf", template=packed("opened_thought"))
     )
-    assert [(each.trained, each.true) for each in outcome.records] == [(1, 0), (1, 0)]
+    assert [(each.trained, each.inference_matches) for each in outcome.records] == [(1, 0), (1, 0)]
     assert [each.code for each in outcome.findings if each.severity == "warning"] == ["context-mismatch"]
 
 

@@ -70,7 +70,7 @@ def test_each_entry_is_what_cleaning_it_alone_gives(logged):
     out, session = taken(clean(iter(entries)))
     assert [(each.line, each.messages) for each in out] == [(line, kept) for line, kept, _ in left]
     for each, (_, _, counts) in zip(out, left, strict=True):
-        assert Cleaned(**each.cleaned) == Cleaned(counts["a"], counts["b"], counts["c"])
+        assert Cleaned(**each.cleanup_counts) == Cleaned(counts["a"], counts["b"], counts["c"])
         assert replay(before, each.edits) == each.messages, "the edits lead from what went on before"
         before = each.messages
     assert len(out) + session.lines.cleaned == len(logged)

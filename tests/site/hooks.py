@@ -20,18 +20,14 @@ from mkdocs.structure.pages import Page
 
 from chatsquash.checks import rules
 from chatsquash.cli import explain
+from tests.site import redirects
 
-ROOT = Path(__file__).parents[2]
-FINDINGS = "pipeline/chatsquash/checks/pages"
+ROOT = redirects.ROOT
 ELSEWHERE = {
-    "changes.md": "CHANGELOG.md",
-    "contributing.md": "CONTRIBUTING.md",
-    "readme.md": "README.md",
-    "sample-logs.md": "sample_logs/README.md",
-    "security.md": "SECURITY.md",
-    **{f"findings/{code}.md": f"{FINDINGS}/{code}.md" for code in rules()},
+    **redirects.ELSEWHERE,
+    **{f"findings/{code}.md": f"{redirects.FINDINGS}{code}.md" for code in rules()},
 }
-"""Pages whose files lie outside of docs/, each with its file."""
+"""Pages with files outside docs/, each with its file."""
 PAGE_OF = {file: page for page, file in ELSEWHERE.items()}
 
 _FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
@@ -45,13 +41,8 @@ _CODE = re.compile(r"^\| `([a-z-]+)` \|", re.MULTILINE)
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Headings have the anchors that GitHub gives them."""
-    config.mdx_configs["toc"]["slugify"] = slug
+    config.mdx_configs["toc"]["slugify"] = redirects.slug
     return config
-
-
-def slug(title: str, separator: str) -> str:
-    """The anchor of a heading."""
-    return re.sub(r"[^\w -]", "", title.lower()).replace(" ", separator)
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -130,6 +121,22 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         return outside_of_blocks(markdown, lambda text: indented(text))
     is_page = {each.src_uri for each in files}.__contains__
     return outside_of_blocks(markdown, lambda text: relinked(indented(text), at, is_page, repository()))
+
+
+def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
+    """Add the script that redirects the old anchors of a page."""
+    moved = redirects.by_page().get(page.file.src_uri)
+    return output.replace("</head>", f"{redirects.script(page.file.src_uri, moved)}</head>", 1) if moved else output
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """Write a page at the URL of each page that has moved."""
+    theme = (ROOT / "docs/.theme/main.html").read_text(encoding="utf-8")
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', theme)[1]
+    for page, moved in redirects.moved_pages().items():
+        file = Path(config.site_dir, page).with_suffix(".html")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(redirects.moved_page(page, moved, policy), encoding="utf-8")
 
 
 def with_severity(markdown: str, code: str) -> str:

@@ -8,13 +8,13 @@ from tests.conftest import cases
 
 from . import hooks
 
-PAGES = {"cli.md", "changes.md", "contributing.md", "findings/no-tools.md", "ideas/log.md", "readme.md"}
+PAGES = {"cli.md", "changes.md", "contributing.md", "findings/no-tools.md", "explanation/log.md", "readme.md"}
 
 
 @cases("sentence, at, text, made",
         ("a page of the same folder", "output.md", "[x](cli.md#variables)", "[x](cli.md#variables)"),
-        ("a page from another folder", "ideas/log.md", "[x](../cli.md)", "[x](../cli.md)"),
-        ("a file that is a page of another name", "ideas/log.md", "[x](../../README.md#limits)", "[x](../readme.md#limits)"),
+        ("a page from another folder", "explanation/log.md", "[x](../cli.md)", "[x](../cli.md)"),
+        ("a file that is a page of another name", "explanation/log.md", "[x](../../README.md#limits)", "[x](../readme.md#limits)"),
         ("a link of a page that lies elsewhere", "readme.md", "[x](docs/cli.md)", "[x](cli.md)"),
         ("from one of these to another", "readme.md", "[Changes](CHANGELOG.md)", "[Changes](changes.md)"),
         ("a heading of the page itself", "cli.md", "[x](#variables)", "[x](#variables)"),
@@ -23,10 +23,10 @@ PAGES = {"cli.md", "changes.md", "contributing.md", "findings/no-tools.md", "ide
         ("one whose name is said", "cli.md", "[`Makefile`](../Makefile)", "`Makefile`"),
         ("a link in code", "cli.md", "`[x](../README.md)`", "`[x](../README.md)`"),
         ("code in a link", "cli.md", "[`README`](../README.md)", "[`README`](readme.md)"),
-        ("a drawing", "ideas/log.md", "![x](log.svg)", "![x](log.svg)"),
+        ("a drawing", "explanation/log.md", "![x](log.svg)", "![x](log.svg)"),
 )  # fmt: skip
 def test_a_link_leads_to_the_page_that_is_made_of_its_file(sentence, at, text, made):
-    files = PAGES | {"ideas/log.svg"}
+    files = PAGES | {"explanation/log.svg"}
     assert hooks.relinked(text, at, files.__contains__, None) == made, sentence
 
 
@@ -73,13 +73,3 @@ def test_a_pattern_of_the_nav_stands_for_the_pages_that_are_not_named():
 def test_the_pages_of_an_index_are_grouped_by_its_headings():
     index = "# Start\n\n## First\n\n| [A](a.md) | `a` |\n| [B](b.md) | `b` |\n\n## Second\n\n| [C, D](c.md) | `c` |\n| x |\n"
     assert hooks.groups(index, "start") == [{"First": ["start/a.md", "start/b.md"]}, {"Second": ["start/c.md"]}]
-
-
-@cases(
-    "title, anchor",
-    ("reports/sessions.jsonl", "reportssessionsjsonl"),
-    ("To the Hub", "to-the-hub"),
-    ("`--where` and SQL", "--where-and-sql"),
-)
-def test_headings_have_the_anchors_of_github(title, anchor):
-    assert hooks.slug(title, "-") == anchor

@@ -12,7 +12,7 @@ import pytest
 from chatsquash.checks import rules
 from tests.conftest import cases
 
-from . import reading
+from . import reading, redirects
 
 if "SITE" not in os.environ:
     pytest.skip("make docs-site builds the site and runs these", allow_module_level=True)
@@ -67,8 +67,9 @@ def test_the_search_finds_its_worker_in_the_site(site):
 
 def test_every_finding_has_a_page_that_the_index_and_the_checks_link(site):
     made = pages(site)
+    moved = {page.replace(".md", ".html") for page in redirects.moved_pages()}
     assert {f"findings/{code}.html" for code in rules()} | {"findings/index.html"} == {
-        name for name in made if name.startswith("findings/")
+        name for name in made if name.startswith("findings/") and name not in moved
     }
     for code, rule in rules().items():
         assert f'<a href="{code}.html"><code>{code}</code></a>' in made["findings/index.html"]
@@ -80,6 +81,12 @@ def test_every_page_of_docs_is_in_the_site(site):
     folder = ROOT / "docs"
     written = {path.relative_to(folder).with_suffix(".html").as_posix() for path in folder.rglob("*.md")}
     assert written - set(pages(site)) == set()
+
+
+def test_old_pages_and_anchors_redirect(site):
+    made = pages(site)
+    for page, moved in redirects.by_page().items():
+        assert redirects.script(page, moved) in made[page.replace(".md", ".html")], page
 
 
 LEADS_NOWHERE = {

@@ -70,7 +70,7 @@ def test_and_what_others_have_no_place_for_is_told():
 def test_its_times_and_models_are_used_and_no_warning():
     (found,) = conversations.load_all([OUMI])
     assert [reply.model for reply in found.origin.replies] == ["some/model"]
-    assert found.origin.started is not None
+    assert found.origin.started_at is not None
     assert not [each for _, each in found.origin.findings if getattr(each, "code", "") == "unsupported-content"]
 
 
@@ -137,7 +137,7 @@ def test_saved_files_keep_what_they_have_and_empty_arguments_stay_so():
     assert "native.clippy.base_url" in lost(CLIPPY, "openai_chat")
     (found,) = conversations.load_all([CLIPPY])
     assert [reply.model for reply in found.origin.replies] == ["some-model"]
-    assert found.origin.ended is not None
+    assert found.origin.ended_at is not None
 
 
 FAILED = [

@@ -122,7 +122,7 @@ def named(origin):
 def test_sessions_are_told_apart_by_their_ids_and_put_together_by_parents():
     held = [
         told("a", session_id="s1"), told("b", session_id="s2"), told("c", "subagent", "a", session_id="s3"),
-        told("d"), told("e"), told("f", "compacted", "e"), told("g", session_id="s2", started=0),
+        told("d"), told("e"), told("f", "compacted", "e"), told("g", session_id="s2", started_at=0),
     ]  # fmt: skip
     found = paths(held)
     groups: dict[int, list[str]] = {}

@@ -8,12 +8,12 @@ from typing import Any
 from chatsquash.checks.exchanges import ToolCall, exchanges
 from chatsquash.checks.registry import Fact, View, check
 from chatsquash.core import jsonio
-from chatsquash.core.text import json_type, pluralize, quoted
+from chatsquash.core.text import json_type, pluralize, quote
 
 
 @check("error", looks=("odd calls",))
 def tool_calls_not_list(view: View) -> Iterator[Fact]:
-    """Reported when an assistant's `tool_calls` is neither a list nor null: nobody can read or train on its calls."""
+    """Reported when an assistant's `tool_calls` is neither a list nor null."""
     for at, items in _tool_call_lists(view):
         if not isinstance(items, list):
             yield Fact(f"tool_calls is {json_type(items)}, not a list: correct the logger or leave the record out", at)
@@ -21,7 +21,7 @@ def tool_calls_not_list(view: View) -> Iterator[Fact]:
 
 @check("error", looks=("odd calls",))
 def tool_call_not_object(view: View) -> Iterator[Fact]:
-    """Reported when an item of `tool_calls` is no JSON object: it is no call that a chat template can print."""
+    """Reported when an item of `tool_calls` is not a JSON object."""
     for at, items in _tool_call_lists(view):
         for index, call in enumerate(items if isinstance(items, list) else ()):
             if not isinstance(call, dict):
@@ -30,9 +30,9 @@ def tool_call_not_object(view: View) -> Iterator[Fact]:
 
 @check("error", looks=("odd calls",))
 def tool_call_function(view: View) -> Iterator[Fact]:
-    """Reported when a call has no `function` object: it names no tool and has no arguments to train on.
+    """Reported when a call has no `function` object.
 
-    A call of a custom tool has `custom` in its place, and is fine.
+    A call of a custom tool has `custom` instead, which is valid.
     """
     for call in view.once(exchanges).calls:
         function = call.given.get("function")
@@ -43,10 +43,7 @@ def tool_call_function(view: View) -> Iterator[Fact]:
 
 @check("error", looks=("odd calls",))
 def tool_call_name(view: View) -> Iterator[Fact]:
-    """Reported when a call's `function` has no name, or one that is no string or empty.
-
-    A model trained on it learns calls that nothing can run, and the message keeps its native calls.
-    """
+    """Reported when a call's `function` has no name, or the name is empty or not a string."""
     for call in view.once(exchanges).calls:
         if call.name is None and isinstance(function := call.given.get("function"), dict):
             seen = "missing" if "name" not in function else "empty" if function["name"] == "" else "no string"
@@ -57,16 +54,13 @@ def tool_call_name(view: View) -> Iterator[Fact]:
 
 @check("warning", looks=("odd calls",))
 def tool_call_id(view: View) -> Iterator[Fact]:
-    """Reported when a call's `id` is missing or stands at an earlier call of the record.
-
-    Trainers match results to calls by id, so one may pair them wrongly or refuse the record.
-    """
+    """Reported when a call has no `id`, or repeats the id of an earlier call in the record."""
     first: dict[str | bytes, int] = {}
     for call in view.once(exchanges).calls:
         if call.key is None:
             yield Fact(f"tool_calls[{_index(view, call)}] has no id: give every call one of its own", call.at)
         elif call.key in first:
-            used = f"id {quoted(call.given['id'])} was used in message {first[call.key]}"
+            used = f"id {quote(call.given['id'])} was used in message {first[call.key]}"
             yield Fact(f"{used}: give every call one of its own", call.at)
         else:
             first[call.key] = call.at
@@ -74,10 +68,7 @@ def tool_call_id(view: View) -> Iterator[Fact]:
 
 @check("error", looks=("undeclared calls",))
 def undeclared_tool(view: View) -> Iterator[Fact]:
-    """Reported once for every name that calls use and that no definition in `tools` has.
-
-    A model trained on it learns to call tools that it never saw.
-    """
+    """Reported when a called tool is not defined in `tools`; once per name."""
     called = view.once(exchanges).calls
     undeclared = {call.name for call in called} - view.tool_names
     seen: dict[str, list[int]] = {}
@@ -86,29 +77,25 @@ def undeclared_tool(view: View) -> Iterator[Fact]:
             seen.setdefault(call.name, []).append(call.at)
     for name, places in seen.items():
         calls = pluralize(len(places), "call")
-        yield Fact(f"{calls} of {quoted(name)}, which tools does not define: log its definition", places[0])
+        yield Fact(f"{calls} of {quote(name)}, which tools does not define: log its definition", places[0])
 
 
 @check("warning", looks=("odd arguments",))
 def arguments_not_json(view: View) -> Iterator[Fact]:
-    """Reported when a call's `arguments` are a string that does not parse to a JSON object.
-
-    A model trained on it learns broken calls; often the reply broke off.
-    """
+    """Reported when a call's `arguments` is a string that does not parse to a JSON object."""
     for call in view.once(exchanges).calls:
         function = call.given.get("function")
         arguments = function.get("arguments") if isinstance(function, dict) else None
         if isinstance(arguments, str) and (seen := _not_object(arguments)):
-            called = quoted(call.name or f"tool_calls[{_index(view, call)}]")
+            called = quote(call.name or f"tool_calls[{_index(view, call)}]")
             yield Fact(f"arguments of {called} are {seen}, not a JSON object: see whether the reply was cut", call.at)
 
 
 @check("error", looks=("legacy calls",))
 def legacy_function_call(view: View) -> Iterator[Fact]:
-    """Reported when an assistant message has a `function_call`, the form before `tool_calls`.
+    """Reported when an assistant message has a `function_call`, the predecessor of `tool_calls`.
 
-    It stays as the log has it, and most chat templates pass over it. Training would lack the call. An empty one
-    (`null`, `{}`) is no call.
+    An empty one (`null`, `{}`) does not count.
     """
     for at, message in enumerate(view.messages):
         if message.get("function_call") and message.get("role") == "assistant":

@@ -17,10 +17,7 @@ _BESIDE = ("refusal", "audio", "images", *reasoning.MEMBERS)
 
 @check("error", kind="record", looks=("odd content",))
 def wrong_content(view: View) -> Iterator[Fact]:
-    """Reported when a message's content is no string, list or null, such as `5`, `true` or `{"a": 1}`.
-
-    Presets but `chat` leave the record out, and do not guess what the message was to say.
-    """
+    """Reported when a message's content is not a string, a list or null."""
     for at, message in enumerate(view.messages):
         content: Any = message.get("content")
         if type(content) not in CONTENTS:
@@ -29,10 +26,10 @@ def wrong_content(view: View) -> Iterator[Fact]:
 
 @check("error", kind="record", looks=("odd end",))
 def empty_reply(view: View) -> Iterator[Fact]:
-    """Reported when the last assistant message has neither text, parts, a refusal, calls, nor reasoning.
+    """Reported when the last assistant message has no text, parts, refusal, calls or reasoning.
 
-    White space alone is no text. A model trained on it learns to say nothing, so presets but `chat` leave the record
-    out, also where they have no place for all that it says: `openai` and `mistral` for reasoning, all for a refusal.
+    White space does not count as text. Presets other than `chat` exclude the record, as they do if they support none of
+    the content: reasoning alone for `openai` and `mistral`, a refusal alone for all of them.
     """
     for at in range(len(view.messages) - 1, -1, -1):
         message: dict[str, Any] = view.messages[at]  # type: ignore[assignment]

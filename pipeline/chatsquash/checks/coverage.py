@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from chatsquash.checks.registry import Fact, rule
-from chatsquash.core.text import escape, pluralize, quoted
+from chatsquash.core.text import escape, pluralize, quote
 
 _WORDS = {
     "compacted": ("compacted away", "compacted away"),
@@ -55,20 +55,17 @@ def by_why(lost: Mapping[str, int]) -> list[str]:
 
 @rule("info")
 def duplicate_log(first: str) -> Fact:
-    """Reported when a log lies there twice, compressed and not, or compressed in two ways. The first one met counts.
+    """Reported when a log exists twice, for example plain and compressed, with equal contents.
 
-    In a folder that is the plain one.
+    The first one found is read; in a folder, that is the plain one.
     """
-    return Fact(f"not read, since {quoted(first)} counts, which holds the same")
+    return Fact(f"not read, since {quote(first)} counts, which holds the same")
 
 
 @rule("warning")
 def duplicate_log_differs(first: str, differs: int | None, unread: str = "") -> Fact:
-    """Reported when a log lies there twice, and the two differ, or chatsquash cannot compare them.
-
-    The first one met counts.
-    """
-    counts = f"not read, since {quoted(first)} counts"
+    """Reported when a log exists twice, and the copies differ or cannot be compared."""
+    counts = f"not read, since {quote(first)} counts"
     if differs is None:
         return Fact(f"{counts}, with which it cannot be compared ({escape(unread)}): see which one is whole")
     return Fact(f"{counts}, which differs from byte {differs:,} on: see which one is whole, and remove the other")
@@ -76,10 +73,7 @@ def duplicate_log_differs(first: str, differs: int | None, unread: str = "") -> 
 
 @rule("warning", kind="replies")
 def replies_repeated(count: int) -> Fact:
-    """Reported when several records contain the same replies, and no flag says in which one to train on them.
-
-    `--loss` writes the flag. `--conversations main` writes one record for each conversation of the user.
-    """
+    """Reported when several records contain the same replies, and no flag selects where to train on them."""
     replies = pluralize(count, "reply", "replies")
     return Fact(f"{replies} in more than one record, and a trainer trains on each: --loss flags them, once each")
 
@@ -88,7 +82,7 @@ def replies_repeated(count: int) -> Fact:
 def copies_not_compared(count: int, most: int) -> Fact:
     """Reported when more logs begin with the same message than are compared.
 
-    Replies that they have in common count in each of them.
+    Replies that they share are counted in each of them.
     """
     return Fact(
         f"begins as {pluralize(count, 'other log')}, of which at most {most:,} are compared: replies may repeat"
@@ -97,19 +91,18 @@ def copies_not_compared(count: int, most: int) -> Fact:
 
 @rule("info")
 def repeated_conversation() -> Fact:
-    """Reported when a conversation of a file has no record, since another one in the file has all of its replies.
+    """Reported when a conversation of a file only repeats replies of another one, so it gets no record.
 
-    Each reply counts once. The summary counts such a conversation as `filtered: copy`.
+    The summary counts it as `filtered: copy`.
     """
     return Fact("no record: another conversation of the file has all of its replies")
 
 
 @rule("warning", kind="replies")
 def replies_lost(logged: int, in_records: int, lost: Mapping[str, int], ways: Mapping[str, int]) -> Fact:
-    """Reported when replies of a session are in none of its records.
+    """Reported when replies of a session are not in any of its records.
 
-    It tells how many, why, and which options keep them. A session may hold several conversations: edited, compacted or
-    rewound histories, sub-agents, requests of the client's own. `--conversations all` writes a record for each.
+    The finding has their number, the reasons, and the options that keep them.
     """
     missing = sum(lost.values())
     most_first = dict(sorted(lost.items(), key=lambda each: -each[1]))
@@ -121,10 +114,10 @@ def replies_lost(logged: int, in_records: int, lost: Mapping[str, int], ways: Ma
 
 @rule("error", kind="replies")
 def unrelated_conversations(conversations: int, logged: int, carried: int) -> Fact:
-    """Reported when a file without session ids has several conversations, and its record less than half of the replies.
+    """Reported when a file without session ids has several conversations, and most replies are in no record.
 
-    Nothing relates them: none is a side request, a sub-agent, a compaction or a retry of another one. chatsquash writes
-    the record, and the exit code says that something is missing.
+    They are unrelated: none is a side request, a sub-agent, a compaction or a retry of another one. The record has less
+    than half of the replies. It is written, and the exit code reports that something is missing.
     """
     seen = f"{conversations:,} conversations without a session_id that do not continue each other"
     return Fact(f"{seen}; the record has {carried:,} of {logged:,} replies: --complete keeps all of them")
@@ -132,22 +125,22 @@ def unrelated_conversations(conversations: int, logged: int, carried: int) -> Fa
 
 @rule("info", kind="replies")
 def reasoning_lost(logged: int, reasoned: int, carried: int) -> Fact:
-    """Reported when replies had reasoning that no record holds, since the client left it out of the history."""
+    """Reported when no record contains the reasoning of some replies, since the client dropped it from the history."""
     seen = f"{reasoned:,} of {pluralize(logged, 'reply', 'replies')} had reasoning, {carried:,} in the records"
     return Fact(f"{seen}; --restore reasoning gives all that the log has")
 
 
 @rule("info", kind="replies")
 def reasoning_withheld(count: int) -> Fact:
-    """Reported when a provider gave no text of a reply's reasoning: a signature alone, encrypted, or an empty text."""
+    """Reported when the provider returned no text of the reasoning: only a signature, ciphertext or an empty text."""
     return Fact(f"the reasoning of {pluralize(count, 'reply', 'replies')} was withheld at the source")
 
 
 @rule("warning", kind="replies")
 def side_request_selected(kind: str) -> Fact:
-    """Reported when the last longest request is none of the person's conversation: a title, a summary, a sub-agent's.
+    """Reported when the last longest request is a title, a summary or a sub-agent's, not the user's conversation.
 
-    chatsquash makes the record from it all the same. `--conversations main` takes the person's conversation.
+    The record is made from it nevertheless.
     """
     what = "a sub-agent's request" if kind == "subagent" else "a request of the client's own"
     return Fact(f"the record is made from {what}: --conversations main takes the person's conversation")
@@ -155,19 +148,13 @@ def side_request_selected(kind: str) -> Fact:
 
 @rule("info", kind="replies")
 def reasoning_restored(count: int) -> Fact:
-    """Reported when `--restore` put reasoning back that the client had left out of the history.
-
-    A template that keeps earlier reasoning then shows what the model did not see; most templates strip it.
-    """
+    """Reported when `--restore` put back reasoning that the client had dropped from the history."""
     return Fact(f"the reasoning of {pluralize(count, 'message')} is put back from the logged replies")
 
 
 @rule("info", kind="replies")
 def context_restored(results: int, messages: int, replies: int) -> Fact:
-    """Reported when chatsquash puts back emptied results, or messages that the client left out.
-
-    The model wrote the replies to requests that lacked them without seeing them.
-    """
+    """Reported when tool results or messages that the client had dropped were put back."""
     parts = [pluralize(count, what) for count, what in ((results, "result"), (messages, "message")) if count]
     lacked = pluralize(replies, "reply", "replies")
     return Fact(f"{' and '.join(parts)} put back that later requests lacked; {lacked} did not see them")
@@ -175,9 +162,6 @@ def context_restored(results: int, messages: int, replies: int) -> Fact:
 
 @rule("info", kind="replies")
 def restore_ambiguous(count: int) -> Fact:
-    """Reported when `--restore` could take a message for several logged ones, and so restored nothing in it.
-
-    The record shows these messages as the client sent them.
-    """
+    """Reported when `--restore` skipped a message that matches several logged ones."""
     what = pluralize(count, "message")
     return Fact(f"nothing is restored in {what} that may be one of several logged ones")

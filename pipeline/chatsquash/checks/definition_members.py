@@ -9,7 +9,7 @@ from typing import Any
 from chatsquash.checks.registry import Fact, rule
 from chatsquash.core import chat
 from chatsquash.core.model import Json, Tool
-from chatsquash.core.text import pluralize, quoted
+from chatsquash.core.text import pluralize, quote
 
 _KNOWN = frozenset(
     (
@@ -33,15 +33,14 @@ _NAMED = 5
 
 @rule("info")
 def tool_members(tool: Tool, members: list[str]) -> Fact:
-    """Reported when a tool definition has members that no provider's definitions have.
+    """Reported when a tool definition has members that no provider defines.
 
-    The check looks at the definition and at its `function` or `custom`, not at schemas, nor at tools that the provider
-    runs. Each definition is reported once. The record does not change: it has the members of the `function`, or of the
-    whole definition without one.
+    Covers the definition and its `function` or `custom`, not schemas or hosted tools; once per definition. The record
+    is not changed: it has the members of the `function`, or of the definition if there is none.
     """
     name = chat.tool_name(next(_holders(tool)))
-    label = f"tool {quoted(name)}" if name else "a tool without a name"
-    named = [*map(quoted, members[:_NAMED]), *([f"{len(members) - _NAMED:,} more"] if len(members) > _NAMED else [])]
+    label = f"tool {quote(name)}" if name else "a tool without a name"
+    named = [*map(quote, members[:_NAMED]), *([f"{len(members) - _NAMED:,} more"] if len(members) > _NAMED else [])]
     count = pluralize(len(members), "member")
     hint = "see whether the model was shown them"
     return Fact(f"{label} has {count} that no provider defines: {', '.join(named)}; {hint}")

@@ -10,50 +10,43 @@ from chatsquash.checks.exchanges import call_counts
 from chatsquash.checks.registry import Fact, View, check, rule
 from chatsquash.core import chat
 from chatsquash.core.model import Json
-from chatsquash.core.text import json_type, pluralize, quoted
+from chatsquash.core.text import json_type, pluralize, quote
 
 ABSENT = object()
 
 
 @check("error", kind="record", looks=("no messages",))
 def no_messages(view: View) -> Iterator[Fact]:
-    """Reported when the record has no message: there is nothing to train on."""
+    """Reported when a record has no messages."""
     if not view.messages:
         yield Fact("the record has no message: leave it out")
 
 
 @check("error", kind="record", looks=("unknown roles",))
 def unknown_role(view: View) -> Iterator[Fact]:
-    """Reported when a message has a role that chat messages do not know.
-
-    These are `system`, `developer`, `user`, `assistant`, `tool` and `function`. Chat templates pass over a message of
-    another role, or stop.
-    """
+    """Reported when a role is not `system`, `developer`, `user`, `assistant`, `tool` or `function`."""
     for at, message in enumerate(view.messages):
         if message["role"] not in ROLES:
-            yield Fact(f"the role {quoted(message['role'])} is not known: see what logged it", at)
+            yield Fact(f"the role {quote(message['role'])} is not known: see what logged it", at)
 
 
 @check("info", kind="record", looks=("no tools",))
 def no_tools(view: View) -> Iterator[Fact]:
-    """Reported when `tools` is empty and the record has no calls, as in plain chat."""
+    """Reported when a record neither defines nor calls tools, as in plain chat."""
     if not view.tools and not view.once(call_counts):
         yield Fact("the record defines no tools: if the session had some, the logger leaves request.tools out")
 
 
 @check("error", kind="record", looks=("no tools",))
 def calls_without_tools(view: View) -> Iterator[Fact]:
-    """Reported when `tools` is empty and the record calls tools all the same.
-
-    A model trained on calls without definitions learns to call tools that it never saw.
-    """
+    """Reported when a record calls tools but its `tools` is empty."""
     if not view.tools and view.once(call_counts):
         yield Fact("the record calls tools and defines none: see whether the logger leaves request.tools out")
 
 
 @check("error", kind="tools")
 def tool_not_object(view: View) -> Iterator[Fact]:
-    """Reported when a tool definition is no JSON object: no chat template can print it."""
+    """Reported when a tool definition is not a JSON object."""
     for index, tool in enumerate(view.tools):
         if not isinstance(tool, dict):
             yield Fact(f"tools[{index}] is {json_type(tool)}, not an object: remove or correct the definition")
@@ -61,7 +54,7 @@ def tool_not_object(view: View) -> Iterator[Fact]:
 
 @check("error", kind="tools")
 def tool_name(view: View) -> Iterator[Fact]:
-    """Reported when a definition has no name, or one that is no string or empty: no call can be one of that tool."""
+    """Reported when a tool definition has no name, or the name is empty or not a string."""
     for index, tool in _numbered_definitions(view):
         name = tool.get("name", ABSENT)
         if not isinstance(name, str) or not name:
@@ -71,10 +64,7 @@ def tool_name(view: View) -> Iterator[Fact]:
 
 @check("warning", kind="tools")
 def tool_description(view: View) -> Iterator[Fact]:
-    """Reported when the `description` of a definition is missing, empty or no text.
-
-    The model then learns to guess from its name what a tool is for.
-    """
+    """Reported when the `description` of a tool is missing, empty or not a string."""
     for index, tool in _numbered_definitions(view):
         description = tool.get("description")
         if not isinstance(description, str) or not description or description.isspace():
@@ -83,7 +73,7 @@ def tool_description(view: View) -> Iterator[Fact]:
 
 @check("error", kind="tools")
 def tool_parameters(view: View) -> Iterator[Fact]:
-    """Reported when a definition's `parameters` is there and no object: no chat template can print it."""
+    """Reported when the `parameters` of a tool is not an object."""
     for index, tool in _functions(view):
         parameters = tool.get("parameters", {})
         if not isinstance(parameters, dict):
@@ -92,10 +82,7 @@ def tool_parameters(view: View) -> Iterator[Fact]:
 
 @check("warning", kind="tools")
 def tool_parameters_missing(view: View) -> Iterator[Fact]:
-    """Reported when a definition of a function has no `parameters`.
-
-    The model then trains on calls whose arguments nothing describes.
-    """
+    """Reported when the definition of a function has no `parameters`."""
     for index, tool in _functions(view):
         if "parameters" not in tool:
             yield Fact(f"{_label(index, tool)} has no parameters: add a JSON schema, an empty one if it takes none")
@@ -103,29 +90,23 @@ def tool_parameters_missing(view: View) -> Iterator[Fact]:
 
 @check("error", kind="tools")
 def tool_parameters_type(view: View) -> Iterator[Fact]:
-    """Reported when the `type` of a definition's `parameters` is missing or not `object`.
-
-    Arguments are always an object, so the definition contradicts every call of the tool.
-    """
+    """Reported when the `type` of a tool's `parameters` is missing or not `object`."""
     for label, parameters in _schemas(view):
         kind = parameters.get("type", ABSENT)
         if kind != "object":
-            seen = "missing" if kind is ABSENT else quoted(kind) if isinstance(kind, str) else json_type(kind)
+            seen = "missing" if kind is ABSENT else quote(kind) if isinstance(kind, str) else json_type(kind)
             yield Fact(f"the type in parameters of {label} is {seen}: it must be 'object'")
 
 
 @check("error", kind="tools")
 def tool_properties(view: View) -> Iterator[Fact]:
-    """Reported when `properties` in a definition's `parameters` is missing or no object, or when a property is none.
-
-    Many chat templates read them and stop, or print the tool as if it took no arguments.
-    """
+    """Reported when `properties` in a tool's `parameters` is missing, or it or a property is not an object."""
     for label, parameters in _schemas(view):
         properties = parameters.get("properties", ABSENT)
         if isinstance(properties, dict):
             for name, schema in properties.items():
                 if not isinstance(schema, dict):
-                    where = f"the property {quoted(name)} in parameters of {label}"
+                    where = f"the property {quote(name)} in parameters of {label}"
                     yield Fact(f"{where} is {json_type(schema)}: it must be a JSON schema object")
         else:
             seen = "missing" if properties is ABSENT else json_type(properties)
@@ -135,10 +116,7 @@ def tool_properties(view: View) -> Iterator[Fact]:
 
 @check("error", kind="tools")
 def tool_required(view: View) -> Iterator[Fact]:
-    """Reported when `required` in a definition's `parameters` is there and is no list of different, non-empty names.
-
-    Chat templates that mark required arguments then mark wrong ones or stop.
-    """
+    """Reported when `required` in a tool's `parameters` is not a list of distinct, non-empty names."""
     for label, parameters in _schemas(view):
         if seen := _no_names(parameters.get("required", [])):
             yield Fact(f"required in parameters of {label} {seen}: it must be a list of different names")
@@ -153,14 +131,14 @@ def _no_names(required: Json) -> str | None:
         if not isinstance(name, str):
             return f"has {json_type(name)}"
         if not name or name in seen:
-            return f"has {quoted(name)} twice" if name else "has an empty name"
+            return f"has {quote(name)} twice" if name else "has an empty name"
         seen.add(name)
     return None
 
 
 def _label(index: int, tool: dict[str, Any]) -> str:
     name = tool.get("name")
-    return f"tools[{index}]" if name is None or name == "" else f"tool {quoted(name)}"
+    return f"tools[{index}]" if name is None or name == "" else f"tool {quote(name)}"
 
 
 def _own(view: View) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -193,12 +171,11 @@ def _schemas(view: View) -> Iterator[tuple[str, dict[str, Any]]]:
 
 @rule("warning")
 def tool_conflict(name: str, first_line: int, line: int, *, kept: Literal["first", "last", "each"] = "first") -> Fact:
-    """Reported when a tool's definition changes during a session.
+    """Reported when the definition of a tool changes during a session.
 
-    The record keeps the first one, with `--tools last` the last, of a custom tool each of them. Calls made under
-    another definition may not fit it; `--check-arguments` holds each call to the one of its time.
+    The record has the first one, with `--tools last` the last one, and for a custom tool all of them.
     """
-    where = f"line {line} defines {quoted(name)} otherwise than line {first_line}"
+    where = f"line {line} defines {quote(name)} otherwise than line {first_line}"
     what = "each definition" if kept == "each" else f"the {kept} definition"
     calls = "earlier" if kept == "last" else "later"
     return Fact(f"{where}, {what} is kept: see whether {calls} calls fit it")
@@ -206,7 +183,7 @@ def tool_conflict(name: str, first_line: int, line: int, *, kept: Literal["first
 
 @rule("info")
 def supplied_tools(count: int) -> Fact:
-    """Reported when the log defines no tools and the record has the definitions of `--tools-file`."""
+    """Reported when the log defines no tools, so the record has those of `--tools-file`."""
     return Fact(
         f"the log defines no tools, {pluralize(count, 'definition')} of --tools-file in the record: see if they fit"
     )
@@ -214,5 +191,5 @@ def supplied_tools(count: int) -> Fact:
 
 @rule("info")
 def supplied_system() -> Fact:
-    """Reported when the log has no system prompt and the record begins with that of `--system-file`."""
+    """Reported when the log has no system prompt, so the record begins with that of `--system-file`."""
     return Fact("the log has no system prompt, that of --system-file begins the record: see if it fits", 0)

@@ -14,7 +14,7 @@ import msgspec
 from chatsquash.core import chat, jsonio
 from chatsquash.core.chat import PRIVATE
 from chatsquash.core.model import Json, Message
-from chatsquash.core.text import quoted
+from chatsquash.core.text import quote
 
 MARKING = frozenset({"is_error", PRIVATE})
 """The members of messages that may mark a result."""
@@ -85,7 +85,7 @@ def _object_failure(value: dict[str, Any]) -> str | None:
     """What says so in an object: a member of it, or one of an object in it; what a list holds are rows."""
     for key, member in value.items():
         if _is_top_failure(key.lower(), member):
-            return f"has {quoted(key)}"
+            return f"has {quote(key)}"
     if value.get("errors") and value.get("data", 0) is None:  # as GraphQL answers
         return "has 'errors' and no data"
     todo = [value]
@@ -93,7 +93,7 @@ def _object_failure(value: dict[str, Any]) -> str | None:
         item = todo.pop()
         for key, member in item.items():
             if _is_failure(key.lower(), member):
-                return f"has {quoted(key)}: {quoted(member)}"
+                return f"has {quote(key)}: {quote(member)}"
         todo += [member for member in item.values() if isinstance(member, dict)]
     return None
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from chatsquash.checks.registry import Fact, rule
 from chatsquash.core import chat, jsonio
 from chatsquash.core.model import Json, Violation
-from chatsquash.core.text import pluralize, quoted
+from chatsquash.core.text import pluralize, quote
 
 _PLAIN = re.compile(r"[ !#-;=-\[\]-~]*")
 """Characters that stand in a record as they stand in a text: those of ASCII that print, but ``"``, ``<`` and ``\\``."""
@@ -18,13 +18,12 @@ _PLAIN = re.compile(r"[ !#-;=-\[\]-~]*")
 
 @rule("warning")
 def flagged_phrase(phrase: str, count: int, at: int) -> Fact:
-    """Reported once for every phrase of `--flag-phrase` that messages hold, in any case, at the first of them.
+    """Reported when a message contains a phrase of `--flag-phrase`; once per phrase.
 
-    By default that is `context limit was reached`, which tells of a conversation that was cut. The check looks at
-    content, reasoning and calls. Phrases that you name replace it, and a blank one is none.
+    Case is ignored; content, reasoning and calls are searched. Blank phrases are ignored.
     """
     messages = pluralize(count, "message")
-    return Fact(f"{quoted(phrase)} stands in {messages}: see whether the record should be trained on", at)
+    return Fact(f"{quote(phrase)} stands in {messages}: see whether the record should be trained on", at)
 
 
 class _Phrase(NamedTuple):

@@ -8,11 +8,10 @@ from chatsquash.core.text import pluralize
 
 @rule("warning")
 def secret_found(kind: str, count: int, at: int | None, option: str = "--redact secrets replaces") -> Fact:
-    """Reported when a secret stands in a record: a key, a token or a password, once for each kind.
+    """Reported when a record contains a secret, such as a key or password; once per kind.
 
-    The finding never tells the value. Its line is the first one of the log with the value, or that of the record's
-    entry if no line has the value in this form. `--redact secrets`
-    replaces it.
+    The finding never contains the value. Its line is the first one of the log with the value, or that of the record's
+    entry if no line has the value in this form.
     """
     named = kind.lower().replace("_", " ")
     return Fact(f"{pluralize(count, 'secret')} found ({named}): {option} {'it' if count == 1 else 'them'}", at)
@@ -20,14 +19,11 @@ def secret_found(kind: str, count: int, at: int | None, option: str = "--redact 
 
 @rule("warning")
 def placeholder_in_reply(count: int, at: int | None, hint: str = ": --loss has these not trained on") -> Fact:
-    """Reported when a placeholder stands for a secret in replies, and nothing in the record says not to train on these.
-
-    With `--loss` the trainer passes over such a reply.
-    """
+    """Reported when a reply to train on contains the placeholder of a secret."""
     return Fact(f"{pluralize(count, 'reply', 'replies')} with a placeholder for a secret{hint}", at)
 
 
 @rule("error")
 def redaction_failed(why: str, what: str = "session") -> Fact:
-    """Reported when chatsquash cannot search a text for what it has to replace. It writes nothing of the session."""
+    """Reported when a text cannot be searched for secrets, so the session is not written."""
     return Fact(f"a text cannot be searched for private data ({why}): nothing of the {what} is written")

@@ -5,33 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from chatsquash.checks.registry import Fact, rule
-from chatsquash.core.text import escape, pluralize, printable, quoted
+from chatsquash.core.text import escape, pluralize, printable, quote
 
 
 @rule("error")
 def bad_line(reason: str) -> Fact:
-    """Reported when a line is no JSON object. chatsquash leaves it out; `reports/rejected.jsonl` says where it is."""
+    """Reported when a line is not a JSON object; it is skipped and listed in `reports/rejected.jsonl`."""
     return Fact(f"the line is left out, {escape(reason)}: see reports/rejected.jsonl")
 
 
 @rule("error")
 def bad_entry(reason: str) -> Fact:
-    """Reported when a JSON object lacks what an entry needs.
-
-    The finding names that. chatsquash leaves the line out, and `reports/rejected.jsonl` says where it is.
-    """
+    """Reported when a line has no valid request; it is skipped and listed in `reports/rejected.jsonl`."""
     return Fact(f"the entry is left out, {escape(reason)}: see reports/rejected.jsonl")
 
 
 @rule("error", kept="warning")
 def session_id_mismatch(first_id: str, other_id: str, first_line: int, merge: bool) -> Fact:
-    """Reported when a file holds more than one `session_id`: the record would mix sessions.
+    """Reported when a file has more than one `session_id`, so it is skipped.
 
-    chatsquash leaves the session out, also with `--on-invalid keep`. `--sessions-by id` makes a session of the lines of
-    each id, as is the default where two ids have two lines or more (`grouped-by-id`). Only `--on-invalid keep` with
-    `--sessions-by file` converts the file as one session, and this is a warning.
+    Only `--on-invalid keep` with `--sessions-by file` converts the file as one session, with a warning. If two ids have
+    two lines or more, the default is to group the lines by id (`grouped-by-id`).
     """
-    seen = f"session_id is {quoted(other_id)}, line {first_line} has {quoted(first_id)}"
+    seen = f"session_id is {quote(other_id)}, line {first_line} has {quote(first_id)}"
     if merge:
         return Fact(f"{seen}, converted as one session: --sessions-by id takes them apart", kept=True)
     return Fact(f"{seen}: --sessions-by id takes them apart (--on-invalid keep --sessions-by file makes one of them)")
@@ -39,9 +35,9 @@ def session_id_mismatch(first_id: str, other_id: str, first_line: int, merge: bo
 
 @rule("error", kept="warning")
 def timestamp_order(earlier_line: int, keep: bool) -> Fact:
-    """Reported when an entry is earlier than the one before it: the last snapshot may not be the last one.
+    """Reported when an entry is earlier than the one before it, so the session is skipped.
 
-    chatsquash leaves the session out. `--on-invalid keep` converts it in file order, and this is a warning.
+    `--on-invalid keep` converts it in file order, with a warning.
     """
     seen = f"timestamp is earlier than line {earlier_line}"
     if keep:
@@ -51,55 +47,49 @@ def timestamp_order(earlier_line: int, keep: bool) -> Fact:
 
 @rule("warning")
 def equal_timestamps(count: int) -> Fact:
-    """Reported when entries have the time of the entry before them. chatsquash takes them in file order."""
+    """Reported when consecutive entries have the same time, so file order decides."""
     seen = f"{_entries(count)} with the time of the one before, file order counts"
     return Fact(f"{seen}: see whether the file has them in the order in which they were sent")
 
 
 @rule("warning")
 def missing_session_id(count: int) -> Fact:
-    """Reported when entries have no `session_id`. The file's stem stands in, which the record does not show."""
+    """Reported when entries have no `session_id`, so the name of the file is used."""
     seen = f"no session_id in {_entries(count)}, the file's name stands in"
     return Fact(f"{seen}: where the file mixes sessions, --sessions-by chain tells them apart")
 
 
 @rule("warning")
 def missing_timestamp(count: int) -> Fact:
-    """Reported when entries have no readable time. chatsquash takes them in file order, which nothing confirms."""
+    """Reported when entries have no readable time, so file order decides."""
     seen = f"no readable timestamp in {_entries(count)}, file order counts"
     return Fact(f"{seen}: see whether the file has them in the order in which they were sent")
 
 
 @rule("warning")
 def naive_timestamp(count: int) -> Fact:
-    """Reported when times have no time zone. chatsquash reads them as UTC, so the day of a record may be off by one."""
+    """Reported when times have no time zone and are read as UTC."""
     seen = f"no time zone in the timestamp of {_entries(count)}, read as UTC"
     return Fact(f"{seen}: where the clock showed another time, the record may be a day off")
 
 
 @rule("warning")
 def wrong_type(what: str, seen: str, count: int) -> Fact:
-    """Reported when `tools`, `response`, `choices` or the reply is of the wrong type, and counts as missing.
-
-    The record may lack tools or its last reply.
-    """
+    """Reported when `tools`, `response`, `choices` or the reply has the wrong type and is treated as missing."""
     return Fact(f"{escape(what)} is {escape(seen)} in {_entries(count)}, taken as missing: correct the logger")
 
 
 @rule("error")
 def unknown_format(instead: str) -> Fact:
-    """Reported when a log is of no known format, or of two at once.
-
-    It gets no record. The text names what chatsquash saw and what it knows.
-    """
+    """Reported when no known format matches a log, or two do."""
     return Fact(f"no log that can be read, {escape(instead)}: --from names a format, chatsquash formats lists them")
 
 
 @rule("warning")
 def mixed_formats(most: str, other: str, count: int) -> Fact:
-    """Reported when lines of a log have another format or envelope than its first lines.
+    """Reported when lines have another format or envelope than the first lines of the log.
 
-    chatsquash reads each line by its own.
+    Each line is read in its own format.
     """
     there = "another envelope" if most == other else f"the format {other}"
     return Fact(f"{_entries(count)} with {there} in a log of {most}, read as such: see whether logs got mixed up")
@@ -107,88 +97,75 @@ def mixed_formats(most: str, other: str, count: int) -> Fact:
 
 @rule("warning")
 def missing_history(count: int) -> Fact:
-    """Reported when a request refers to turns that the log does not have, as by `previous_response_id` or a cache.
-
-    The conversation up to there is missing in the record.
-    """
+    """Reported when a request refers to turns that are not in the log, for example by `previous_response_id`."""
     return Fact(f"{_entries(count)} with turns that are kept elsewhere, and not in this log: see where it begins")
 
 
 @rule("warning")
 def other_conversations(count: int) -> Fact:
-    """Reported when a document holds several conversations and counts as one session: the first is the record.
-
-    That is what `--sessions-by file` asks for.
-    """
+    """Reported when `--sessions-by file` converts only the first of several conversations in a document."""
     return Fact(f"the document holds {count:,} conversations, the first is converted: --sessions-by id takes all")
 
 
 @rule("info")
 def hosted_tools(count: int) -> Fact:
-    """Reported when requests have tools that the provider runs itself, such as web search. They are not in `tools`."""
+    """Reported when requests have tools that the provider runs, such as web search; they are not in `tools`."""
     return Fact(f"tools that the provider runs are no part of tools, in {_entries(count)}: they have no definitions")
 
 
 @rule("info")
 def context_cleared(what: str, count: int) -> Fact:
-    """Reported when the service removed something from requests before the model saw it, such as old tool results.
+    """Reported when the service removed content, such as old tool results, before the model saw it.
 
-    The record shows it, so a reply to such a request is not trained on with `--loss`.
+    `--loss` never trains on replies to such requests, since the record still has the content.
     """
     return Fact(f"{_entries(count)} without {escape(what)}, which the service removed before the model replied")
 
 
 @rule("warning")
 def stream_interrupted() -> Fact:
-    """Reported when the stream of a reply ended early or with an error. The record has what arrived."""
+    """Reported when the stream of a reply ended early or with an error; the record has the part received."""
     return Fact("the stream of the reply was cut, what arrived is converted: see whether it should be trained on")
 
 
 @rule("warning")
 def unsupported_content(kinds: Mapping[str, int], at: int | None) -> Fact:
-    """Reported when messages have blocks or members that OpenAI chat has no place for.
+    """Reported when messages have content that OpenAI chat cannot express, such as calls of hosted tools.
 
-    Such as calls of hosted tools, titles of documents and pending safety checks. Members of definitions that only one
-    provider has, such as `input_examples`, count once for each tool. The record lacks them, so the text may speak of
-    what is not there.
+    Members of definitions that only one provider has, such as `input_examples`, are counted once per tool.
     """
-    blocks = ", ".join(f"{count} {quoted(kind)}" for kind, count in kinds.items())
+    blocks = ", ".join(f"{count} {quote(kind)}" for kind, count in kinds.items())
     return Fact(f"left out, since chat messages have no place for them: {blocks}", at)
 
 
 @rule("info")
 def vendor_extension(forms: Mapping[str, int]) -> Fact:
-    """Reported when chat messages are not as OpenAI has them: other names, types or forms of a vendor. They stay so."""
+    """Reported when messages use names, types or forms of a vendor, which are kept."""
     seen = ", ".join(f"{name} {count}" for name, count in forms.items())
     return Fact(f"left as logged, in forms of a vendor: {seen}")
 
 
 @rule("warning")
 def unrelated_requests(count: int) -> Fact:
-    """Reported when no line of a file has a session's id and no request goes on from another: each is a session.
-
-    `--sessions-by file` makes one session of such a file all the same.
-    """
+    """Reported when no line has a session id and no request continues another: each is a session."""
     how = "--sessions-by file makes one of them"
     return Fact(f"{count:,} requests without a session_id go on from no other one: each is a session ({how})")
 
 
 @rule("info")
 def grouped_by_id(count: int) -> Fact:
-    """Reported once for each file that clearly mixes sessions: at least two ids have two lines or more.
+    """Reported when a file mixes sessions, so its lines are grouped by session id.
 
-    Without `--sessions-by` and `--on-invalid`, the lines of each id then become a session. `--sessions-by file` refuses
-    such a file.
+    At least two ids have two lines or more, and neither `--sessions-by` nor `--on-invalid` is used.
     """
     return Fact(f"the file mixes {count:,} sessions, so that its lines are grouped as by --sessions-by id")
 
 
 @rule("info")
 def reordered(count: int) -> Fact:
-    """Reported when lines stood behind later ones, and chatsquash put them in the order of their times.
+    """Reported when lines were out of order and have been sorted by time.
 
-    `--conversations main` and `all` and `--sessions-by chain` take the lines of a session so. Lines of equal times stay
-    as they stood.
+    Lines with equal times keep their order. Applies to `--conversations main` and `all`, and to `--sessions-by chain`.
     """
     were = "was" if count == 1 else "were"
     return Fact(f"{pluralize(count, 'line')} stood behind later ones and {were} put in the order of their times")
@@ -196,11 +173,9 @@ def reordered(count: int) -> Fact:
 
 @rule("warning")
 def short_tail(last_line: int, last_messages: int, kept_line: int, kept_messages: int) -> Fact:
-    """Reported when the last entry has fewer messages than an earlier one.
+    """Reported when the last request has fewer messages than an earlier one, which becomes the record.
 
-    chatsquash makes the record from the last entry that has the most. The record lacks what came after it, often a side
-    request. `--conversations main` and `all` report it only where the last entry begins anew for no known reason, and
-    no record holds its reply.
+    With `--conversations main` and `all`, only if nothing explains the last request and no record contains its reply.
     """
     last = f"line {last_line} has {pluralize(last_messages, 'message')}"
     kept = f"line {kept_line} has {kept_messages}"
@@ -209,22 +184,21 @@ def short_tail(last_line: int, last_messages: int, kept_line: int, kept_messages
 
 @rule("warning")
 def missing_reply(why: str) -> Fact:
-    """Reported when the chosen entry has no reply. The record then ends with the request."""
+    """Reported when the selected request has no reply, so the record ends with the request."""
     return Fact(f"no reply is appended, {escape(why)}: see whether the record should end with the request")
 
 
 @rule("warning")
 def extra_choices(count: int) -> Fact:
-    """Reported when the response has more than one choice. The record has only the first."""
+    """Reported when a response has more than one choice; the record has the first."""
     return Fact(f"the response has {pluralize(count, 'choice')}, the first is converted: the others stay in the log")
 
 
 @rule("warning")
 def reply_truncated(reason: str = "length") -> Fact:
-    """Reported when the reply stopped at its length limit (`finish_reason` is `length`), by a filter or an error.
+    """Reported when a reply stopped at its length limit, a filter, an error or for an unknown reason.
 
-    So do replies that ended for a reason that chatsquash does not know.  They have weight 0.  A model trained on them
-    learns to stop in the middle.
+    Such replies have weight 0.
     """
     how = "was cut off at its length limit" if reason == "length" else f"ended early ({printable(reason[:40])})"
     return Fact(f"the reply {how}: see whether the record should be trained on")
@@ -232,7 +206,7 @@ def reply_truncated(reason: str = "length") -> Fact:
 
 @rule("error")
 def empty_session(entries_seen: int, rejected: int) -> Fact:
-    """Reported when a session has no usable entry, or none left after cleaning. It gets no record."""
+    """Reported when a session has no usable entry, or none after cleanup."""
     if entries_seen == 0:
         why = "see why its lines were left out" if rejected else "it is empty, see whether its logger ran"
         return Fact(f"the log has no usable entry, so there is no record: {why}")
@@ -242,49 +216,41 @@ def empty_session(entries_seen: int, rejected: int) -> Fact:
 
 @rule("info")
 def unanswered_session(why: str = "") -> Fact:
-    """Reported when nobody answered in a session: it has no line, only bookkeeping or commands, or a prompt alone.
+    """Reported when a session has no reply: it is empty, or has only bookkeeping, commands or a prompt.
 
-    It gets no record from files of agents, nor under a preset for training. Otherwise `missing-reply` is reported. If
-    other sessions have records, the exit code remains 0.
+    It gets no record from files of agents, nor with a preset for training; otherwise `missing-reply` is reported. The
+    exit code remains 0 if other sessions have records.
     """
     return Fact(f"nobody answered in this session, so there is no record{f': {escape(why)}' if why else ''}")
 
 
 @rule("error")
 def unreadable_log(reason: str) -> Fact:
-    """Reported when chatsquash cannot open a log, read it to its end, or hold it in memory.
-
-    It leaves the session out.
-    """
+    """Reported when a log cannot be opened or read, or is too large for the memory."""
     return Fact(f"the log cannot be read ({escape(reason)}): check the file and its permissions")
 
 
 @rule("error")
 def cut_short(reason: str) -> Fact:
-    """Reported when a compressed log ends early, has damage, or expands beyond the bounds.
-
-    And when a log has more unreadable lines than `--max-rejected` allows. chatsquash converts what was whole up to
-    there, and the exit code says that something is missing.
-    """
+    """Reported when a log is damaged, truncated or exceeds a limit; only the part before that is converted."""
     return Fact(f"the log is read up to where that ended, {escape(reason)}: see whether there is a better copy")
 
 
 @rule("info")
 def no_exchange(what: str, count: int) -> Fact:
-    """Reported when a log has lines that are no exchanges with a model, such as spans around those that are.
+    """Reported when lines are not exchanges with a model, such as other spans or calls for embeddings.
 
-    Calls of endpoints without conversations, such as embeddings or token counts, are such lines, too.
-    They count as blank lines.
+    They are treated as blank lines.
     """
     return Fact(f"lines that are no exchange, {escape(what)}, {count:,}: nothing of them is in a record")
 
 
 @rule("error")
 def truncated_by_logger(what: str, count: int) -> Fact:
-    """Reported when whoever wrote the log cut what it held: at a number of bytes, or with a mark in its place.
+    """Reported when the logger truncated a text, so the model's input or output is not known.
 
-    Nobody knows what the model read or said there. Presets other than `chat` leave the session out, unless `--keep-cut`
-    keeps it. What a tool cut of its own result is no such cut, since the model saw it so.
+    Presets other than `chat` exclude the session, unless `--keep-cut` is used. Output that a tool truncated itself does
+    not count, since the model saw it in that form.
     """
     times = f", {count:,} times" if count > 1 else ""
     return Fact(f"the logger cut {escape(what)}{times}: see whether it can log more (--keep-cut keeps the session)")
@@ -292,56 +258,52 @@ def truncated_by_logger(what: str, count: int) -> Fact:
 
 @rule("error")
 def lost_worker(how: str) -> Fact:
-    """Reported when the process that converts a session dies, and does so again with that session alone.
+    """Reported when the process that converts a session died twice, so the session is skipped.
 
-    The run leaves the session out. Most often there was too little memory for it.
+    Usually for lack of memory.
     """
     return Fact(f"the log is left out, {how}: see whether there is enough memory for it, and convert again")
 
 
 @rule("warning")
 def changed_log(how: str) -> Fact:
-    """Reported when a log grew, shrank or vanished after chatsquash found it, or somebody wrote to it.
+    """Reported when a log changed or vanished during the run; the next run reads it again.
 
-    Of one that grew, chatsquash reads the whole lines that it had then. The next run reads it again.
+    If it grew, the complete lines of its earlier size are read.
     """
     return Fact(f"the log {how} while the run went on, what it was before is read: convert again when it is written")
 
 
 @rule("error")
 def role_sequence(earlier_line: int, line: int, position: int, expected: str, seen: str) -> Fact:
-    """Reported when an entry's sequence of roles does not begin with that of the entry before it.
+    """Reported when a request does not continue the roles of the one before it, for no known reason.
 
-    The conversation was rewritten, compacted or branched, and the record holds only the selected snapshot of it. An
-    assistant message counts by whether it has text and calls; text and calls that stood in two messages may meet in
-    one. Reported only if a conversation begins anew and neither a call nor a summary nor the client began it.
+    An assistant message is compared by whether it has text and calls; text and calls of two messages may be in one.
+    Reported only if no call, summary or client began the new conversation.
     """
-    there = f"message {position} is {quoted(seen)}" if seen else f"there is no message {position}"
-    where = f"line {earlier_line} has {quoted(expected)}"
+    there = f"message {position} is {quote(seen)}" if seen else f"there is no message {position}"
+    where = f"line {earlier_line} has {quote(expected)}"
     return Fact(f"in line {line} {there}, {where}: the history was rewritten, see chatsquash inspect")
 
 
 @rule("warning")
 def parts_dropped(kinds: Mapping[str, int], at: int | None) -> Fact:
-    """Reported when calls become text and a content list has parts that cannot, such as images.
-
-    The record lacks them, so the text may speak of what the model cannot see.
-    """
-    parts = ", ".join(f"{count} {quoted(kind)}" for kind, count in kinds.items())
+    """Reported when calls are written as text, and parts that are not text, such as images, are dropped."""
+    parts = ", ".join(f"{count} {quote(kind)}" for kind, count in kinds.items())
     return Fact(f"parts that are no text are left out: {parts} (--no-json-tool-calls keeps them)", at)
 
 
 @rule("warning")
 def number_changed(spellings: Sequence[str], count: int) -> Fact:
-    """Reported when a number has more digits than a double holds, so that the record has a neighbouring value."""
-    some = ", ".join(quoted(spelling) for spelling in spellings[:3])
+    """Reported when a number has more digits than a double can represent and is rounded."""
+    some = ", ".join(quote(spelling) for spelling in spellings[:3])
     rest = ", …" if count > 3 else ""
     return Fact(f"{pluralize(count, 'number')} lost digits: {some}{rest} (log them as strings to keep them)")
 
 
 @rule("info")
 def cleaned(counts: Mapping[str, int], by_default: bool = True) -> Fact:
-    """Reported when cleaning changed the session, with the count of each rule. The record has the rest."""
+    """Reported when cleanup changed a session; with a count per rule."""
     rules = ", ".join(f"{escape(name)} {count}" for name, count in counts.items())
     how = "--no-cleanup-goose" if by_default else "--no-cleanup-goose without --cleanup"
     return Fact(f"cleaning changed the session: {rules} ({how} leaves it as logged)")
@@ -349,7 +311,7 @@ def cleaned(counts: Mapping[str, int], by_default: bool = True) -> Fact:
 
 @rule("info")
 def file_not_read(what: str, count: int) -> Fact:
-    """Reported when chatsquash passes over what lies beside the logs, by its suffix or because it is no file."""
+    """Reported when files next to the logs are skipped because of their suffix or type."""
     again = {
         "same file again": "each file is converted once, under its first name",
         "second copy": "of a log that is compressed, too, one counts",
@@ -368,7 +330,7 @@ def file_not_read(what: str, count: int) -> Fact:
     }.get(what)
     if hint:
         return Fact(f"{pluralize(count, what)} not read: {hint}")
-    kind = f"suffix {quoted(what)}" if what.startswith(".") else "no suffix"
+    kind = f"suffix {quote(what)}" if what.startswith(".") else "no suffix"
     return Fact(f"{pluralize(count, 'file')} with {kind} not read: name a file itself to read it whatever its suffix")
 
 

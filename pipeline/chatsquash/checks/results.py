@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from chatsquash.checks.exchanges import State, ToolCall, ToolResult, exchanges
 from chatsquash.checks.registry import Fact, View, check
-from chatsquash.core.text import quoted
+from chatsquash.core.text import quote
 
 
 def _unanswered(view: View) -> list[ToolCall]:
@@ -59,33 +59,27 @@ def _reasons(result: ToolResult, call: ToolCall | None) -> Iterator[tuple[Litera
 
 @check("warning", looks=("bad results",))
 def tool_result_failed(view: View) -> Iterator[Fact]:
-    """Reported when a tool result says that its call failed, see "failed" below.
-
-    The model then trains on a call that did not work.
-    """
+    """Reported when a tool result reports a failure, and no retry succeeded."""
     yield from _not_retried(view, "failed")
 
 
 @check("warning", looks=("bad results",))
 def tool_result_empty(view: View) -> Iterator[Fact]:
-    """Reported when a call's result has no image or other part and no text but white space.
-
-    The model then learns to go on from nothing.
-    """
+    """Reported when a tool result has only white space, and no retry succeeded."""
     yield from _not_retried(view, "empty")
 
 
 @check("warning", looks=("unmatched results",))
 def tool_result_missing(view: View) -> Iterator[Fact]:
-    """Reported when a call has no result in its block. Chat templates and trainers expect one for every call."""
+    """Reported when a call has no result in its block, and no retry succeeded."""
     yield from _not_retried(view, "missing")
 
 
 @check("info", looks=("bad results", "unmatched results"))
 def tool_result_retried(view: View) -> Iterator[Fact]:
-    """Reported when a result failed, is empty or is missing, and a retry of the call succeeded.
+    """Reported when a call failed or has no result, and a retry succeeded.
 
-    It is then none of `tool-result-failed`, `tool-result-empty` and `tool-result-missing`.
+    It is then not reported as `tool-result-failed`, `tool-result-empty` or `tool-result-missing`.
     """
     for trouble in view.once(_troubles):
         if trouble.retried:
@@ -95,9 +89,9 @@ def tool_result_retried(view: View) -> Iterator[Fact]:
 
 @check("warning", looks=("open calls",))
 def unanswered_call(view: View) -> Iterator[Fact]:
-    """Reported when a call of the record's very last message has no result.
+    """Reported when the last message of a record has a call without a result.
 
-    The session ended there, which is a fine place to end for training: the model learns to make the call.
+    Such a record is fine for training: the model learns to make the call.
     """
     for call in view.once(_unanswered):
         if _is_last(view, call):
@@ -106,14 +100,11 @@ def unanswered_call(view: View) -> Iterator[Fact]:
 
 @check("error", looks=("unmatched results",))
 def tool_result_without_call(view: View) -> Iterator[Fact]:
-    """Reported when a tool result answers no call of its block, or stands in no block.
-
-    The model would train on results out of nowhere, and most chat templates refuse them.
-    """
+    """Reported when a tool result does not match a call of its block."""
     pairs = view.once(exchanges)
     for result in pairs.strays:
         if result.key is not None:
-            shown = quoted(result.call_id)
+            shown = quote(result.call_id)
             yield Fact(f"no call of its block has id {shown}: correct the id or leave the record out", result.at)
     for result in pairs.outside:
         yield Fact("the result follows no assistant message with calls: leave the record out", result.at)
@@ -121,7 +112,7 @@ def tool_result_without_call(view: View) -> Iterator[Fact]:
 
 @check("error", looks=("unmatched results",))
 def tool_result_without_id(view: View) -> Iterator[Fact]:
-    """Reported when a tool result has no `tool_call_id`: nobody can tell which call it answers."""
+    """Reported when a tool result has no `tool_call_id`."""
     _, strays, outside = view.once(exchanges)
     for result in (*strays, *outside):
         if result.key is None:
@@ -178,8 +169,8 @@ def _of(call: ToolCall | None) -> str:
     """`` of 'grep' (id 'c1')``, as far as it is known."""
     if call is None:
         return ""
-    name = f" of {quoted(call.name)}" if call.name is not None else ""
-    return name if call.key is None else f"{name} (id {quoted(call.given['id'])})"
+    name = f" of {quote(call.name)}" if call.name is not None else ""
+    return name if call.key is None else f"{name} (id {quote(call.given['id'])})"
 
 
 def _not_retried(view: View, kind: str) -> Iterator[Fact]:

@@ -17,7 +17,7 @@ from chatsquash.core import chat, jsonio
 from chatsquash.core.errors import UsageError
 from chatsquash.core.memo import Each
 from chatsquash.core.model import Json, Tool
-from chatsquash.core.text import quoted
+from chatsquash.core.text import quote
 
 _MOST = 1 << 18
 """Bytes of a schema, and of arguments."""
@@ -33,25 +33,25 @@ _DETAIL_MEMBERS = {"required": "property", "additionalProperties": "unexpected",
 
 @check("warning", kind="arguments")
 def arguments_invalid(view: View) -> Iterator[Fact]:
-    """Reported when the arguments of a call do not fit the definition of its time.
+    """Reported when arguments do not match the schema in force when the call was made.
 
-    The finding names the first place that does not fit, and the rule of the schema. In a log the definition is that of
-    the request to which the call replied, else that of the record.
+    The finding has the first mismatch. In a log, the definition is that of the request that the call answers, otherwise
+    that of the record.
     """
     for call, wrong in view.once(_argument_checks).wrong:
-        text = f"arguments of {quoted(call.name)} do not fit its definition, {wrong}"
+        text = f"arguments of {quote(call.name)} do not fit its definition, {wrong}"
         yield Fact(f"{text}: see whether the call worked and should be trained on", call.at)
 
 
 @check("info", kind="arguments")
 def arguments_unchecked(view: View) -> Iterator[Fact]:
-    """Reported once for every tool with arguments that chatsquash does not hold to its definition, and why.
+    """Reported when the arguments of a tool cannot be checked, for example because of its schema.
 
-    The schema is none, refers to what is elsewhere, or has a pattern that does not take linear time. Or the schema or
-    the arguments are too large.
+    Once per tool, with the reason: there is no schema, it refers to other documents, a pattern does not match in linear
+    time, or the schema or the arguments are too large.
     """
     for name, (at, why) in view.once(_argument_checks).unchecked.items():
-        yield Fact(f"arguments of {quoted(name)} are not checked: {why}", at)
+        yield Fact(f"arguments of {quote(name)} are not checked: {why}", at)
 
 
 class _ArgumentChecks(NamedTuple):
@@ -164,9 +164,7 @@ def _describe_error(error: Any) -> str:
     rule = str(error.schema_path[-1]) if error.schema_path else "false"
     more = getattr(error.kind, _DETAIL_MEMBERS.get(rule, ""), None)
     named = more[0] if isinstance(more, list) and len(more) == 1 else more
-    return " ".join(
-        [quoted(place) if place else "the whole", "breaks", quoted(rule), *([quoted(named)] if named else [])]
-    )
+    return " ".join([quote(place) if place else "the whole", "breaks", quote(rule), *([quote(named)] if named else [])])
 
 
 def _schema_of(tool: dict[str, Any]) -> _Schema:
@@ -193,7 +191,7 @@ def _compile(schema: dict[str, Any]) -> _Schema:
         if type(getattr(problem, "kind", None)).__name__.endswith("Referencing"):
             return _Schema(why="the schema refers to what it does not have, and nothing is fetched")
         place = "/".join(["", *map(str, getattr(problem, "instance_path", ()))])
-        return _Schema(why=f"the schema is none, or has a pattern that takes too long, at {quoted(place)}")
+        return _Schema(why=f"the schema is none, or has a pattern that takes too long, at {quote(place)}")
     return _Schema(validator)
 
 
@@ -279,11 +277,11 @@ class Steps:
     def _referenced(self, reference: str) -> Json:
         """What a reference within the schema leads to."""
         if reference != "#" and not reference.startswith("#/"):
-            raise _UnusableError(f"the schema refers to {quoted(reference)}, which is not fetched")
+            raise _UnusableError(f"the schema refers to {quote(reference)}, which is not fetched")
         target: Json = self._schema
         for part in reference.split("/")[1:]:
             name = part.replace("~1", "/").replace("~0", "~")
             target = target.get(name) if isinstance(target, dict) else None
         if target is None:
-            raise _UnusableError(f"the schema refers to {quoted(reference)}, which it does not have")
+            raise _UnusableError(f"the schema refers to {quote(reference)}, which it does not have")
         return target

@@ -22,10 +22,7 @@ RESULT_START = re.compile(r'<tool_result tool_call_id="([^"<]*)">')
 
 @check("error", kind="inlined")
 def tool_call_tags(view: View) -> Iterator[Fact]:
-    """Reported when the `<tool_call>` and `</tool_call>` tags of an assistant message do not take turns.
-
-    Whoever parses the model's output by these tags later would cut such a message at the wrong places.
-    """
+    """Reported when the `<tool_call>` and `</tool_call>` tags of a message do not alternate."""
     for at, message in enumerate(view.messages):
         text = (chat.text(message) or "") if message.get("role") == "assistant" else ""
         # What an argument holds is none of the markup's own tags, so blocks count as empty pairs.
@@ -37,10 +34,7 @@ def tool_call_tags(view: View) -> Iterator[Fact]:
 
 @check("error", kind="inlined")
 def tool_calls_with_markup(view: View) -> Iterator[Fact]:
-    """Reported when an assistant message still has `tool_calls` in a record with calls or results as markup.
-
-    A chat template would print calls twice, or calls and results in two forms.
-    """
+    """Reported when a message has `tool_calls` in a record with calls or results as text."""
     left = [at for at, message in enumerate(view.messages) if chat.calls(message)]
     if left and has_markup(view.messages):
         for at in left:
@@ -49,10 +43,7 @@ def tool_calls_with_markup(view: View) -> Iterator[Fact]:
 
 @check("error", kind="inlined")
 def tool_result_tags(view: View) -> Iterator[Fact]:
-    """Reported when a tool message is not `<tool_result tool_call_id="...">...</tool_result>` as a whole.
-
-    In a record with inlined calls the model would then see two forms of results.
-    """
+    """Reported when a tool message is not exactly one `<tool_result>` element."""
     for at, message in enumerate(view.messages):
         if message.get("role") == "tool" and _unwrapped(message.get("content")) is None:
             text = f'the result is not wrapped in {RESULT_OPEN} tool_call_id="...">...{RESULT_CLOSE}'
@@ -61,10 +52,10 @@ def tool_result_tags(view: View) -> Iterator[Fact]:
 
 @check("warning", kind="inlined")
 def markup_collision(view: View) -> Iterator[Fact]:
-    """Reported when text that is not markup holds `<tool_call>`, `</tool_call>`, `<tool_result` or `</tool_result>`.
+    """Reported when a text contains a tag that is also used for calls or results.
 
-    Readers of the record cannot tell it from markup. The text stays as the log has it. `chatsquash check`, which does
-    not see the log, takes every well-formed block for markup, unless `run.json` says that calls are native.
+    The text is not changed. `chatsquash check` does not see the log, so it takes each well-formed block for markup,
+    unless `run.json` records native calls.
     """
     for at, message in enumerate(view.messages):
         tag = _collision(message) if view.logged is None else _first_tag(chat.text(view.logged[at]) or "")

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 from chatsquash.checks.registry import Fact, check
 from chatsquash.core import chat
 from chatsquash.core.model import Message
-from chatsquash.core.text import escape, pluralize, quoted
+from chatsquash.core.text import escape, pluralize, quote
 
 Kind = Literal["tool", "property", "enum", "$defs", "system", "text", "call", "result", "reasoning"]
 
@@ -61,11 +61,10 @@ class Trial(NamedTuple):
 
 @check("error", "template")
 def template_error(trial: Trial) -> Iterator[Fact]:
-    """Reported when the template raises an exception: training stops, or the trainer leaves the record out.
+    """Reported when the template raises an exception or exceeds `--render-time` or `--render-memory`.
 
-    So it is where rendering the record takes more than `--render-time` or `--render-memory`. It also comes once for a
-    template that the check gives up, since 20 records took over a tenth of that time. The check does not render those
-    behind them.
+    A template that takes more than a tenth of that time for 20 records is given up, with one finding; later records are
+    not rendered.
     """
     if trial.text is None:
         yield Fact(f"the template raises {escape(trial.problem)}")
@@ -73,7 +72,7 @@ def template_error(trial: Trial) -> Iterator[Fact]:
 
 @check("error", "template")
 def template_tool_lost(trial: Trial) -> Iterator[Fact]:
-    """Reported when definitions of tools do not appear: the model learns to call tools that it never saw."""
+    """Reported when a tool definition is missing from the rendering."""
     if lost := trial.lost_of("tool"):
         definitions = pluralize(len(lost), "definition")
         yield Fact(f"{definitions} of tools missing in the rendering: {_names(lost)}")
@@ -85,9 +84,9 @@ _PARTS: dict[Kind, str] = {"property": "names of arguments", "enum": "values of 
 
 @check("warning", "template")
 def template_definition_lost(trial: Trial) -> Iterator[Fact]:
-    """Reported when parts of a definition do not appear: names of arguments at any depth, values of `enum`, `$defs`.
+    """Reported when parts of a tool definition are missing: arguments, `enum` values or `$defs`.
 
-    The model learns arguments that it never saw. The check looks for the first 20 parts of a definition.
+    The first 20 parts of a definition are checked.
     """
     gone = {place.at for place in trial.lost_of("tool")}
     lost = [place for place in trial.lost_of(*_PARTS) if place.at not in gone]
@@ -100,40 +99,43 @@ def template_definition_lost(trial: Trial) -> Iterator[Fact]:
 
 @check("error", "template")
 def template_call_lost(trial: Trial) -> Iterator[Fact]:
-    """Reported when calls do not appear with their arguments, such as all but the first of several in one message."""
+    """Reported when a call or its arguments are missing from the rendering."""
     for at, lost in _by_message(trial.lost_of("call")):
         count = len(chat.calls(trial.messages[at]))
-        which = ", ".join(f"{place.number + 1} ({quoted(place.name)})" for place in lost)
+        which = ", ".join(f"{place.number + 1} ({quote(place.name)})" for place in lost)
         yield Fact(f"of {pluralize(count, 'call')} in the message, missing in the rendering: {which}", at)
 
 
 @check("error", "template")
 def template_text_lost(trial: Trial) -> Iterator[Fact]:
-    """Reported when the text of a message does not appear, such as text beside calls."""
+    """Reported when the text of a message is missing from the rendering."""
     for place in trial.lost_of("text"):
         message = trial.messages[place.at]
-        what = "the text beside calls" if chat.has_calls(message) else f"the text of role {quoted(message['role'])}"
+        what = "the text beside calls" if chat.has_calls(message) else f"the text of role {quote(message['role'])}"
         yield Fact(f"{what} is missing in the rendering", place.at)
 
 
 @check("error", "template")
 def template_system_lost(trial: Trial) -> Iterator[Fact]:
-    """Reported when a system prompt, or a message of role `developer`, does not appear."""
+    """Reported when a system prompt or `developer` message is missing from the rendering."""
     for place in trial.lost_of("system"):
-        role = quoted(trial.messages[place.at]["role"])
+        role = quote(trial.messages[place.at]["role"])
         yield Fact(f"the message of role {role} is missing in the rendering", place.at)
 
 
 @check("error", "template")
 def template_result_lost(trial: Trial) -> Iterator[Fact]:
-    """Reported when the result of a call does not appear: the model learns to go on without having seen it."""
+    """Reported when a tool result is missing from the rendering."""
     for place in trial.lost_of("result"):
         yield Fact("the result is missing in the rendering", place.at)
 
 
 @check("info", "template")
 def template_reasoning_lost(trial: Trial) -> Iterator[Fact]:
-    """Reported when reasoning does not appear. Many templates leave out that of earlier turns, some that of all."""
+    """Reported when reasoning is missing from the rendering.
+
+    Many templates drop that of earlier turns, some all of it.
+    """
     if lost := trial.lost_of("reasoning"):
         first = f"first that of messages[{lost[0].at}]"
         yield Fact(f"the reasoning of {pluralize(len(lost), 'message')} is missing in the rendering, {first}")
@@ -141,14 +143,14 @@ def template_reasoning_lost(trial: Trial) -> Iterator[Fact]:
 
 @check("error", "template")
 def template_arguments_twice(trial: Trial) -> Iterator[Fact]:
-    r"""Reported when arguments are encoded twice, as in `"{\"path\": 1}"`: the model learns a string, not an object."""
+    r"""Reported when arguments are encoded twice, as in `"{\"path\": 1}"`."""
     for at, places in _by_message(trial.twice):
         yield Fact(f"arguments are encoded twice, a JSON string of JSON: {_names(places)}", at)
 
 
 @check("error", "template")
 def template_python(trial: Trial) -> Iterator[Fact]:
-    """Reported when arguments or parts of content appear as Python spells them, as in `{'path': 'a'}`."""
+    """Reported when arguments or content appear as Python literals, as in `{'path': 'a'}`."""
     for at, places in _by_message(trial.spelled):
         what = "arguments are" if places[0].kind == "call" else "the content is"
         them = "them" if places[0].kind == "call" else "it"
@@ -157,9 +159,9 @@ def template_python(trial: Trial) -> Iterator[Fact]:
 
 @check("error", "template")
 def template_null(trial: Trial) -> Iterator[Fact]:
-    """Reported when a null, or missing content, becomes the word `None` or an exception.
+    """Reported when null or missing content is rendered as `None` or raises an exception.
 
-    Before 5.23, transformers passed nulls of messages on to the template; the check tries both ways.
+    Before 5.23, transformers passed nulls of messages on to the template; both ways are tried.
     """
     for text in trial.nulls:
         yield Fact(escape(text))
@@ -167,17 +169,14 @@ def template_null(trial: Trial) -> Iterator[Fact]:
 
 @check("warning", "template")
 def template_tools_flat(trial: Trial) -> Iterator[Fact]:
-    """Reported when tools without `{"type": "function", "function": ...}` around them give another text than with it.
-
-    Models know the wrapped form from their training.
-    """
+    """Reported when flat tool definitions are rendered differently than those wrapped in `function`."""
     if trial.flat:
         yield Fact("tools that are not wrapped print otherwise than the wrapped ones that models are trained with")
 
 
 @check("warning", "template")
 def template_tools_empty(trial: Trial) -> Iterator[Fact]:
-    """Reported when an empty list of tools gives another text than no list, such as an introduction to no tools."""
+    """Reported when an empty tool list is rendered differently than no list."""
     if trial.empty:
         yield Fact("an empty list of tools prints something that no list does not")
 
@@ -190,5 +189,5 @@ def _by_message(places: Iterable[Expectation]) -> list[tuple[int, list[Expectati
 
 
 def _names(places: list[Expectation]) -> str:
-    shown = ", ".join(quoted(place.name) for place in places[:5])
+    shown = ", ".join(quote(place.name) for place in places[:5])
     return f"{shown} and {len(places) - 5} more" if len(places) > 5 else shown

@@ -10,7 +10,7 @@ import click
 
 from chatsquash import formats as exchange_formats
 from chatsquash.core import plugins
-from chatsquash.core.text import aligned, shown
+from chatsquash.core.text import align_columns, printable_json
 from chatsquash.formats import documents
 from chatsquash.formats.base import Format
 from chatsquash.reading.envelopes import envelopes
@@ -65,7 +65,7 @@ def tables_text() -> str:
         [("document", *columns), *map(_cells, document_formats())],
         [("envelope", "a line", "a session is"), *envelope_rows()],
     )
-    return "\n\n".join("\n".join(line.rstrip() for line in aligned(rows)) for rows in parts)
+    return "\n\n".join("\n".join(line.rstrip() for line in align_columns(rows)) for rows in parts)
 
 
 def tables_json() -> dict[str, list[dict[str, object]]]:
@@ -93,4 +93,4 @@ def _plain(known: KnownFormat) -> KnownFormat:
 @click.option("--json", "as_json", is_flag=True, help="Print the tables as JSON.")
 def formats(*, as_json: bool) -> None:
     """List the formats, documents and envelopes that chatsquash reads and writes."""
-    click.echo(shown(tables_json(), indent=True) if as_json else tables_text())
+    click.echo(printable_json(tables_json(), indent=True) if as_json else tables_text())

@@ -40,7 +40,7 @@ def inspect(logs: tuple[str, ...], *, verbose: bool, definitions: bool, as_json:
     Exits with 3 if a log, an archive or a member of an archive cannot be read to its end.
     """
     from chatsquash.core.options import Options
-    from chatsquash.core.text import shown
+    from chatsquash.core.text import printable_json
     from chatsquash.dataset.option_rules import refuse_typed
     from chatsquash.inspect import inspect as run
     from chatsquash.results.show import with_session
@@ -60,7 +60,7 @@ def inspect(logs: tuple[str, ...], *, verbose: bool, definitions: bool, as_json:
             click.echo(f"{text}\n".encode(), nl=False)  # TOML is UTF-8, whatever the terminal is
     elif as_json:
         for inspected in run.inspect_as_json(logs, reading, unread, session):
-            click.echo(shown(inspected))
+            click.echo(printable_json(inspected))
     else:
         for line in run.inspect(logs, reading, verbose=verbose, unread=unread, session=session):
             click.echo(colour_line(line), color=uses_colour())

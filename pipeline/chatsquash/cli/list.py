@@ -39,7 +39,7 @@ def list(  # noqa: A001 - the name of the command
     """
     from chatsquash.conversion.session_list import list_sessions
     from chatsquash.core.options import Options
-    from chatsquash.core.text import shown
+    from chatsquash.core.text import printable_json
     from chatsquash.dataset.option_rules import refuse_typed
     from chatsquash.results.output import is_output
 
@@ -51,7 +51,7 @@ def list(  # noqa: A001 - the name of the command
     with tolerate_closed_pipe():
         if as_json:
             for each in sessions:
-                click.echo(shown(each))
+                click.echo(printable_json(each))
         else:
             click.echo("\n".join(as_lines(sessions, shutil.get_terminal_size().columns)))
 

@@ -20,13 +20,13 @@ def show(dataset: str, which: str, *, unfold: bool, as_json: bool) -> None:
 
     Long texts, results and reasoning are shortened. With rich (extra: view) terminals show colours.
     """
-    from chatsquash.core.text import shown
+    from chatsquash.core.text import printable_json
     from chatsquash.records import printing
     from chatsquash.results.show import show as find
 
     match = find(dataset, which)
     if as_json:
-        click.echo(shown(match.as_json(), indent=True))
+        click.echo(printable_json(match.as_json(), indent=True))
         return
     click.echo(match.title())
     lines = printing.as_lines(match.record, unfold=unfold)

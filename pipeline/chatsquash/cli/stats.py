@@ -30,14 +30,14 @@ def stats(
 
     Exits with 3 if a line is not a record.
     """
-    from chatsquash.core.text import shown
+    from chatsquash.core.text import printable_json
     from chatsquash.results import stats as counting
     from chatsquash.results import stats_table as report
 
     refuse_alone(template, render)
     counted = counting.stats(datasets, counting.token_counter(tokenizer, template, **render))
     if as_json:
-        click.echo(shown(report.as_json(counted), indent=True))
+        click.echo(printable_json(report.as_json(counted), indent=True))
     else:
         click.echo(str(counted))
     return exits.LEFT_OUT if counted.unreadable else 0

@@ -22,7 +22,7 @@ def verify(output: str, given: tuple[str, ...], *, logs: bool, key_file: str | N
     If the run replaced the paths of logs, --logs needs LOGS as they were given to convert. Prints each difference and
     exits with 3 if there is one.
     """
-    from chatsquash.core.text import escape, pluralize, shown
+    from chatsquash.core.text import escape, pluralize, printable_json
     from chatsquash.dataset.store import place_of
     from chatsquash.redaction.pseudonyms import load_key
     from chatsquash.results.verify import KnownLogs
@@ -35,7 +35,7 @@ def verify(output: str, given: tuple[str, ...], *, logs: bool, key_file: str | N
     known = KnownLogs(given, load_key(key_file)) if given else None
     done = run(place_of(output), logs=logs, known=known)
     if as_json:
-        click.echo(shown({"files": done.files, "logs": done.logs, "problems": done.problems}, indent=True))
+        click.echo(printable_json({"files": done.files, "logs": done.logs, "problems": done.problems}, indent=True))
         return exits.LEFT_OUT if done.problems else 0
     for problem in done.problems:
         click.echo(escape(problem))

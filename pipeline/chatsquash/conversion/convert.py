@@ -211,17 +211,17 @@ class Conversion:
     def all(self, inputs: SessionInputs) -> None:
         """Write every session."""
         self._given = inputs
-        if self._options.foresees:
+        if self._options.needs_all_records:
             self._choice.foresee(self._ahead(inputs), self._out.scratch)
         self._choice.begin(inputs.logs)
         for log, outcome in islice(inputs.sessions(), self._options.limit):
             named, renamed = self._choice.rename(log, outcome)
             self._take(log, named, renamed, inputs)
-            if not self._options.foresees:
+            if not self._options.needs_all_records:
                 self._report(log, outcome, inputs)
             if self._options.sessions_by != "chain":
                 self.manifest.add(
-                    named, outcome.account.digest, renamed.privacy.named.digest if renamed.privacy.named else ""
+                    named, outcome.account.digest, renamed.privacy.log_names.digest if renamed.privacy.log_names else ""
                 )
         for log, digest in inputs.inputs():
             self.manifest.add(*self._input(log, digest))
@@ -229,10 +229,10 @@ class Conversion:
 
     def _input(self, log: Log, digest: str) -> tuple[Log, str, str]:
         """A log that holds parts of sessions, as the manifest has it."""
-        shown = self._choice.path(log.shown)
-        if shown == log.shown:
+        shown = self._choice.path(log.display_path)
+        if shown == log.display_path:
             return log, digest, ""
-        return structs.replace(log, shown=shown), digest, self._names.digest(printable(log.shown))
+        return structs.replace(log, display_path=shown), digest, self._names.digest(printable(log.display_path))
 
     def _report(self, log: Log, outcome: Outcome, inputs: SessionInputs) -> None:
         """Tell others of a session that was converted."""
@@ -244,7 +244,7 @@ class Conversion:
     def _ahead(self, inputs: SessionInputs) -> Iterator[tuple[Log, Outcome]]:
         """All sessions before any is written."""
         for log, outcome in islice(inputs.ahead(), self._options.limit):
-            stop_for(outcome, log.shown, self._options)
+            stop_for(outcome, log.display_path, self._options)
             self._report(log, outcome, inputs)
             yield log, outcome
 
@@ -291,7 +291,7 @@ class Conversion:
             elsewhere.write_named(self._options, self._out, lambda: hash_list(self._known))
 
     def _take(self, source: Log, log: Log, outcome: Outcome, inputs: SessionInputs) -> None:
-        stop_for(outcome, source.shown, self._options)
+        stop_for(outcome, source.display_path, self._options)
         self.manifest.records_made.add(outcome.records)
         chosen = self._choice.choose(source, log, outcome)
         if self.keeps and chosen.outcome.records and not self._is_kept(log, chosen, inputs):
@@ -374,4 +374,4 @@ class Conversion:
 
 def vanish(log: Log, outcome: Outcome) -> Outcome:
     """The outcome of a log that is gone since it was converted."""
-    return outcome.with_finding(finding(reading.changed_log("vanished"), outcome.session, log.shown))
+    return outcome.with_finding(finding(reading.changed_log("vanished"), outcome.session, log.display_path))

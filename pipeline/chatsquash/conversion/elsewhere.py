@@ -72,9 +72,9 @@ def _refuse_replacing(file: _NamedFile, logs: Iterable[Log]) -> None:
     if not stat.S_ISREG(status.st_mode):
         raise file.refusal("exists and is not a regular file")
     for log in logs:
-        archive = container(log.shown)
+        archive = container(log.display_path)
         with suppress(OSError, ValueError):  # a log that is gone, or is in a store
-            if os.path.samestat(status, Path(archive[0] if archive else log.shown).stat()):
+            if os.path.samestat(status, Path(archive[0] if archive else log.display_path).stat()):
                 raise file.refusal("is a log")
 
 

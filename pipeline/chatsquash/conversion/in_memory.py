@@ -50,7 +50,7 @@ def convert_session(
     filters = Filters(replace(options, since=None, until=None))
     pairs = _of_path(Path(source), options) if isinstance(source, str | PathLike) else _of_lines(source, options)
     pairs = islice(pairs, options.limit)
-    if options.foresees:
+    if options.needs_all_records:
         from chatsquash.dataset.pre_pass import foreseen  # which few runs need
 
         pairs = list(pairs)
@@ -126,7 +126,7 @@ def read(
         options = choose_grouping(discovery, options)
         inputs = Sessions(discovery.logs, options, expanded, scratch, None)
         choice = Choice(options)
-        if options.foresees:
+        if options.needs_all_records:
             choice.foresee(_unstopped(inputs.ahead(), options), scratch)
         choice.begin(discovery.logs)
         for log, outcome in _unstopped(inputs.sessions(), options):
@@ -137,5 +137,5 @@ def read(
 def _unstopped(sessions: Iterator[tuple[Log, Outcome]], options: Options) -> Iterator[tuple[Log, Outcome]]:
     """As many sessions as are asked for; raises for one that the options stop for."""
     for log, outcome in islice(sessions, options.limit):
-        stop_for(outcome, log.shown, options)
+        stop_for(outcome, log.display_path, options)
         yield log, outcome

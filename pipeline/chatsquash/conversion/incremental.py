@@ -78,9 +78,9 @@ class Incremental:
 
     def see(self, log: Log) -> None:
         """Take note of a log that was converted; its sessions follow each other."""
-        seen = self.journals.writer.seen.pop(log.shown, None)
-        if log.shown != self._last:
-            self._last = log.shown
+        seen = self.journals.writer.seen.pop(log.display_path, None)
+        if log.display_path != self._last:
+            self._last = log.display_path
             is_all = self._options.sessions_by != "chain"  # else what was seen is a session of several files
             self._seen.update((seen if is_all else None) or _identity(log))
 

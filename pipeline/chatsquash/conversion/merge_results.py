@@ -20,7 +20,7 @@ from chatsquash.conversion.progress import Observer
 from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
 from chatsquash.core.model import Finding
-from chatsquash.core.options import Options, declared
+from chatsquash.core.options import Options, list_options
 from chatsquash.core.outcome import LinePlace, Outcome
 from chatsquash.core.platform import name_full_folder
 from chatsquash.dataset import output_in
@@ -156,7 +156,7 @@ class _Inputs:
 def _key(stored: StoredSession) -> int:
     """By what a session of the same log is recognised in another result: its name and a hash of its lines."""
     outcome, log = stored.outcome, stored.log
-    named = outcome.privacy.named.digest if outcome.privacy.named else ""
+    named = outcome.privacy.log_names.digest if outcome.privacy.log_names else ""
     known = (log.path, log.pieces, log.part, named, outcome.session, outcome.account.digest)
     return xxh3_64_intdigest(repr(known).encode())
 
@@ -166,7 +166,7 @@ class _Merging(Conversion):
 
     def _new_choice(self, options: Options) -> Choice:
         groups = ("filters", "days", "privacy", "addresses")
-        done = {each.name: each.default for each in declared() if each.group in groups and not each.secret}
+        done = {each.name: each.default for each in list_options() if each.group in groups and not each.secret}
         return Choice(replace(options, **{**done, "anonymize": False}))
 
     def _take(self, source: Log, log: Log, outcome: Outcome, inputs: SessionInputs) -> None:

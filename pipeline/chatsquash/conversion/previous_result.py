@@ -60,10 +60,10 @@ class OldResult(NamedTuple):
         ``digest`` tells paths apart in which something private was replaced.
         """
         hidden = {each.path_digest for each in self.logs} - {""}
-        if hidden and any(digest(printable(log.shown)) in hidden for log in candidates):
+        if hidden and any(digest(printable(log.display_path)) in hidden for log in candidates):
             return
         paths = {os.path.abspath(each.path) for each in self.logs if not each.path_digest}  # noqa: PTH100 - of any text
-        if any(os.path.abspath(printable(log.shown)) in paths for log in candidates):  # noqa: PTH100
+        if any(os.path.abspath(printable(log.display_path)) in paths for log in candidates):  # noqa: PTH100
             return
         hashes = {(each.size, each.xxh3_128) for each in self.logs}
         sizes = {size for size, _ in hashes}

@@ -103,7 +103,7 @@ class Watch(Bar):
             self._told = self._clock()
             self.say(self._line())
         if self._verbose and outcome.report.trace:
-            self.say(f"{escape(log.shown)}: {escape(outcome.report.trace)}")
+            self.say(f"{escape(log.display_path)}: {escape(outcome.report.trace)}")
 
     def _counts(self) -> str:
         graves = (pluralize(self._findings[each], each) for each in ("error", "warning") if self._findings[each])

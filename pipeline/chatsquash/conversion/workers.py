@@ -168,7 +168,7 @@ def _here(converter: Converter, writer: JournalWriter | None, logs: Iterable[Log
         try:
             outcome, packed = attempt(converter, writer, log)
             if writer and packed:
-                writer.seen[log.shown] = packed.seen
+                writer.seen[log.display_path] = packed.seen
         except MemoryError:
             outcome = _no_memory(log)
         done.append((log, outcome))
@@ -206,7 +206,7 @@ def _spread(
     The lines of records stay in the journals of the workers where nobody looks at them here.
     """
     writer = journals.writer if journals else None
-    looks = options.max_chars is not None if options.foresees else options.looks
+    looks = options.max_chars is not None if options.needs_all_records else options.inspects_lines
     first = _largest(logs, workers) if journals and isinstance(logs, Logs) else []
     lineages.look_ahead()
     queue: Queue[Log, Sent] = Queue(batches(logs), 2 * workers + 2, _lose, first)
@@ -216,7 +216,7 @@ def _spread(
     for results in pool.run(queue, workers):
         for log, sent in results:
             if isinstance(sent, PackedOutcome) and writer:
-                writer.seen[log.shown] = sent.seen
+                writer.seen[log.display_path] = sent.seen
             outcome = sent.outcome if isinstance(sent, PackedOutcome) else sent
             yield log, journals.fill(outcome) if journals and looks and outcome else outcome
 

@@ -30,7 +30,7 @@ class Piece(Struct, frozen=True):
 
     path: str
     """What to open."""
-    shown: str
+    display_path: str
     line: int
     """How many lines are counted before its first one."""
     offset: int
@@ -57,7 +57,7 @@ class Log(Struct, frozen=True):
 
     path: str
     """What to open."""
-    shown: str
+    display_path: str
     """The path as reports show it."""
     name: str
     """The path below the LOGS argument it came from, parts joined by ``/``."""
@@ -76,7 +76,7 @@ class Log(Struct, frozen=True):
     """When the file was last changed, as it was found, in nanoseconds since the epoch; ``None`` if nobody looked.
 
     Of one in a store what its tag comes to in 63 bits."""
-    whole: int | None = None
+    container_size: int | None = None
     """Bytes of the file, where ``size`` is that of the session's own lines."""
 
     @property
@@ -93,20 +93,22 @@ class Log(Struct, frozen=True):
     @property
     def file_size(self) -> int:
         """Bytes of the file, as it was found."""
-        return self.size if self.whole is None else self.whole
+        return self.size if self.container_size is None else self.container_size
 
     @property
     def is_copy(self) -> bool:
         """Whether what is opened is a copy of what is in it; of a URL only the query is not shown."""
-        return self.path != self.shown and not self.path.startswith((f"{self.shown}?", f"{self.shown}#"))
+        return self.path != self.display_path and not self.path.startswith(
+            (f"{self.display_path}?", f"{self.display_path}#")
+        )
 
     cut: str | None = None
     """Why the rest of a file was not read, of which this is the last session."""
-    apart: int = 0
+    separate_sessions: int = 0
     """How many sessions its file holds of which no request goes on from another; 0 but for the first of them."""
-    grouped: int = 0
+    grouped_sessions: int = 0
     """How many sessions its file has that were grouped by id without an option; 0 but for the first of them."""
-    reordered: int | None = None
+    reordered_lines: int | None = None
     """How many of its lines stood behind later ones, which ``spans`` have in the order of their times; ``None``: they
     are in the order of the file."""
     pieces: tuple[Piece, ...] = ()
@@ -117,9 +119,9 @@ class Log(Struct, frozen=True):
     """What it is joined with, where that is asked for."""
 
     @property
-    def beside(self) -> tuple[str, ...]:
+    def other_files(self) -> tuple[str, ...]:
         """The other files that hold some of the session, as reports show them."""
-        return (*(piece.shown for piece in self.pieces), *(agent.shown for agent in self.agents))
+        return (*(piece.display_path for piece in self.pieces), *(agent.display_path for agent in self.agents))
 
     @property
     def agents(self) -> tuple[Log, ...]:
@@ -129,15 +131,15 @@ class Log(Struct, frozen=True):
     def at(self, line: int | None) -> tuple[str, int | None]:
         """The file of a line as reports show it, and the number of the line there."""
         if line is None:
-            return self.shown, None
+            return self.display_path, None
         if is_elsewhere(line):
             agent = self.agents[(line ^ _ELSEWHERE) >> _LINE + _NTH]
-            return agent.shown, (line >> _NTH) % (1 << _LINE) or None
+            return agent.display_path, (line >> _NTH) % (1 << _LINE) or None
         return self.place(line, 0)[:2]
 
     def place(self, line: int, offset: int) -> tuple[str, int, int]:
         """The same, and a place in that file."""
         if not self.pieces:
-            return self.shown, line, offset
+            return self.display_path, line, offset
         piece = self.pieces[max(0, bisect_left(self.pieces, line, key=lambda each: each.line) - 1)]
-        return piece.shown, line - piece.line, offset - piece.offset
+        return piece.display_path, line - piece.line, offset - piece.offset

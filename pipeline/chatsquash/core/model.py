@@ -21,7 +21,7 @@ Severity = Literal["error", "warning", "info"]
 
 OURS = ".chatsquash"
 """The folder that marks the folder around it as one that we write to."""
-STAGED = re.compile(rf"{re.escape(OURS)}-[0-9a-f]{{16}}")
+STAGING_FOLDER = re.compile(rf"{re.escape(OURS)}-[0-9a-f]{{16}}")
 """The name of a folder in which a translation stages its files."""
 
 
@@ -95,7 +95,7 @@ class Response(Struct, frozen=True, gc=False):
     """The response, where later requests may refer to it."""
     raw: bytes = b""
     """The response as logged."""
-    asked: bytes = b""
+    requested_model: bytes = b""
     """The model that the request names, as logged."""
     tokens: Tokens = Tokens()
     """Those of the exchange."""
@@ -116,7 +116,7 @@ class Violation(NamedTuple):
     """The rule's name."""
     conversation: str = ""
     """The id of the conversation that it is about; empty where the session may have one only, or it is about all."""
-    logged: int | None = None
+    log_index: int | None = None
     """Where that message was logged, if that is another index."""
 
 
@@ -152,13 +152,13 @@ class Entry(Struct, frozen=True, gc=False):  # a frozen dataclass takes ten time
     tools: list[Tool]
     """As logged; the same object while unchanged."""
     reply: Response
-    cleaned: dict[str, int] = {}
+    cleanup_counts: dict[str, int] = {}
     """How many of its messages each cleaning rule changed or took out."""
     size: int = 0
     """Bytes of its line, with the line feed."""
     findings: tuple[Violation | RepeatedViolation, ...] = ()
     """The findings at its line, in order."""
-    loaded: bool = False
+    has_private: bool = False
     """Whether its format had to be loaded, so that messages may carry something privately."""
     limit: bytes = b""
     """The member of its request that says how many tokens the reply may have, raw."""
@@ -266,8 +266,8 @@ class Origin(Struct, frozen=True):
     """The id of the call that began it; the call may stand in another file of the session."""
     began: dict[str, str] = {}
     """The conversations that calls in it began, in this file or another, by their ids, with the ids of the calls."""
-    started: int | None = None
-    ended: int | None = None
+    started_at: int | None = None
+    ended_at: int | None = None
     """The first and the last time in it, in nanoseconds since the epoch, UTC."""
     replies: tuple[OriginReply, ...] = ()
     """Those of its messages that a model gave here, in order, and on the way to where it branched off; of what was
@@ -307,9 +307,9 @@ class Conversation(Struct, frozen=True):
     tools: list[Tool]
     branch: Branch | None = None
     """Its place among the branches of the history that it was read from, if that has several."""
-    written: list[bytes] | None = None
+    encoded_messages: list[bytes] | None = None
     """The JSON of the messages, of one or some at a time, where a stage wrote it on its way."""
-    loaded: bool = False
+    has_private: bool = False
     """Whether its messages may carry privately what their format has and OpenAI chat has no place for."""
     source: str | None = None
     """The format of the log that it was read from."""

@@ -36,9 +36,9 @@ class SelectedEntry(NamedTuple):
     """What a log says about the entry that became the record, or would have."""
 
     line: int | None
-    started: str | None
+    started_at: str | None
     """The first readable time up to it, ISO 8601, UTC."""
-    ended: str | None
+    ended_at: str | None
     """The last one."""
     model: str | None
     """As the response names it, else the request."""
@@ -156,7 +156,7 @@ class Record(Struct, frozen=True, array_like=True):
     kind: ConversationKind = "main"
     parent: str | None = None
     """The id of the conversation that it comes from."""
-    chosen: SelectedEntry | None = None
+    entry: SelectedEntry | None = None
     """What the log says about the entry that became it; ``None`` for the specified record."""
     size: int = 0
     """Bytes of the line of that entry; 0 for the specified record."""
@@ -174,7 +174,7 @@ class Record(Struct, frozen=True, array_like=True):
     """How many its session has."""
     trained: int = 0
     """Replies that are trained on in it, if it is a sample."""
-    true: int | None = None
+    inference_matches: int | None = None
     """Those of them that follow exactly what the template renders at inference; ``None`` without a template."""
     tokens: int | None = None
     """Its number of tokens, if they are counted."""
@@ -249,9 +249,9 @@ class Family(NamedTuple):
 class LogNames(Struct, frozen=True, array_like=True):
     """The names of a log in reports, if its paths contain private values."""
 
-    shown: str
+    display_path: str
     name: str
-    beside: list[str]
+    other_files: list[str]
     """The names of its files if it has several, as in ``Log.beside``."""
     digest: str = ""
     """A keyed digest of its path."""
@@ -264,7 +264,7 @@ class SessionRecords(Struct, frozen=True, array_like=True):
     """Empty for a session that was skipped."""
     pairs: list[PreferencePair] = []
     """If the options request them."""
-    chosen: SelectedEntry | None = None
+    entry: SelectedEntry | None = None
     """``None`` if no entry was left."""
     day: str | None = None
     """``YYYY-MM-DD``: the date in the path, else the UTC date of the first entry left."""
@@ -293,7 +293,7 @@ class SessionAccount(Struct, frozen=True, array_like=True):
     counts: Account = Account()
     sizes: Account = Account()
     """The bytes of the lines that ``counts`` counts."""
-    cleaned: dict[str, int] = {}
+    cleanup_counts: dict[str, int] = {}
     """How many messages of the record each cleaning rule changed or removed."""
     dropped: dict[str, int] = {}
     """How many complete entries each cleaning rule dropped."""
@@ -310,7 +310,7 @@ class SessionAccount(Struct, frozen=True, array_like=True):
 
     def unwritten(self) -> SessionAccount:
         """The same if no record is written after all."""
-        return replace(self, counts=self.counts.unwritten(), sizes=self.sizes.unwritten(), cleaned={})
+        return replace(self, counts=self.counts.unwritten(), sizes=self.sizes.unwritten(), cleanup_counts={})
 
 
 class SessionReplies(Struct, frozen=True, array_like=True):
@@ -330,11 +330,11 @@ class SessionPrivacy(Struct, frozen=True, array_like=True):
 
     addresses: int = 0
     """E-mail addresses replaced."""
-    passed_over: int = 0
+    unsearched_texts: int = 0
     """Texts of its records that are not searched: media, signatures and ids of the protocol."""
     unreadable_lines: list[bytes] = []
     """Its lines that could not be read, with placeholders; if they are kept."""
-    named: LogNames | None = None
+    log_names: LogNames | None = None
     """The name of its log in reports; ``None``: unchanged."""
 
 

@@ -75,12 +75,12 @@ class Choice:
 
     def rename(self, log: Log, outcome: Outcome) -> tuple[Log, Outcome]:
         """A log as reports call it, and what became of it; of one that nobody could read nothing is hidden so far."""
-        if outcome.privacy.named is None and not outcome.account.lines and self.names.hides:
+        if outcome.privacy.log_names is None and not outcome.account.lines and self.names.hides:
             outcome = private_texts.hide_texts(outcome, log, self.names.text, self.names.digest)
-        named = private_texts.with_names(log, outcome.privacy.named)
+        named = private_texts.with_names(log, outcome.privacy.log_names)
         if named is not log:
-            self._paths[log.shown] = named.shown
-            self._paths.update(zip(log.beside, named.beside, strict=True))
+            self._paths[log.display_path] = named.display_path
+            self._paths.update(zip(log.other_files, named.other_files, strict=True))
         return named, outcome
 
     def path(self, path: str) -> str:
@@ -91,7 +91,7 @@ class Choice:
         """The records of a session that are wanted; ``log`` is the one that was ``found``, as reports call it."""
         met = self._meetings.take(source, outcome) if self._meetings else None
         if met and all(each.code != met.code for each in outcome.findings):  # in a result that is merged, it may be
-            outcome = outcome.with_finding(finding(met, outcome.session, log.shown))
+            outcome = outcome.with_finding(finding(met, outcome.session, log.display_path))
         made, turns = len(outcome.records), turns_of(outcome)
         outcome, filtered, duplicates = self._filters.apply(log, outcome)
         if (
@@ -144,8 +144,8 @@ class Meetings:
 
     def take(self, log: Log, outcome: Outcome) -> Violation | None:
         """What a session has in common with one of another file."""
-        if (log.shown, log.number) != self._last:
-            self._file, self._last = self._file + 1, (log.shown, log.number)
+        if (log.display_path, log.number) != self._last:
+            self._file, self._last = self._file + 1, (log.display_path, log.number)
         met, here = outcome.replies.meeting, self._file
         if met is None:
             return None
@@ -161,7 +161,7 @@ class Meetings:
         relations = (("has the session_id of", same), ("goes on from", before), ("goes on in", behind))
         others = ((how, file) for how, file in relations if file is not None and file != here)
         return next(
-            (dataset.divided_session(how, self._shown_as(self._logs[file].shown)) for how, file in others), None
+            (dataset.divided_session(how, self._shown_as(self._logs[file].display_path)) for how, file in others), None
         )
 
 

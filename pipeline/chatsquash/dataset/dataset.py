@@ -9,7 +9,7 @@ from chatsquash.core.log import Log
 from chatsquash.core.model import Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome, Place, Record
-from chatsquash.core.text import shown
+from chatsquash.core.text import printable_json
 from chatsquash.dataset.card import CARD, CardFacts, card
 from chatsquash.dataset.columns import metadata
 from chatsquash.dataset.croissant import CROISSANT, croissant
@@ -73,7 +73,7 @@ class Dataset:
             self._write(record.images)
         if violation is None:
             return outcome, place
-        return outcome.with_finding(finding(violation, outcome.session, log.shown)), place
+        return outcome.with_finding(finding(violation, outcome.session, log.display_path)), place
 
     def add_pairs(self, outcome: Outcome) -> None:
         """Write the pairs of a session to the split of its records, which were written last."""
@@ -126,4 +126,4 @@ class Dataset:
         self._out.write(CARD, card(facts).encode())
         files = [each for each in self._out.staged_files() if each.name.startswith((f"{FOLDER}/", f"{PAIRS}/"))]
         described = croissant(files, facts.statistics, facts.counts, anonymized=facts.anonymized)
-        self._out.write(CROISSANT, shown(described, indent=True) + b"\n")
+        self._out.write(CROISSANT, printable_json(described, indent=True) + b"\n")

@@ -42,7 +42,7 @@ class Filters:
         self._where = _where(options)
         self.duplicates: Duplicates = streamed(options)
         """What tells apart the records that no filter leaves out."""
-        tells = options.told_apart != "keep" or options.foresees
+        tells = options.duplicate_mode != "keep" or options.needs_all_records
         requests = self._filters, self._where, options.drop, tells, options.since, options.until
         self._is_asked = any(requests)
 
@@ -59,7 +59,10 @@ class Filters:
         indexes: list[int] = []
         gone: dict[int, str] = {}
         for number, record in enumerate(outcome.records):
-            violation, option = self._reason(log, original, record) or (self.duplicates.look(record, log.shown), "")
+            violation, option = self._reason(log, original, record) or (
+                self.duplicates.look(record, log.display_path),
+                "",
+            )
             if violation is None:
                 indexes.append(number)
                 continue
@@ -67,7 +70,7 @@ class Filters:
             filtered += [option] if option else []
             duplicates += not option
             last = violation._replace(conversation=record.conversation)
-            outcome = outcome.with_finding(finding(last, outcome.session, log.shown))
+            outcome = outcome.with_finding(finding(last, outcome.session, log.display_path))
         if gone:
             outcome = _without(outcome, indexes, gone, last.code)
         return FilterResult(outcome, tuple(filtered), duplicates)
@@ -103,7 +106,7 @@ def unwanted(outcome: Outcome, log: Log) -> Outcome:
     """An outcome none of whose records is wanted by the program that asked for them."""
     violation = dataset.filtered("filter", "the function that was given does not want it")
     numbers = range(len(outcome.records))
-    rejected = outcome.with_finding(finding(violation, outcome.session, log.shown))
+    rejected = outcome.with_finding(finding(violation, outcome.session, log.display_path))
     return _without(rejected, [], dict.fromkeys(numbers, "filtered"), violation.code)
 
 
@@ -117,7 +120,7 @@ def _where(options: Options) -> Where | None:
 
 def _day(log: Log, outcome: Outcome, record: Record) -> str | None:
     """The day of a record: that of its path, else that on which its conversation began."""
-    started = record.chosen.started if record.chosen else None
+    started = record.entry.started_at if record.entry else None
     return path_day(log.name) or (started[:10] if started and record.conversation else outcome.output.day)
 
 
@@ -148,7 +151,7 @@ def _without(outcome: Outcome, indexes: list[int], gone: dict[int, str], code: s
 
 def _sizes(records: Iterable[Record]) -> dict[int | None, int]:
     """The bytes of the lines that records are made of."""
-    lines = ((record.chosen.line if record.chosen else None, record.size) for record in records)
+    lines = ((record.entry.line if record.entry else None, record.size) for record in records)
     return {line: size for line, size in lines if line is None or not is_elsewhere(line)}
 
 

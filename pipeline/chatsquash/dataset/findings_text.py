@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from chatsquash.core.model import Finding
-from chatsquash.core.text import escape, printable, shown
+from chatsquash.core.text import escape, printable, printable_json
 
 _SHOWN = 20
 """Findings of a code."""
@@ -47,7 +47,7 @@ def place(file: str, line: int | None) -> str:
 
 def as_json(finding: Finding, record: str | None = None, filtered: str | None = None) -> bytes:
     """One line of ``findings.jsonl``; ``record`` is where the record stands, ``filtered`` what filtered the session."""
-    return shown(
+    return printable_json(
         {
             "code": finding.code,
             "severity": finding.severity,

@@ -126,7 +126,7 @@ def line_of(
 ) -> dict[str, Any]:
     """The line of the table on a record, or on a session without one."""
     covered, place = outcome.replies.coverage, written.place
-    chosen = (record.chosen if record else None) or outcome.output.chosen or _UNKNOWN
+    chosen = (record.entry if record else None) or outcome.output.entry or _UNKNOWN
     file, line = log.at(chosen.line)
     return {
         "file": place.file if place else None,
@@ -137,8 +137,8 @@ def line_of(
         "line": line,
         "session": printable(outcome.session),
         "format": outcome.account.format,
-        "start": chosen.started,
-        "end": chosen.ended,
+        "start": chosen.started_at,
+        "end": chosen.ended_at,
         "model": printable(chosen.model) if chosen.model else None,
         "entries": chosen.entries,
         "turns": record.usage.assistant_turns if record else turns,

@@ -100,7 +100,7 @@ class Splits:
             outcome.output.family or Family(outcome.session, _prefix(record), stem(log), outcome.output.day)
         )
         if name not in self._groups:
-            self._groups[name] = Group(self._draw(name), log.shown)
+            self._groups[name] = Group(self._draw(name), log.display_path)
         group = self._groups[name]
         group.records += 1
         if not self._may_leak:

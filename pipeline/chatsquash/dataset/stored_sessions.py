@@ -14,7 +14,7 @@ from chatsquash.core import jsonio
 from chatsquash.core.log import Join, Log, Piece
 from chatsquash.core.model import Finding
 from chatsquash.core.outcome import Meeting, Outcome, Place, Record
-from chatsquash.core.text import shown
+from chatsquash.core.text import printable_json
 
 OUTCOMES = "reports/outcomes.jsonl"
 
@@ -36,15 +36,15 @@ class StoredLog(Struct, array_like=True):
     @classmethod
     def of(cls, log: Log) -> StoredLog:
         """The stored form of a log."""
-        pieces = [(each.shown, each.line, each.offset, each.size) for each in log.pieces]
-        agents = [each.shown for each in log.agents]
-        return cls(log.shown, log.name, log.size, log.part, log.whole, log.unit, pieces, agents)
+        pieces = [(each.display_path, each.line, each.offset, each.size) for each in log.pieces]
+        agents = [each.display_path for each in log.agents]
+        return cls(log.display_path, log.name, log.size, log.part, log.container_size, log.unit, pieces, agents)
 
     def log(self, number: int) -> Log:
         """The log, as far as it was stored."""
         pieces = tuple(Piece(path, path, line, offset, size, None) for path, line, offset, size in self.pieces)
         join = Join(agents=tuple(Log(path, path, path, 0) for path in self.agents)) if self.agents else None
-        log = Log(self.path, self.path, self.name, self.size, part=self.part, whole=self.whole, unit=self.unit)
+        log = Log(self.path, self.path, self.name, self.size, part=self.part, container_size=self.whole, unit=self.unit)
         return replace(log, pieces=pieces, number=number, join=join)
 
 
@@ -76,7 +76,7 @@ class StoredLine(Struct, array_like=True):
 
 def encode(line: StoredLine) -> bytes:
     """A line as JSON, without a line feed."""
-    return shown(msgspec.to_builtins(line))
+    return printable_json(msgspec.to_builtins(line))
 
 
 def decode(line: bytes) -> StoredLine:

@@ -123,12 +123,12 @@ class Summary:
         self.bytes += outcome.account.size
         self.sizes = self.sizes.plus(outcome.account.sizes)
         self.addresses += outcome.privacy.addresses
-        for rule, count in (*outcome.account.cleaned.items(), *outcome.account.dropped.items()):
+        for rule, count in (*outcome.account.cleanup_counts.items(), *outcome.account.dropped.items()):
             self.cleaned[rule] += count
         findings = self.filtered_findings if filtered and not outcome.records else self.findings
         for finding in outcome.findings:
             findings[finding.severity, finding.code] += 1
-        self.never_searched += outcome.privacy.passed_over if outcome.records else 0
+        self.never_searched += outcome.privacy.unsearched_texts if outcome.records else 0
         self.pairs.update(pair.kind for pair in outcome.output.pairs if outcome.records)
         for record in outcome.records:
             self.secrets += record.secrets
@@ -139,7 +139,7 @@ class Summary:
             if record.flags:
                 self.flags.update(record.flags)
             self.trained += record.trained
-            self.true += record.true or 0
+            self.true += record.inference_matches or 0
             if record.without_tools:
                 self.without_tools[record.without_tools] += 1
 

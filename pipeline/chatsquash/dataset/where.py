@@ -10,7 +10,7 @@ import polars as pl
 from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
 from chatsquash.core.outcome import Outcome, Record
-from chatsquash.core.text import SHOWN, error_text, quoted, suggestion
+from chatsquash.core.text import MAX_QUOTED, error_text, quote, suggestion
 from chatsquash.dataset.session_table import COLUMNS, EXAMPLE, Kind, RecordOutcome, columns_by_kind, line_of, row_of
 
 _TYPES: dict[Kind, type[pl.DataType]] = {"text": pl.String, "int": pl.Int64, "float": pl.Float64, "bool": pl.Boolean}
@@ -120,10 +120,10 @@ def _refusal(condition: str) -> str | None:
         piece = _PIECE.match(condition, at)
         if piece is None or piece["comment"] or _is_unpaired(piece[0]):
             return (
-                f"{quoted(condition[at : at + 2])} has no place in a condition: quote texts with '' and names with \"\""
+                f"{quote(condition[at : at + 2])} has no place in a condition: quote texts with '' and names with \"\""
             )
         if piece["text"] and before == "word" and condition[at - 1].isalnum():
-            return f"{quoted(condition[at - 1 : at + SHOWN // 2])}: a text begins with a quote, not with a letter"
+            return f"{quote(condition[at - 1 : at + MAX_QUOTED // 2])}: a text begins with a quote, not with a letter"
         if (word := piece["word"]) and (_QUERY.fullmatch(word) or (word.upper() == "FROM" and before == "(")):
             return f"{word} begins a query of its own: write a condition over the columns alone"
         if not piece[0].isspace():

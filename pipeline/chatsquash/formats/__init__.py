@@ -66,7 +66,7 @@ def _place(item: Item) -> int | None:
 
 
 _ROOM: Room[Format] = Room(Format, providers, place=_place, accepts=lambda module: hasattr(module, "TURNS"))
-names, named = _ROOM.names, _ROOM.named
+names, named = _ROOM.names, _ROOM.get
 
 
 @cache

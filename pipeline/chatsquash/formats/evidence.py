@@ -158,20 +158,20 @@ def origin(loaded: LoggedMessages, /, session_times: Any = None, **members: Any)
     ]
     if naive != 0:
         members["findings"] = (*members.get("findings", ()), (naive, RepeatedViolation("naive-timestamp")))
-    bounds = {"started": min(times_of), "ended": max(times_of)} if times_of else session_times or {}
+    bounds = {"started_at": min(times_of), "ended_at": max(times_of)} if times_of else session_times or {}
     return Origin(**{**bounds, **members}, replies=tuple(replies), lines=tuple(each.line for each in loaded.evidence))
 
 
 def span(began: Json, ended: Json) -> Object:
     """Return when a session began and ended, as members of an origin; empty without a beginning."""
     first, last = moment(began), moment(ended)
-    return {"started": first.at, "ended": (last or first).at} if first else {}
+    return {"started_at": first.at, "ended_at": (last or first).at} if first else {}
 
 
 def bounds(began: Json, ended: Json) -> Object:
     """Return the same as ``span``, but a session never ends before it began."""
     times_of = span(began, ended)
-    return {**times_of, "ended": max(times_of.values())} if times_of else {}
+    return {**times_of, "ended_at": max(times_of.values())} if times_of else {}
 
 
 def session_folder(path: str, inner: str = "") -> str | None:

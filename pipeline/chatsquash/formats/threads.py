@@ -278,7 +278,7 @@ def _conversation(
 ) -> Conversation:
     loaded = load_turns(form, list(chain.from_iterable(steps[place].turns for place in places)))
     if any(each.time for each in loaded.evidence):
-        known = {name: value for name, value in known.items() if name not in ("started", "ended")}
+        known = {name: value for name, value in known.items() if name not in ("started_at", "ended_at")}
     return Conversation(loaded.messages, list(tools), origin=origin(loaded, **known))
 
 

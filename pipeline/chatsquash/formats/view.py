@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, cast
 
 from chatsquash.core.blocks import Block, Call, Media, Reasoning, Refusal, Result, Text, Turn
-from chatsquash.core.chat import PRIVATE, after
+from chatsquash.core.chat import PRIVATE, texts_after_calls
 from chatsquash.core.model import Json, Message
 from chatsquash.formats import parts
 from chatsquash.formats.values import Object, at
@@ -34,7 +34,7 @@ def public(turns: Iterable[Turn]) -> list[Message]:
     """The messages of turns alone, what is said behind calls as the last part of the content."""
     converted = list[Message]()
     for each in messages(turns):
-        late = [parts.text(text) for text in after(each)]
+        late = [parts.text(text) for text in texts_after_calls(each)]
         made: Any = {name: value for name, value in each.items() if name != PRIVATE}
         if late:
             content = made["content"]

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from chatsquash.core import chat
 from chatsquash.core.model import Origin
-from chatsquash.core.text import escape, in_lines, pluralize, quoted
+from chatsquash.core.text import escape, format_lines, pluralize, quote
 from chatsquash.core.times import stamp
 from chatsquash.trees.canonical import without_reminders
 from chatsquash.trees.links import Link
@@ -63,7 +63,7 @@ def tree_lines(paths: list[LogPath], links: list[Link], models: Mapping[int, str
 
 def of_file(origin: Origin) -> str:
     """A conversation that the file of an agent or a client holds, on one line."""
-    comes = f", from {quoted(origin.parent)}" if origin.parent is not None else ""
+    comes = f", from {quote(origin.parent)}" if origin.parent is not None else ""
     replies = origin.replies
     lines = sorted({reply.line for reply in replies if reply.line is not None})
     times = [reply.time for reply in replies if reply.time is not None]
@@ -124,7 +124,7 @@ def _facts(replies: int, lines: list[int], times: list[int], models: list[str]) 
     shown = [_cut(escape(name)) for name in named[:_MODELS]]
     more = [f"{len(named) - _MODELS:,} models more"] if len(named) > _MODELS else []
     return ", ".join(
-        filter(None, [pluralize(replies, "reply", "replies"), in_lines(lines), _period(times), *shown, *more])
+        filter(None, [pluralize(replies, "reply", "replies"), format_lines(lines), _period(times), *shown, *more])
     )
 
 

@@ -18,7 +18,7 @@ from chatsquash.core.log import Log
 from chatsquash.core.model import AddedRun, Entry, Finding, LogHead, Message
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome, SessionFindings
-from chatsquash.core.text import aligned, escape, in_lines, pluralize, printable, quoted
+from chatsquash.core.text import align_columns, escape, format_lines, pluralize, printable, quote
 from chatsquash.dataset.findings_text import as_json, as_text
 from chatsquash.dataset.option_rules import refuse_wrong
 from chatsquash.formats import documents
@@ -126,7 +126,7 @@ class _Inspection:
             entry.line,
             _time(entry.at),
             (len(entry.messages) - len(added), len(added), len(entry.tools)),
-            _short(chat.token(reply)) if reply else None,
+            _short(chat.role_token(reply)) if reply else None,
             len(jsonio.dumps(reply)) if reply else None,
             escape(chat.trace(added)),
             servers,
@@ -196,7 +196,7 @@ def _named(inspected: Iterable[_Inspected], session: str) -> Iterator[_Inspected
                 same.append(each)
     named = one_session(kept, session, "inspect")
     if named is None:
-        raise UsageError(f"no session begins with {quoted(session)}, and there is no such file")
+        raise UsageError(f"no session begins with {quote(session)}, and there is no such file")
     yield from kept[named]
 
 
@@ -213,8 +213,8 @@ def _inspect_archive(about: Finding) -> _Inspected:
 def _session_as_json(log: Log, inspection: _Inspection, outcome: Outcome) -> dict[str, Any]:
     seen = inspection.seen
     return {
-        "log": printable(log.shown),
-        "pieces": [{"line": piece.line + 1, "log": printable(piece.shown)} for piece in log.pieces],
+        "log": printable(log.display_path),
+        "pieces": [{"line": piece.line + 1, "log": printable(piece.display_path)} for piece in log.pieces],
         "session": printable(outcome.session),
         "format": (seen.format or None) if seen else None,
         "envelope": seen.envelope if seen else None,
@@ -241,9 +241,9 @@ def _inspect_log(converter: Converter, verbose: bool, log: Log) -> _Inspected | 
 
 
 def _session_lines(log: Log, inspection: _Inspection, outcome: Outcome) -> Iterator[str]:
-    yield f"{escape(log.shown)}: session {escape(outcome.session)}"
+    yield f"{escape(log.display_path)}: session {escape(outcome.session)}"
     for piece in log.pieces:  # whose lines are counted one behind the other
-        yield f"from line {piece.line + 1:,} on: {escape(piece.shown)}"
+        yield f"from line {piece.line + 1:,} on: {escape(piece.display_path)}"
     if (seen := inspection.seen) and seen.format:
         yield from _wrap(f"format: {escape(seen.why)}", break_on_hyphens=True)
         yield from [f"envelope: {seen.envelope}"] if seen.envelope != PLAIN.NAME else []
@@ -255,7 +255,7 @@ def _session_lines(log: Log, inspection: _Inspection, outcome: Outcome) -> Itera
 
 
 def _table(rows: list[_EntryRow]) -> Iterator[str]:
-    lines = aligned([_COLUMNS[:-1], *(row.cells() for row in rows)])
+    lines = align_columns([_COLUMNS[:-1], *(row.cells() for row in rows)])
     yield from _wrap(f"{lines[0]}  {_COLUMNS[-1]}")
     for line, row in zip(lines[1:], rows, strict=True):
         yield from _wrap(f"{line}  {row.roles}")
@@ -277,7 +277,7 @@ def _conversations(session: Session, inspection: _Inspection) -> Iterator[str]:
     yield f"{pluralize(len(paths), 'conversation')}, {replies}:"
     yield from tree_lines(paths, trees.links, inspection.models, every=inspection.verbose)
     for what, lines in (("retried", retried), ("dropped by cleaning", session.asides)):
-        yield from [f"{what}: {in_lines(lines)}"] if lines else []
+        yield from [f"{what}: {format_lines(lines)}"] if lines else []
 
 
 def _wrap(line: str, *, break_on_hyphens: bool = False) -> list[str]:
@@ -318,7 +318,7 @@ def definitions(
     for log, inspection, outcome in _inspected(logs, replace(options, integrity_analysis=False), unread, session):
         seen = inspection.seen
         table = _toml_table(log, outcome, seen)
-        place = f"# {escape(log.shown)}: session {escape(outcome.session)}"
+        place = f"# {escape(log.display_path)}: session {escape(outcome.session)}"
         if not table:
             yield f"{place}: {outcome.left_out or 'no definitions and no system prompt'}\n"
         elif table not in printed:
@@ -337,4 +337,6 @@ def _toml_table(log: Log, outcome: Outcome, seen: LogHead | None) -> str:
     try:
         return as_toml(agent, record["tools"], prompt or None)
     except UnicodeEncodeError:
-        raise UsageError(f"{log.shown}: the system prompt has half of a UTF-16 pair, which TOML cannot hold") from None
+        raise UsageError(
+            f"{log.display_path}: the system prompt has half of a UTF-16 pair, which TOML cannot hold"
+        ) from None

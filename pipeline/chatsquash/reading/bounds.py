@@ -31,7 +31,7 @@ class Bounds(NamedTuple):
     @classmethod
     def of(cls, options: Options) -> Bounds:
         """Return the limits of a run for this process."""
-        available = platform.memory_left()
+        available = platform.available_memory()
         memory = options.max_memory if available is None else min(options.max_memory, available // _HEADROOM)
         safe_size = min(options.max_line, memory // footprint.FACTOR)
         rest = options.max_nesting, options.max_messages, options.max_rejected
@@ -52,7 +52,7 @@ class Bounds(NamedTuple):
             raise self.too_long()
         if footprint.exceeds(data, self.memory):
             raise LineError("bad-line", footprint.refusal(self.memory))
-        footprint.hold_to_machine(data)
+        footprint.require_memory(data)
 
     def too_long(self) -> LineError:
         """Return the error for a line that exceeds ``--max-line``."""

@@ -151,7 +151,7 @@ def first_line(origin: Origin) -> int | None:
 
 def line_of(entry: Entry, violation: Violation) -> int:
     """Return the line of the message that a violation refers to; without one, the line of the entry."""
-    message = violation.at if violation.logged is None else violation.logged
+    message = violation.at if violation.log_index is None else violation.log_index
     if message is None or entry.origin is None:
         return entry.line
     lines, replies = entry.origin.lines, entry.origin.replies

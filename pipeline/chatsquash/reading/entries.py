@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from chatsquash.checks import reading
 from chatsquash.core import jsonio
-from chatsquash.core.edits import settle
+from chatsquash.core.edits import align
 from chatsquash.core.memo import Last
 from chatsquash.core.model import (
     AddedRun,
@@ -179,7 +179,7 @@ class EntryReader:
 
     def _normalize(self, entry: Entry) -> Entry:
         """Return the entry with edits against the previous entry by value, regardless of how they were determined."""
-        messages, edits = settle(self._before, entry.messages, entry.edits)
+        messages, edits = align(self._before, entry.messages, entry.edits)
         if edits is not entry.edits:
             entry = replace(entry, messages=messages, edits=edits)
             self._stream.adopt(messages)
@@ -268,7 +268,7 @@ class _ShapeReader:
             *(line.number, when.at if when else None, exchange.session_id, messages, edits, tools, reply),
             size=line.size,
             findings=findings,
-            loaded=loaded_request is not None and not loaded_request.turns.are_verbatim,
+            has_private=loaded_request is not None and not loaded_request.turns.are_verbatim,
             limit=exchange.first(LIMITS),
             output_format=exchange.first(OUTPUT_FORMATS),
             compacted=loaded_request.compacted if loaded_request else None,

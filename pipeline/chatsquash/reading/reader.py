@@ -288,8 +288,8 @@ def _entry(conversation: Conversation, size: int, findings: tuple[RepeatedViolat
     last = origin.replies[-1] if origin.replies else OriginReply(0)
     reply = Response(included=True, finish_reason=last.finish_reason, model=last.model)
     line, edits = first_line(origin) or 1, (AddedRun(tuple(conversation.messages)),)
-    values = origin.started, origin.session_id, conversation.messages, edits, conversation.tools, reply
-    return Entry(line, *values, size=size, findings=findings, loaded=True, origin=conversation.origin)
+    values = origin.started_at, origin.session_id, conversation.messages, edits, conversation.tools, reply
+    return Entry(line, *values, size=size, findings=findings, has_private=True, origin=conversation.origin)
 
 
 def _document_losses(document: LogDocument) -> Iterator[RepeatedViolation]:

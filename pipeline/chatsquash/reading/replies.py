@@ -68,7 +68,7 @@ def reply(raw: bytes, form: Format, status: bytes = b"", model: bytes = b"") -> 
     if not code and (quick := _read_chat(raw, model) if form.NAME == PLAIN else _read_body(raw, model, form)):
         return quick
     if raw in (b"", b"null"):
-        return Response(problem=f"there is no response{code}", asked=model)
+        return Response(problem=f"there is no response{code}", requested_model=model)
     try:
         response, code = _read_with_status(_loads(raw), form, code)
     # Invalid bytes only matter in the parts of the response that are used.
@@ -77,7 +77,7 @@ def reply(raw: bytes, form: Format, status: bytes = b"", model: bytes = b"") -> 
         if response.message is not None and not code:
             raise
     response = Response(problem=f"the response is an error body{code}") if code else response
-    return replace(response, raw=raw, asked=model)
+    return replace(response, raw=raw, requested_model=model)
 
 
 def _read_chat(raw: bytes, requested_model: bytes) -> Response | None:
@@ -97,7 +97,14 @@ def _read_chat(raw: bytes, requested_model: bytes) -> Response | None:
     own = response.id if type(response.id) is str else None
     tokens = usage.of_usage(response.usage)
     return Response(
-        message, len(choices), first.finish_reason, model=model, id=own, raw=raw, asked=requested_model, tokens=tokens
+        message,
+        len(choices),
+        first.finish_reason,
+        model=model,
+        id=own,
+        raw=raw,
+        requested_model=requested_model,
+        tokens=tokens,
     )
 
 
@@ -130,7 +137,7 @@ def _read_body(raw: bytes, requested_model: bytes, form: Format) -> Response | N
         return None
     own = next((body[name] for name in usage.IDS if type(body.get(name)) is str), "")
     return replace(
-        response, model=model([body]), id=own, raw=raw, asked=requested_model, tokens=usage.of_bodies([body])
+        response, model=model([body]), id=own, raw=raw, requested_model=requested_model, tokens=usage.of_bodies([body])
     )
 
 

@@ -80,7 +80,9 @@ def document_parts(log: Log, file: BinaryIO, options: Options) -> list[Log]:
     try:
         if not log.unit and (units := units_of(file, options)):
             rows = zip(units, _shares(units, log.size), unit_lines(file, len(units)), strict=True)
-            return [replace(log, unit=unit, size=size, unit_lines=of, whole=log.size) for unit, size, of in rows]
+            return [
+                replace(log, unit=unit, size=size, unit_lines=of, container_size=log.size) for unit, size, of in rows
+            ]
         # Detecting a document needs less of a log than reading its lines.
         document = document_in(file, options, log.unit)
         if document and not (log.unit or document.is_identified):
@@ -182,7 +184,7 @@ def places_by_id(file: BinaryIO, options: Options) -> dict[str | None, array[int
 
 def part_of(log: Log, spans: array[int]) -> Log:
     """Return the session that consists of the lines at these places."""
-    return replace(log, size=sum(spans[2::SPAN]), spans=spans, whole=log.size)
+    return replace(log, size=sum(spans[2::SPAN]), spans=spans, container_size=log.size)
 
 
 def lines_of(

@@ -15,7 +15,7 @@ from chatsquash.checks.registry import View
 from chatsquash.core import chat, jsonio, marks
 from chatsquash.core.memo import Last
 from chatsquash.core.model import Conversation, Json, Message, Tool, Violation
-from chatsquash.core.text import json_type, quoted
+from chatsquash.core.text import json_type, quote
 from chatsquash.formats import parts
 from chatsquash.formats.calls import custom_function
 from chatsquash.records import media, turns
@@ -70,7 +70,7 @@ def _parameters(function: dict[str, Any], notes: Notes) -> dict[str, Any]:
         notes.changed["tool definitions without parameters get empty ones"] += 1
         return {"type": "object", "properties": {}}
     if not isinstance(parameters, dict):
-        what = f"parameters of tool {quoted(function['name'])} are {json_type(parameters)}"
+        what = f"parameters of tool {quote(function['name'])} are {json_type(parameters)}"
         raise CannotHoldError(shapes.unsupported_shape(what, None))
     if parameters.get("properties") is not None:
         return parameters

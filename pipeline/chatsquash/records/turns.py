@@ -17,7 +17,7 @@ from chatsquash.core import chat
 from chatsquash.core import reasoning as thoughts
 from chatsquash.core.model import Json, Message
 from chatsquash.core.shape_options import Media
-from chatsquash.core.text import quoted
+from chatsquash.core.text import quote
 from chatsquash.formats import parts
 from chatsquash.formats.calls import custom_input
 from chatsquash.formats.providers.openai_chat.members import identifier, is_empty
@@ -147,7 +147,7 @@ class _TurnReader:
         elif role in ("system", "developer"):
             self._system(message)
         else:
-            raise CannotHoldError(shapes.unsupported_shape(f"a message has the role {quoted(role)}", at))
+            raise CannotHoldError(shapes.unsupported_shape(f"a message has the role {quote(role)}", at))
 
     def finish(self, behind: list[Message]) -> list[Turn]:
         """All turns but those behind the last one of the assistant; ``behind`` are messages that were not taken."""
@@ -248,7 +248,7 @@ class _TurnReader:
         logged = identifier(message.get("tool_call_id"))
         place = next((place for place, call in enumerate(self.waiting) if call.logged == logged), None)
         if place is None:
-            what = f"no call of the assistant before it has the id {quoted(logged)}" if logged else "a result has no id"
+            what = f"no call of the assistant before it has the id {quote(logged)}" if logged else "a result has no id"
             raise CannotHoldError(shapes.unpaired_call(what, at))
         call = self.waiting.pop(place)
         text: Json = message.get("content")
@@ -263,7 +263,7 @@ class _TurnReader:
     def _close(self, at: int) -> None:
         """Give the calls that wait a result, if that is wanted."""
         if self.choices.unpaired != "close":
-            what = f"there is no result of {quoted(self.waiting[0].name)} before the assistant goes on"
+            what = f"there is no result of {quote(self.waiting[0].name)} before the assistant goes on"
             raise CannotHoldError(shapes.unpaired_call(what, at, _HINT))
         self.notes.changed["calls without a result closed"] += len(self.waiting)
         text = self.choices.unpaired_text
@@ -313,7 +313,7 @@ def content_text(message: Message, role: str, notes: Notes, wanted: Media = "ref
         return content
     if content is None:
         return ""
-    if type(content) is list and any(map(chat.medium, content)):
+    if type(content) is list and any(map(chat.media_type, content)):
         if wanted == "keep":
             return _with_pictures(content, role, notes)
         if wanted == "refuse":
@@ -335,7 +335,7 @@ def _with_placeholders(message: Message, role: str, notes: Notes) -> Message:
     notes.replaced.update(kinds)
     content: Json = message.get("content")
     said = content if isinstance(content, list) else [parts.text(content)] if content else []
-    said = [parts.text(media.placeholder(part)) if chat.medium(part) else part for part in said]
+    said = [parts.text(media.placeholder(part)) if chat.media_type(part) else part for part in said]
     made = {**message, "content": [*said, *map(parts.text, media.placeholders(message))]}
     return {key: made[key] for key in made if key not in media.MEMBERS}  # type: ignore[return-value]
 
@@ -355,7 +355,7 @@ def _refuse(message: Message, *, content: bool = True) -> None:
 def _with_pictures(content: list[Any], role: str, notes: Notes) -> str | list[Any]:
     """Texts and images in their order."""
     content_parts: list[Any] = []
-    for is_medium, run in groupby(content, key=lambda part: chat.medium(part) is not None):
+    for is_medium, run in groupby(content, key=lambda part: chat.media_type(part) is not None):
         run_parts = list(run)
         if is_medium:
             content_parts += map(_picture, run_parts)

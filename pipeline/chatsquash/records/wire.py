@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from chatsquash.checks import contents, shapes
-from chatsquash.core.text import json_type, quoted
+from chatsquash.core.text import json_type, quote
 from chatsquash.records import schema
 from chatsquash.records.notes import CannotHoldError, Notes
 from chatsquash.records.schema import TEXT, Schema
@@ -52,12 +52,12 @@ def _function(function: dict[str, Any], notes: Notes) -> dict[str, Any]:
     notes.dropped.update(f"member {key} of tool definitions" for key in function if key not in _MEMBERS)
     for key, kind in _MEMBERS.items():
         if key in function and not isinstance(function[key], kind):
-            what = f"{key} of tool {quoted(function['name'])} is {json_type(function[key])}"
+            what = f"{key} of tool {quote(function['name'])} is {json_type(function[key])}"
             raise CannotHoldError(shapes.unsupported_shape(what, None))
     return {key: function[key] for key in _MEMBERS if key in function}
 
 
 def _known_name(name: str, at: int | None) -> None:
     if not re.fullmatch(_NAME.strip("^$"), name):
-        what = f"the tool name {quoted(name)} has more than 64 characters, or others than letters, digits, _ and -"
+        what = f"the tool name {quote(name)} has more than 64 characters, or others than letters, digits, _ and -"
         raise CannotHoldError(shapes.unsupported_shape(what, at))

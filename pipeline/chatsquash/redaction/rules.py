@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from msgspec import Struct
 
 from chatsquash.core.errors import UsageError
-from chatsquash.core.text import error_text, quoted
+from chatsquash.core.text import error_text, quote
 
 FOLDER = Path(__file__).with_name("rules")
 Check = Literal["shape", "password", "token", "basic", "blob", "words"]
@@ -141,7 +141,7 @@ def _rule(members: Any, place: str, group: str) -> Rule:
         raise UsageError(f"{place}: is no table")
     known = _MEMBERS | _OURS if group else _MEMBERS
     if unknown := sorted(set(members) - known):
-        raise UsageError(f"{place}: {quoted(unknown[0])} is not known; known are {', '.join(sorted(known))}")
+        raise UsageError(f"{place}: {quote(unknown[0])} is not known; known are {', '.join(sorted(known))}")
     name = members.get("name")
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise UsageError(f"{place}: name is missing, or not of small letters, digits and hyphens")

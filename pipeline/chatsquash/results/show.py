@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
 from chatsquash.core.outcome import Place
-from chatsquash.core.text import escape, printable, quoted
+from chatsquash.core.text import escape, printable, quote
 from chatsquash.dataset.session_table import SESSIONS
 from chatsquash.records.datasets import DatasetRow, rows
 from chatsquash.records.line import NotARecordError, StoredRecord
@@ -76,12 +76,12 @@ def show(dataset: str, which: str) -> RecordView:
             return _view(row, list(_table(folder, lambda line: (line["file"], line["row"]) == (place, row.number))))
         if not matches:
             hint = "its records are named by number, FILE:ROW or the id of the session"
-            raise UsageError(f"{dataset}: there is no record {quoted(which)}; {hint}")
+            raise UsageError(f"{dataset}: there is no record {quote(which)}; {hint}")
         one_session((line["session"] for line in matches), which, dataset)
         written = [line for line in matches if None not in (line["file"], line["row"])]
         if not written:
             why = matches[0]["left_out"] or matches[0]["filtered"]
-            raise UsageError(f"{dataset}: session {quoted(matches[0]['session'])} has no record ({why})")
+            raise UsageError(f"{dataset}: session {quote(matches[0]['session'])} has no record ({why})")
         stands = Place(written[0]["file"], written[0]["row"], written[0]["offset"])
         return _view(DatasetRow(Path(dataset, stands.file), stands.row, read(folder, stands)), written)
 
@@ -94,8 +94,8 @@ def one_session(ids: Iterable[str], which: str, source: str) -> str | None:
     begins = list(dict.fromkeys(each for each in ids if each.startswith(which)))
     if which in begins or len(begins) < 2:
         return which if which in begins else next(iter(begins), None)
-    named = ", ".join(map(quoted, begins[:_NAMED]))
-    raise UsageError(f"{source}: several sessions begin with {quoted(which)}: {named}; give more of the id")
+    named = ", ".join(map(quote, begins[:_NAMED]))
+    raise UsageError(f"{source}: several sessions begin with {quote(which)}: {named}; give more of the id")
 
 
 def with_session(arguments: tuple[str, ...]) -> tuple[tuple[str, ...], str | None]:

@@ -217,7 +217,7 @@ class KnownLogs(NamedTuple):
         if fingerprint(self.key) != recorded:
             raise UsageError(f"the key is not that of the run, {recorded}: name that one with --anonymize-key-file")
         discovery = discover(list(self.logs), Options(anonymize=False), is_readable)
-        return {path_digest(self.key, printable(log.shown)): log.shown for log in discovery.logs}
+        return {path_digest(self.key, printable(log.display_path)): log.display_path for log in discovery.logs}
 
 
 class Comparison(NamedTuple):

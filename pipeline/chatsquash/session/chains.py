@@ -186,7 +186,7 @@ class Chained(Struct):
         for number, file in zip(numbers, files, strict=True):
             each = self.logs[number]
             path = self._path(number, is_part=is_part or bool(reordered))
-            bases[number] = Piece(path, each.shown, line, offset, each.size, each.modified)
+            bases[number] = Piece(path, each.display_path, line, offset, each.size, each.modified)
             line, offset = line + file.lines, offset + file.size
         spans = array("Q")
         for row in rows:
@@ -198,7 +198,14 @@ class Chained(Struct):
         pieces = (*bases.values(),) if len(numbers) > 1 else ()
         path, size = bases[numbers[0]].path, sum(spans[2::SPAN])
         return structs.replace(
-            log, path=path, size=size, spans=spans, whole=whole, cut=cut, reordered=reordered, pieces=pieces
+            log,
+            path=path,
+            size=size,
+            spans=spans,
+            container_size=whole,
+            cut=cut,
+            reordered_lines=reordered,
+            pieces=pieces,
         )
 
     def _file(self, row: int) -> int:
@@ -293,11 +300,11 @@ def _sessions_in(log: Log, options: Options, work: Callable[[Log], T | None]) ->
                 continue
             sessions = parts(part, options)
             if sessions == [part]:
-                raise UsageError(f"{log.shown}: cannot be read (it changed while it was read)")
+                raise UsageError(f"{log.display_path}: cannot be read (it changed while it was read)")
             for each in sessions:
                 yield from _sessions_in(each, options, work)
     except OSError as problem:
-        raise UsageError(f"{log.shown}: cannot be read ({problem.strerror})") from None
+        raise UsageError(f"{log.display_path}: cannot be read ({problem.strerror})") from None
 
 
 def _parts(log: Log, options: Options) -> list[Log]:

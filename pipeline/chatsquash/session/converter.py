@@ -137,7 +137,7 @@ class Converter:
             if read_before is None:
                 return None
             outcome = read_before
-        changed = finding(reading.changed_log(how), outcome.session, log.shown)
+        changed = finding(reading.changed_log(how), outcome.session, log.display_path)
         return outcome.with_finding(changed)
 
     def read(self, file: BinaryIO, log: Log, observer: EntryObserver | None = None) -> Outcome | None:
@@ -172,7 +172,7 @@ class Converter:
         snapshot = session.snapshot
         result = self._records(read, session, file, log)
         records, left_out, later, covered = result
-        findings = in_files(covered.explained(session).findings([*later, *covered.notes], name, log.shown), log)
+        findings = in_files(covered.explained(session).findings([*later, *covered.notes], name, log.display_path), log)
         account, sizes = accounts(session, records)
         report = SessionFindings(
             left_out=left_out.code if left_out and not records else None,
@@ -185,9 +185,9 @@ class Converter:
             size=session.sizes.all,
             counts=account,
             sizes=sizes,
-            cleaned=snapshot.entry.cleaned if snapshot and records else {},
+            cleanup_counts=snapshot.entry.cleanup_counts if snapshot and records else {},
             dropped=session.dropped,
-            digest=hash_of(file, log) if log.reordered and not log.pieces else digest_of(read, self.hashed),
+            digest=hash_of(file, log) if log.reordered_lines and not log.pieces else digest_of(read, self.hashed),
             format=_format(read, left_out),
             relatives=[*covered.relatives, *(session.elsewhere.relatives if session.elsewhere else ())],
             lineage=self._lineage(log) if is_document else None,
@@ -213,7 +213,7 @@ class Converter:
         return SessionRecords(
             records=records,
             pairs=self._pairs(read, session, file, log) if records and self._options.pairs != "none" else [],
-            chosen=(records[-1].chosen if records else None) or (self._maker.selection(snapshot) if snapshot else None),
+            entry=(records[-1].entry if records else None) or (self._maker.selection(snapshot) if snapshot else None),
             day=path_day(log.name) or (day(snapshot.started) if snapshot and snapshot.started is not None else None),
             family=covered.family,
         )
@@ -228,7 +228,7 @@ class Converter:
         """The outcome of an agent's conversation that stands in the session of a gateway."""
         name = session.id or stem(log)
         lines, sizes = session.accounts(written=False)
-        report = SessionFindings(findings=session.findings([], name, log.shown), rejected=session.rejected)
+        report = SessionFindings(findings=session.findings([], name, log.display_path), rejected=session.rejected)
         account = SessionAccount(
             lines=session.lines.all,
             size=session.sizes.all,
@@ -243,7 +243,7 @@ class Converter:
 
     def _is_out_of_order(self, session: Session, log: Log) -> bool:
         """Whether lines are to be taken in the order of their times that stand otherwise in the file."""
-        if not self._puts_in_order or log.reordered is not None:
+        if not self._puts_in_order or log.reordered_lines is not None:
             return False
         codes = {finding.code for _, finding in session.notes}
         return "timestamp-order" in codes and "session-id-mismatch" not in codes

@@ -60,15 +60,15 @@ class Lineages:
 
     def state(self, log: Log) -> bytes:
         """A fingerprint of the other logs of a lineage; empty if there are none."""
-        others = [each for each in self._lineage(log) if each.shown != log.shown]
+        others = [each for each in self._lineage(log) if each.display_path != log.display_path]
         digest = xxh3_128()
         for each in others:
-            digest.update(f"{each.shown}\n{each.size} {each.modified}\n".encode("utf-8", "surrogatepass"))
+            digest.update(f"{each.display_path}\n{each.size} {each.modified}\n".encode("utf-8", "surrogatepass"))
         return digest.digest() if others else b""
 
     def excess(self, log: Log) -> int:
         """How many logs begin as this one, if they are too many to compare."""
-        count = len(self._by_path().get(log.shown, ())) - 1
+        count = len(self._by_path().get(log.display_path, ())) - 1
         return count if count >= MOST else 0
 
     def mark(self, document: LogDocument, log: Log) -> None:
@@ -88,14 +88,14 @@ class Lineages:
         from chatsquash.trees.copies import copies, sampled_replies  # as above
         from chatsquash.trees.documents import paths_of
 
-        first = members[0].shown
+        first = members[0].display_path
         if first not in self._copies:
-            known = {log.shown: sampled_replies(paths_of(document))}
-            paths = [each.shown for each in members]
+            known = {log.display_path: sampled_replies(paths_of(document))}
+            paths = [each.display_path for each in members]
             self._copies[first] = dict(zip(paths, copies([self._read(each, known) for each in members]), strict=True))
             if len(self._copies) > _RECENT:
                 self._copies.popitem(last=False)
-        return self._copies[first][log.shown]
+        return self._copies[first][log.display_path]
 
     def _read(self, log: Log, known: dict[str, list[SampledReply]]) -> LineageMember:
         """A log of a lineage; ``known`` are the replies of logs that were read."""
@@ -103,14 +103,14 @@ class Lineages:
         from chatsquash.trees.copies import LineageMember
 
         origin = ancestry(log, self._options)
-        replies = known.get(log.shown)
+        replies = known.get(log.display_path)
         if replies is None:
             replies = _replies(log, self._options)
-        return LineageMember(f"{log.name}\n{log.shown}", origin.session, origin.parents, origin.started, replies)
+        return LineageMember(f"{log.name}\n{log.display_path}", origin.session, origin.parents, origin.started, replies)
 
     def _lineage(self, log: Log) -> list[Log]:
         """The logs of the lineage of a log; empty if it is alone."""
-        return [self._logs[number] for number in self._by_path().get(log.shown, ())]
+        return [self._logs[number] for number in self._by_path().get(log.display_path, ())]
 
     def _by_path(self) -> dict[str, list[int]]:
         if self._members is None:
@@ -140,7 +140,7 @@ class Lineages:
         groups: dict[int, list[int]] = {}
         for place, number in enumerate(numbers):
             groups.setdefault(sets.find(place), []).append(number)
-        return {self._logs[each].shown: group for group in groups.values() if len(group) > 1 for each in group}
+        return {self._logs[each].display_path: group for group in groups.values() if len(group) > 1 for each in group}
 
     def _ancestries(self) -> Iterator[tuple[int, Ancestry]]:
         """The numbers of the files of agents, each once, and what they say of their sessions."""
@@ -148,10 +148,10 @@ class Lineages:
 
         seen: set[str] = set()
         for number, log in enumerate(self._logs) if len(self._logs) > 1 else ():
-            if log.shown in seen:
+            if log.display_path in seen:
                 continue  # another conversation of the same file
             if (origin := ancestry(log, self._options)).keys:
-                seen.add(log.shown)
+                seen.add(log.display_path)
                 yield number, origin
 
     def _with_summaries(self, summaries: dict[str, int], numbers: list[int]) -> Iterator[tuple[int, int]]:
@@ -171,7 +171,7 @@ class Lineages:
 
 
 def _folder(log: Log) -> str:
-    return log.shown.rpartition("/")[0]
+    return log.display_path.rpartition("/")[0]
 
 
 def _replies(log: Log, options: Options) -> list[SampledReply]:

@@ -94,7 +94,7 @@ def _other_format(seen: LogHead | None, snapshot: Snapshot) -> str | None:
 def cleaning_notes(session: Session, sets: tuple[str, ...]) -> list[Noted]:
     """What cleaning did."""
     snapshot = session.snapshot
-    changed = {**(snapshot.entry.cleaned if snapshot else {}), **session.dropped}
+    changed = {**(snapshot.entry.cleanup_counts if snapshot else {}), **session.dropped}
     return [(snapshot.entry.line if snapshot else None, finding) for finding in told_of_cleaning(changed, sets)]
 
 
@@ -108,12 +108,12 @@ def told_of_cleaning(changed: dict[str, int], sets: tuple[str, ...]) -> list[Vio
 
 def taken_apart(log: Log) -> Iterator[Noted]:
     """How the lines of a session were taken out of their files."""
-    if log.apart:
-        yield None, reading.unrelated_requests(log.apart)
-    if log.grouped:
-        yield None, reading.grouped_by_id(log.grouped)
-    if log.reordered:
-        yield None, reading.reordered(log.reordered)
+    if log.separate_sessions:
+        yield None, reading.unrelated_requests(log.separate_sessions)
+    if log.grouped_sessions:
+        yield None, reading.grouped_by_id(log.grouped_sessions)
+    if log.reordered_lines:
+        yield None, reading.reordered(log.reordered_lines)
 
 
 def in_files(findings: list[Finding], log: Log) -> list[Finding]:
@@ -134,7 +134,7 @@ def _in_file(finding: Finding, log: Log) -> Finding:
 
 def nothing(log: Log, why: Violation) -> Outcome:
     """The outcome of a log of which nothing is known but why."""
-    return Outcome(stem(log), report=SessionFindings(why.code, [finding(why, stem(log), log.shown)]))
+    return Outcome(stem(log), report=SessionFindings(why.code, [finding(why, stem(log), log.display_path)]))
 
 
 def unreadable(log: Log, problem: OSError) -> Outcome:
@@ -216,7 +216,7 @@ def find_unrelated(session: Session, begun: int, covered: Coverage) -> list[Note
 
 def accounts(session: Session, records: list[Record]) -> tuple[Account, Account]:
     """What became of the lines of a session, and of their bytes."""
-    selected = {record.chosen.line for record in records if record.chosen and record.chosen.line}
+    selected = {record.entry.line for record in records if record.entry and record.entry.line}
     return session.accounts_of(selected) if selected else session.accounts(written=bool(records))
 
 

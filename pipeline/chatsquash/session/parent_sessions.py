@@ -58,7 +58,7 @@ class Home(Struct, frozen=True):
             self.by_agent.get(begun.session_id or ""),
         )
         named = self.by_session.get(begun.parent or "") or self.by_session.get(begun.session_id or "", [])
-        earlier = [number for number in named if self.started[number] <= (begun.started or 0)]
+        earlier = [number for number in named if self.started[number] <= (begun.started_at or 0)]
         return next((number for number in (*known, *earlier[-1:], *named) if number is not None), None)
 
 
@@ -73,7 +73,7 @@ def name(place: FilePath, log: Log) -> str:
 def family(place: FilePath, log: Log, options: Options) -> Family:
     """The session that a conversation belongs to."""
     first = place.session.first if place.session else place
-    started = first.origin.started
+    started = first.origin.started_at
     logged = path_day(log.name) or (day(started) if started is not None else None)
     outer = first.root_origin.parent if first.kind == "subagent" else None
     session = outer or first.origin.session_id or stem(log)
@@ -169,11 +169,11 @@ def _home_of(places: list[FilePath], log: Log, options: Options) -> Home:
     calls = {call_id: place.number for place in reversed(places) for call_id in place.calls}
     agents = {agent: place.number for place in reversed(places) for agent in place.origin.began}
     sessions: dict[str, list[int]] = {}
-    for place in sorted(places, key=lambda each: (each.origin.started or 0, each.number)):
+    for place in sorted(places, key=lambda each: (each.origin.started_at or 0, each.number)):
         if place.kind in ("main", "compacted") and place.origin.session_id:
             sessions.setdefault(place.origin.session_id, []).append(place.number)
     families = {id(place.session): place for place in places}
     by_session = {session: family(place, log, options) for session, place in families.items()}
     names = [name(place, log) for place in places]
-    started = [place.origin.started or 0 for place in places]
+    started = [place.origin.started_at or 0 for place in places]
     return Home(calls, agents, sessions, started, names, [by_session[id(place.session)] for place in places])

@@ -41,7 +41,7 @@ def _parts(log: Log, file: BinaryIO, options: Options) -> list[Log]:
     file.seek(0)
     may_mix = identify(file, options).may_mix
     if not may_mix and len(logs) > 1:
-        return [structs.replace(logs[0], grouped=len(logs)), *logs[1:]]
+        return [structs.replace(logs[0], grouped_sessions=len(logs)), *logs[1:]]
     if None not in places:
         return logs
     nameless = list(places).index(None)
@@ -77,7 +77,7 @@ def _by_tree(whole: Log, log: Log, file: BinaryIO, options: Options, *, is_mixed
         session = trees_of.get(spans[at], session)
         places.setdefault(session, array("Q")).extend(spans[at : at + SPAN])
     logs = [structs.replace(whole, size=sum(each[2::SPAN]), spans=each) for each in places.values()]
-    return logs if is_mixed else [structs.replace(logs[0], apart=len(logs)), *logs[1:]]
+    return logs if is_mixed else [structs.replace(logs[0], separate_sessions=len(logs)), *logs[1:]]
 
 
 def _in_order(log: Log, options: Options) -> Log:
@@ -92,7 +92,7 @@ def _in_order(log: Log, options: Options) -> Log:
     ordered = array("Q")
     for number in sorted(range(len(times)), key=times.__getitem__):
         ordered.extend(spans[SPAN * number : SPAN * (number + 1)])
-    return structs.replace(log, spans=ordered, reordered=behind(times))
+    return structs.replace(log, spans=ordered, reordered_lines=behind(times))
 
 
 _FARTHEST = (1 << 63) - 1
@@ -139,5 +139,5 @@ def days_logged(options: Options, log: Log) -> list[str]:
             times += [entry.at for entry in left]  # since any line may begin a conversation
         if first and first.origin and options.sessions_by != "file":
             document = document_in(file, options)  # which was read just now
-            times = [each.origin.started for each in document.conversations if each.origin] if document else []
+            times = [each.origin.started_at for each in document.conversations if each.origin] if document else []
         return list(dict.fromkeys(day(at) for at in times if at is not None))

@@ -134,7 +134,7 @@ class Plan(NamedTuple):
         if any(message["role"] == "assistant" for message in conversation.messages):
             return None
         is_specified = not (self.is_shaped or snapshot.entry.origin)
-        if is_specified and (conversation.messages or not conversation.loaded):
+        if is_specified and (conversation.messages or not conversation.has_private):
             return None
         return reading.unanswered_session(snapshot.entry.reply.problem or "")
 
@@ -151,7 +151,7 @@ def as_logged(findings: list[Violation], logged: list[Message], messages: list[M
         return findings
     places = {id(message): at for at, message in enumerate(logged)}
     return [
-        each if each.at is None else each._replace(logged=places.get(id(messages[each.at]), each.logged))
+        each if each.at is None else each._replace(log_index=places.get(id(messages[each.at]), each.log_index))
         for each in findings
     ]
 
@@ -325,7 +325,7 @@ def _anonymize(
     tools, replaced = counted(conversation.tools)
     anonymizer.count += replaced
     messages, written = anonymizer.messages(conversation.messages)
-    return Conversation(messages, tools, written=written, marks=conversation.marks), ()
+    return Conversation(messages, tools, encoded_messages=written, marks=conversation.marks), ()
 
 
 def _without_addresses(anonymizer: Anonymizer, tools: list[Tool]) -> tuple[list[Tool], int]:

@@ -74,7 +74,7 @@ class OutcomePrivacy:
                 else self.without_private_texts(self._mask(outcome, log), log)
             )
             return (
-                self._looked(replaced, private_texts.with_names(log, replaced.privacy.named), file, self._looker)
+                self._looked(replaced, private_texts.with_names(log, replaced.privacy.log_names), file, self._looker)
                 if self._looker
                 else replaced
             )
@@ -101,7 +101,7 @@ class OutcomePrivacy:
     # Looking
 
     def _looked(self, outcome: Outcome, log: Log, file: BinaryIO, looker: Redactor) -> Outcome:
-        records, passed_over = list(outcome.records), outcome.privacy.passed_over
+        records, passed_over = list(outcome.records), outcome.privacy.unsearched_texts
         facts: list[tuple[Violation, str, int | None]] = []
         for at, record in enumerate(outcome.records):
             pieces = Pieces(jsonio.loads(record.line))
@@ -113,9 +113,11 @@ class OutcomePrivacy:
                 for fact, value in _findings_of(counts, pieces):
                     facts.append((fact._replace(conversation=record.conversation), value, line))
         lines = first_lines((value for _, value, line in facts if line is not None), log, file) if facts else {}
-        found = [finding(fact, outcome.session, log.shown, lines.get(value, line)) for fact, value, line in facts]
+        found = [
+            finding(fact, outcome.session, log.display_path, lines.get(value, line)) for fact, value, line in facts
+        ]
         findings = in_files(found, log)
-        privacy = replace(outcome.privacy, passed_over=passed_over)
+        privacy = replace(outcome.privacy, unsearched_texts=passed_over)
         return replace(outcome.with_records(records).with_finding(*findings), privacy=privacy)
 
     def _with_counts(self, record: Record, counts: _Counts, *, are_replaced: bool) -> Record:
@@ -147,7 +149,7 @@ class OutcomePrivacy:
             privacy=replace(
                 outcome.privacy,
                 addresses=sum(record.addresses for record in made.records),
-                passed_over=self._redactor.passed_over,
+                unsearched_texts=self._redactor.passed_over,
                 unreadable_lines=kept,
             ),
         )
@@ -209,7 +211,7 @@ class OutcomePrivacy:
             elif masked:
                 fact = checks.placeholder_in_reply(len(masked), masked[0])._replace(conversation=record.conversation)
                 line = reply_lines.get((number, masked[0]), _line(outcome, record))
-                findings += in_files([finding(fact, outcome.session, log.shown, line)], log)
+                findings += in_files([finding(fact, outcome.session, log.display_path, line)], log)
         outcome = outcome.with_records(records).with_finding(*findings)
         if not places:
             return outcome
@@ -243,7 +245,7 @@ def _divide_counts(counts: _Counts, records: list[Pieces]) -> list[_Counts]:
 
 
 def _line(outcome: Outcome, record: Record) -> int | None:
-    chosen = record.chosen or outcome.output.chosen
+    chosen = record.entry or outcome.output.entry
     return chosen.line if chosen else None
 
 
@@ -277,7 +279,7 @@ def _reply(reply: ReplyOutcome, masked: set[tuple[int, int]]) -> ReplyOutcome:
 
 def _left_out(outcome: Outcome, log: Log, why: Violation) -> Outcome:
     """The outcome of a session of which nothing may be written."""
-    findings = [*outcome.findings, finding(why, outcome.session, log.shown)]
+    findings = [*outcome.findings, finding(why, outcome.session, log.display_path)]
     rows = [reply.without_record("refused") for reply in outcome.replies.rows]
     return replace(
         outcome,

@@ -56,8 +56,8 @@ def hide_texts(outcome: Outcome, log: Log, hide: Hide, digest: Hide = str) -> Ou
 
     ``digest`` tells the path of such a log from others.
     """
-    paths = {path: hide(path) for path in (log.shown, *log.beside)}
-    chosen, family = outcome.output.chosen, outcome.output.family
+    paths = {path: hide(path) for path in (log.display_path, *log.other_files)}
+    chosen, family = outcome.output.entry, outcome.output.family
     relatives = [_relative(each, hide) for each in outcome.account.relatives]
     return structs.replace(
         outcome,
@@ -65,7 +65,7 @@ def hide_texts(outcome: Outcome, log: Log, hide: Hide, digest: Hide = str) -> Ou
         output=structs.replace(
             outcome.output,
             records=[_record(record, hide) for record in outcome.records],
-            chosen=_hide_selection(chosen, hide) if chosen else None,
+            entry=_hide_selection(chosen, hide) if chosen else None,
             family=family and family._replace(session=hide(family.session), log=hide(family.log)),
         ),
         report=structs.replace(
@@ -75,7 +75,7 @@ def hide_texts(outcome: Outcome, log: Log, hide: Hide, digest: Hide = str) -> Ou
             trace=hide(outcome.report.trace),
         ),
         account=structs.replace(outcome.account, relatives=relatives),
-        privacy=structs.replace(outcome.privacy, named=_log_names(log, paths, hide, digest)),
+        privacy=structs.replace(outcome.privacy, log_names=_log_names(log, paths, hide, digest)),
     )
 
 
@@ -83,20 +83,20 @@ def with_names(log: Log, named: LogNames | None) -> Log:
     """A log as reports call it."""
     if named is None:
         return log
-    paths = iter(named.beside)
-    pieces = tuple(structs.replace(piece, shown=next(paths)) for piece in log.pieces)
-    agents = tuple(structs.replace(agent, shown=next(paths)) for agent in log.agents)
+    paths = iter(named.other_files)
+    pieces = tuple(structs.replace(piece, display_path=next(paths)) for piece in log.pieces)
+    agents = tuple(structs.replace(agent, display_path=next(paths)) for agent in log.agents)
     join = structs.replace(log.join, agents=agents) if log.join else None
-    return structs.replace(log, shown=named.shown, name=named.name, pieces=pieces, join=join)
+    return structs.replace(log, display_path=named.display_path, name=named.name, pieces=pieces, join=join)
 
 
 def _log_names(log: Log, paths: dict[str, str], hide: Hide, digest: Hide) -> LogNames | None:
-    named = LogNames(paths[log.shown], hide(log.name), [paths[each] for each in log.beside])
-    return None if with_names(log, named) == log else structs.replace(named, digest=digest(printable(log.shown)))
+    named = LogNames(paths[log.display_path], hide(log.name), [paths[each] for each in log.other_files])
+    return None if with_names(log, named) == log else structs.replace(named, digest=digest(printable(log.display_path)))
 
 
 def _record(record: Record, hide: Hide) -> Record:
-    usage, facts, chosen = record.usage, record.facts, record.chosen
+    usage, facts, chosen = record.usage, record.facts, record.entry
     tools = tuple(_tool(each, hide) for each in usage.tools)
     shared = tuple(each._replace(tools=tuple(_tool(tool, hide) for tool in each.tools)) for each in usage.shared)
     usage = usage._replace(tool_names=tuple(map(hide, usage.tool_names)), tools=tools, shared=shared)
@@ -105,7 +105,7 @@ def _record(record: Record, hide: Hide) -> Record:
         usage=usage,
         facts=_facts(facts, hide) if facts else None,
         ending=_ending(record.ending, hide),
-        chosen=_hide_selection(chosen, hide) if chosen else None,
+        entry=_hide_selection(chosen, hide) if chosen else None,
         contents=record.contents and _hide_contents(record.contents, hide),
         marks=[mark._replace(model=hide(mark.model)) if mark.model else mark for mark in record.marks],
     )
@@ -170,7 +170,7 @@ def rejected_lines(log: Log, outcome: Outcome, options: Options, names: Privacy)
 
 def may_be_kept(log: Log, options: Options) -> bool:
     """Whether lines of a log may be copied; not of a capture of HTTP, nor of what can no longer be told from one."""
-    files = [(piece.path, piece.shown) for piece in log.pieces] or [(log.path, log.shown)]
+    files = [(piece.path, piece.display_path) for piece in log.pieces] or [(log.path, log.display_path)]
     if not log.is_copy:
         return all(_may_be_kept(path, options) for path, _ in files)
     try:

@@ -13,7 +13,7 @@ from chatsquash.core.accounting import SharedUse, ToolUse, Usage
 from chatsquash.core.memo import Last
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record
-from chatsquash.core.text import pluralize, quoted
+from chatsquash.core.text import pluralize, quote
 
 RecordFilter = Callable[[Record], str | None]
 """Why a record is not wanted; ``None`` for one that is."""
@@ -54,7 +54,7 @@ def _other_model(record: Record, globs: tuple[str, ...]) -> str | None:
     model = record.facts.model if record.facts else None
     if model is None:
         return "the log names no model"
-    return None if any(fnmatchcase(model, glob) for glob in globs) else f"the model is {quoted(model)}"
+    return None if any(fnmatchcase(model, glob) for glob in globs) else f"the model is {quote(model)}"
 
 
 _SIDES = {"system": "client", "user": "client", "assistant": "assistant"}

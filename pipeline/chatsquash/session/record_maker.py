@@ -71,7 +71,7 @@ class RecordMaker:
             made = fitted
         made = session.elsewhere.with_exit_code(made, snapshot) if session.elsewhere else made
         if session.entries:
-            made = structs.replace(made, chosen=self.selection(snapshot), size=snapshot.entry.size)
+            made = structs.replace(made, entry=self.selection(snapshot), size=snapshot.entry.size)
         return made, findings
 
     def selection(self, snapshot: Snapshot) -> SelectedEntry:
@@ -80,7 +80,7 @@ class RecordMaker:
         model = entry.reply.model
         if model is None:
             model = of_entry(entry).model
-        ended = entry.origin.ended if entry.origin else snapshot.ended
+        ended = entry.origin.ended_at if entry.origin else snapshot.ended
         return SelectedEntry(entry.line, _stamped(snapshot.started), _stamped(ended), model, snapshot.superseded + 1)
 
     def _facts(self, session: Session, snapshot: Snapshot, log: Log, line: bytes) -> Facts:
@@ -154,7 +154,7 @@ def prefix_of_messages(messages: Iterable[Message], options: Options, *, loaded:
     said = takewhile(lambda message: message["role"] != "assistant", messages)
     first = [normalise(message) for message in said]
     made = _plan(options)
-    conversation, _ = through(made.logged, Conversation([*first, _REPLY], [], loaded=loaded))
+    conversation, _ = through(made.logged, Conversation([*first, _REPLY], [], has_private=loaded))
     conversation, _ = through(made.conversation, conversation)
     line = made.record(conversation).data
     return prefix(first) if line is None else prefix_of_line(line)

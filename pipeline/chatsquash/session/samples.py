@@ -195,7 +195,7 @@ class Sampling(Struct):
                 sample=number,
                 samples=len(samples),
                 trained=len(sample.trained),
-                true=true if sample.is_true is not None else None,
+                inference_matches=true if sample.is_true is not None else None,
                 ending=self._endings[sample.conversation],
             )
 

@@ -195,7 +195,7 @@ class Tally(_Sums):
             self.entries.append((entry.line, entry.lines, entry.size))
         if self.id is None:
             self.id = entry.session_id
-        if entry.loaded:
+        if entry.has_private:
             self.loaded = True
         if entry.findings:
             self.note(entry.line, entry.findings)

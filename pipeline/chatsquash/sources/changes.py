@@ -22,12 +22,12 @@ def change(log: Log, file: BinaryIO | None = None) -> str | None:
     """
     if log.pieces:
         pieces = log.pieces
-        return next((how for each in pieces if (how := _change(each.shown, each.size, each.modified))), None)
-    if inside := container(log.shown):
+        return next((how for each in pieces if (how := _change(each.display_path, each.size, each.modified))), None)
+    if inside := container(log.display_path):
         return _archive_change(inside[0], log.modified)
     if file is not None and (identity := getattr(file, "identity", None)):
         return _differs(identity[1], identity[2], log.file_size, log.modified)
-    return _change(log.shown, log.file_size, log.modified)
+    return _change(log.display_path, log.file_size, log.modified)
 
 
 def _change(path: str, size: int, modified: int | None) -> str | None:
@@ -80,7 +80,7 @@ def as_found(file: BinaryIO, log: Log) -> BinaryIO:
     is_whole = (
         log.part is None and not log.unit and not log.is_copy
     )  # neither a document nor a copy of a compressed log
-    is_text = is_whole and not may_be_document(log.shown) and is_raw(file)
+    is_text = is_whole and not may_be_document(log.display_path) and is_raw(file)
     if not is_text or change(log, file) != GREW:
         return file
     return _UpTo(file, _whole_lines(file, log.file_size))

@@ -42,10 +42,14 @@ def duplicate_log(first: Log, second: Log, options: Options) -> Finding:
     try:
         at = _differ(first, second, options)
     except OSError as problem:
-        violation = checks.duplicate_log_differs(first.shown, None, problem.strerror or type(problem).__name__)
+        violation = checks.duplicate_log_differs(first.display_path, None, problem.strerror or type(problem).__name__)
     else:
-        violation = checks.duplicate_log(first.shown) if at is None else checks.duplicate_log_differs(first.shown, at)
-    return Finding(violation.code, violation.severity, stem(second), second.shown, None, None, violation.text)
+        violation = (
+            checks.duplicate_log(first.display_path)
+            if at is None
+            else checks.duplicate_log_differs(first.display_path, at)
+        )
+    return Finding(violation.code, violation.severity, stem(second), second.display_path, None, None, violation.text)
 
 
 def _differ(first: Log, second: Log, options: Options) -> int | None:

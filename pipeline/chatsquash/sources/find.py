@@ -17,7 +17,7 @@ from msgspec import Struct, field
 from chatsquash.checks import archives
 from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
-from chatsquash.core.model import STAGED, Finding, Violation
+from chatsquash.core.model import STAGING_FOLDER, Finding, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.text import escape
 from chatsquash.core.urls import is_remote, refuse_unknown
@@ -351,7 +351,7 @@ class _Search(Struct):
 
     def _is_earlier_output(self, folder: Path) -> bool:
         """Whether another run wrote a folder, which is then passed over; it counts once, unless it is temporary."""
-        if STAGED.fullmatch(folder.name):
+        if STAGING_FOLDER.fullmatch(folder.name):
             return True
         if not is_output(folder) or self._is_out(folder):
             return False

@@ -53,20 +53,22 @@ def identify(log: Log, file: BinaryIO | None = None, hashed: Hashed | None = Non
     ``file`` is the log, where it is open; not a copy of what is in a compressed one; ``hashed`` is what was read of it.
     """
     if log.pieces:
-        alone = (Log(each.shown, each.shown, "", each.size, modified=each.modified) for each in log.pieces)
+        alone = (
+            Log(each.display_path, each.display_path, "", each.size, modified=each.modified) for each in log.pieces
+        )
         return xxh3_128_digest(b"".join(map(identify, alone)))
-    named = f"{log.shown}\0{log.name}\0{log.file_size}\0{log.modified}\0"
+    named = f"{log.display_path}\0{log.name}\0{log.file_size}\0{log.modified}\0"
     return xxh3_128_digest(named.encode("utf-8", "surrogateescape") + _ends(log, file, hashed))
 
 
 def _ends(log: Log, file: BinaryIO | None, hashed: Hashed | None) -> bytes:
-    if inside := container(log.shown):
+    if inside := container(log.display_path):
         return _archive_ends(inside[0])
-    if is_remote(log.shown):  # whose tag tells more; one without a tag is never what it was
+    if is_remote(log.display_path):  # whose tag tells more; one without a tag is never what it was
         return b"" if log.modified is not None else os.urandom(16)
     if file is not None and not log.is_copy:
         return (hashed and hashed.ends(log)) or _read_ends(log, file.fileno())
-    descriptor = os.open(log.shown, _READING)
+    descriptor = os.open(log.display_path, _READING)
     try:
         return _read_ends(log, descriptor)
     finally:

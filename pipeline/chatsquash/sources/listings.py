@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
 from chatsquash.core.model import OURS
-from chatsquash.core.text import quoted
+from chatsquash.core.text import quote
 from chatsquash.sources.globs import fits
 from chatsquash.sources.outputs import output_error
 from chatsquash.storage import stores
@@ -101,7 +101,7 @@ class Listing(Struct):
             if len(named.shown) > LONGEST_KEY:
                 raise UsageError(f"{place.shown}:{number}: is a URL of more than {LONGEST_KEY:,} characters")
             if (there := _status(stores.store(named), named.key)) is None:
-                raise UsageError(f"{place.shown}:{number}: {quoted(named.shown)} {_NO_KEY}")
+                raise UsageError(f"{place.shown}:{number}: {quote(named.shown)} {_NO_KEY}")
             yield _entry(named, there, named.shown.partition("://")[2])
 
     def _entries_below(self, store: Store, folder: str, named: str) -> Iterator[StoredObject]:

@@ -28,12 +28,12 @@ class Logs(Sequence[Log]):
 
     def append(self, log: Log) -> None:
         """Add a log."""
-        inside = container(log.shown) if log.is_copy else None
+        inside = container(log.display_path) if log.is_copy else None
         if inside:
             self._copies[inside[0]] = log.path.removesuffix(f"{MARK}{inside[1]}")
-        elif log.path != log.shown:
-            self._queries[len(self)] = log.path.removeprefix(log.shown)
-        self._paths += os.fsencode(log.shown)
+        elif log.path != log.display_path:
+            self._queries[len(self)] = log.path.removeprefix(log.display_path)
+        self._paths += os.fsencode(log.display_path)
         modified = _NEVER if log.modified is None else log.modified
         self._numbers.extend((len(self._paths), len(log.name), log.size, modified))
 

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 
 from chatsquash.core import platform
 from chatsquash.core.errors import UsageError
-from chatsquash.core.model import OURS, STAGED
+from chatsquash.core.model import OURS, STAGING_FOLDER
 
 if lacking := platform.missing():
     raise UsageError(
@@ -260,7 +260,7 @@ def inside(name: Any) -> str:
         not 0 < len(parts) <= _DEPTH
         or not is_plain
         or parts[0].casefold() == OURS
-        or STAGED.fullmatch(parts[0].casefold())
+        or STAGING_FOLDER.fullmatch(parts[0].casefold())
     ):
         raise ValueError(name)
     return str(name)

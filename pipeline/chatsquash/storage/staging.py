@@ -20,7 +20,7 @@ from xxhash import xxh3_64_hexdigest
 
 from chatsquash.core import platform
 from chatsquash.core.errors import UsageError
-from chatsquash.core.model import OURS, STAGED
+from chatsquash.core.model import OURS, STAGING_FOLDER
 from chatsquash.storage import commit
 from chatsquash.storage.commit import Commit, CommitPlan
 from chatsquash.storage.folder import Folder
@@ -148,7 +148,7 @@ def _recover(folder: Folder, owner: int) -> None:
 
     A plan of another user is no reason to move anything.  Raises ``UsageError`` for a commit that cannot be finished.
     """
-    for name in filter(STAGED.fullmatch, folder.names()):
+    for name in filter(STAGING_FOLDER.fullmatch, folder.names()):
         ours = folder.folder(name)
         try:
             stale = lock(ours, "lock")

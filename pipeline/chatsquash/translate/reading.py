@@ -193,7 +193,7 @@ class Reader:
         sessions = [whole, *(logs.session(part, data, options) for part in parts)]
         for number, each in enumerate(filter(None, sessions), 1):
             source = Source(each.session or log.name, each.conversation, number, each.left_out, each.options)
-            yield _with_bad_lines(source, each.rejected, log.shown)
+            yield _with_bad_lines(source, each.rejected, log.display_path)
 
 
 def _value(line: NumberedLine) -> Json:

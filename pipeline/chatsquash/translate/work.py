@@ -15,7 +15,7 @@ from chatsquash.core.chat import strings
 from chatsquash.core.errors import ChatsquashError, UsageError
 from chatsquash.core.model import Json
 from chatsquash.core.options import Options
-from chatsquash.core.text import shown
+from chatsquash.core.text import printable_json
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.redaction.addresses import addresses, may_have_address, may_hold_address
 from chatsquash.redaction.hits import Value
@@ -177,7 +177,7 @@ class Translator:
             except UnsearchedError as problem:
                 self._leave_out(name or done.piece.name, problem, done)
                 return
-        spelled = shown(document) if self._wanted.indented else jsonio.dumps(document)
+        spelled = printable_json(document) if self._wanted.indented else jsonio.dumps(document)
         done.has_addresses = done.has_addresses or _has_address(document, spelled)
         done.documents.append((name, spelled + b"\n"))
 
@@ -255,8 +255,8 @@ def _has_address(document: Json, spelled: bytes) -> bool:
 
 def _check_memory(document: Json) -> Json:
     """A document, unless this process may not take enough memory to compare it with what it is made of."""
-    if platform.memory_left() is not None:
-        footprint.hold_to_machine(jsonio.dumps(document))
+    if platform.available_memory() is not None:
+        footprint.require_memory(jsonio.dumps(document))
     return document
 
 

@@ -110,7 +110,7 @@ class _Matcher:
         message, other = self.history[at][1], self.path_messages[there].message
         if any(self._by_id.get(name, there) != there for name in _ids(message)):
             return True
-        ours, theirs = reasoning.thought(message).strip(), reasoning.thought(other).strip()
+        ours, theirs = reasoning.text_or_block(message).strip(), reasoning.text_or_block(other).strip()
         if ours and theirs and ours != theirs:
             return True
         if not chat.has_calls(message):
@@ -156,7 +156,7 @@ _REWORDED = 256
 
 
 def _match_ends(history: NumberedMessages, path_messages: list[LoggedMessage], alignment: Alignment) -> None:
-    """Match the common end and beginning of a request and its path, then the messages with only one position between."""
+    """Match the common end and beginning of a request and its path, then unambiguous messages in between."""
     ours = [at for at, (number, message) in enumerate(history) if number != NOTHING and message["role"] != "tool"]
     theirs = [at for at, each in enumerate(path_messages) if each.message["role"] != "tool"]
     matcher = _Matcher(history, path_messages)

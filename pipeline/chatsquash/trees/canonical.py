@@ -21,7 +21,7 @@ from xxhash import xxh3_64, xxh3_64_intdigest
 from chatsquash.core import chat, jsonio
 from chatsquash.core.model import Json, Message
 from chatsquash.core.reasoning import is_part, without_block
-from chatsquash.core.text import without_marked
+from chatsquash.core.text import remove_delimited
 
 _REMINDERS = ("system-reminder", "environment_context", "environment_details", "info-msg")
 _SEAMS = ("", "\n", " ", "\n\n")
@@ -80,9 +80,7 @@ class Canon(Struct):
         return hash((number, others)) if others else number
 
     def _join_parts(self, role: str, texts: list[str]) -> int:
-        """Return the number of a text in parts: that of the equal text in one part, for some separator, if there is
-        one.
-        """
+        """Return the number of a text in parts: that of an equal text in one part, for some separator, if any."""
         joins = [hash((role, seam.join(texts))) for seam in _SEAMS]
         known = (self._numbers_of_joins.get(way, way if way in self._single_texts else None) for way in joins)
         result = next((number for number in known if number is not None), joins[0])
@@ -132,7 +130,7 @@ def without_reminders(text: str) -> str:
     """Return a user's text without the reminder blocks that clients insert."""
     for tag in _REMINDERS:
         if f"<{tag}>" in text:
-            text = without_marked(text, f"<{tag}>", f"</{tag}>").strip()
+            text = remove_delimited(text, f"<{tag}>", f"</{tag}>").strip()
     return text
 
 

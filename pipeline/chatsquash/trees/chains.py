@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from msgspec import Struct, field
 
 from chatsquash.core import chat
-from chatsquash.core.edits import Histories, kept_beginning
+from chatsquash.core.edits import Histories, kept_prefix
 from chatsquash.core.index import Index, Sets
 from chatsquash.core.model import AddedRun, Edits, Entry, KeptRun, Message
 from chatsquash.reading import usage
@@ -205,9 +205,7 @@ class _Recent(Struct):
         self._characters += sum(len(chat.text(message) or "") for message in messages)
 
     def _session_without_reply(self, sets: Sets) -> int:
-        """Return the session of a request without a reply: that of the reply it continues, or of the next equal
-        request.
-        """
+        """Return the session of a request without a reply: that of its parent, or of the next equal request."""
         trees = self.trees
         before = trees.met[-1].reply if trees.met else trees.index.answering(trees.requests.chain)
         if before:
@@ -308,7 +306,7 @@ class Chains(Struct):
     def _follow_with_id(self, entry: Entry, edits: Edits) -> Requests:
         """Read a request with a session id as a continuation of an earlier one, if that is known."""
         requests = self._requests_with_id
-        if entry.known > kept_beginning(edits):
+        if entry.known > kept_prefix(edits):
             now = requests.histories()
             self._histories.put(requests.messages, now)
             count, histories = self._histories.take(entry) or (0, now)

@@ -56,7 +56,7 @@ class Choices(Struct):
         choice = self._by_chain.get(chain := self._by_assistant_chain.get(assistant_chain, 0))
         if choice is None or not _is_open(choice.reply):
             return None
-        return structs.replace(choice.reply, said=choice.said, chain=chain, spoken=assistant_chain)
+        return structs.replace(choice.reply, said=choice.content_number, chain=chain, spoken=assistant_chain)
 
 
 def _is_open(reply: Reply) -> bool:

@@ -65,7 +65,7 @@ class FilePath(Path[FileReply], eq=False, kw_only=True):
     def ends(self) -> tuple[int, int, int]:
         """A sort key for the end of a conversation; of conversations that end at once, the first one is greater."""
         last = self.origin.replies[-1] if self.origin.replies else OriginReply(0)
-        return last.time or self.origin.ended or 0, last.line or 0, -self.number
+        return last.time or self.origin.ended_at or 0, last.line or 0, -self.number
 
     def back(self) -> Iterable[FileReply]:
         """Return all its replies, last one first."""
@@ -278,4 +278,4 @@ def _by_length(path: FilePath) -> tuple[bool, bool, int, tuple[int, int, int]]:
 
 def _first(members: list[FilePath]) -> FilePath:
     candidates = [each for each in members if each.kind == "main"] or members
-    return min(candidates, key=lambda each: (each.origin.started or 0, each.number))
+    return min(candidates, key=lambda each: (each.origin.started_at or 0, each.number))

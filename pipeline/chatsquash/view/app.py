@@ -17,7 +17,7 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Route
 
 from chatsquash.core.errors import ChatsquashError
-from chatsquash.core.text import escape, shown
+from chatsquash.core.text import escape, printable_json
 from chatsquash.pages.html.markup import Html, tag
 from chatsquash.records.line import NotARecordError
 from chatsquash.records.reading import parse
@@ -258,7 +258,7 @@ def _markdown(viewer: Viewer, request: Request) -> Response:
 def _json(viewer: Viewer, request: Request) -> Response:
     conversation = _session(viewer, request)
     value = parse(conversation.data) if conversation.data else None
-    return Response(shown(value, indent=True), media_type="application/json")
+    return Response(printable_json(value, indent=True), media_type="application/json")
 
 
 def _template(viewer: Viewer, request: Request) -> Response:

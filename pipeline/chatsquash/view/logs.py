@@ -19,7 +19,7 @@ from chatsquash.core.errors import ChatsquashError, UsageError
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
-from chatsquash.core.text import escape, printable, quoted
+from chatsquash.core.text import escape, printable, quote
 from chatsquash.core.urls import is_remote
 from chatsquash.dataset.manifest import as_described
 from chatsquash.results.types import Input
@@ -290,7 +290,7 @@ class Viewer:
         sessions = self._result.sessions
         id_ = one_session(sessions["session"].drop_nulls(), which, self.title)
         if id_ is None:
-            raise UsageError(f"{self.title}: no session begins with {quoted(which)}, and there is no such file")
+            raise UsageError(f"{self.title}: no session begins with {quote(which)}, and there is no such file")
         return f"/r/{self.tag}/s/{sessions.filter(sessions['session'] == id_)['at'][0]}"
 
     def prepare(self) -> None:

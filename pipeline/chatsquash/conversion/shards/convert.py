@@ -204,7 +204,7 @@ class _ShardConversion:
         writer = PartWriter(self._place)
         try:
             for log, outcome in self._outcomes(inputs):
-                stop_for(outcome, log.shown, self._options)
+                stop_for(outcome, log.display_path, self._options)
                 outcome = self._write(writer, inputs.jobs[log.number], log, outcome)  # noqa: PLW2901
                 summary.add(log, outcome)
                 made.add(outcome.records)
@@ -219,7 +219,9 @@ class _ShardConversion:
             hint = (
                 "see whether this machine has them and may read them; where they are gone, --full goes on without them"
             )
-            raise ChatsquashError(f"shard {expected.shard}: none of its logs can be read, such as {log.shown}; {hint}")
+            raise ChatsquashError(
+                f"shard {expected.shard}: none of its logs can be read, such as {log.display_path}; {hint}"
+            )
         marker = structs.replace(
             expected,
             part=part,

@@ -23,7 +23,7 @@ from chatsquash.core.index import Sets
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
 from chatsquash.core.platform import name_full_folder
-from chatsquash.core.text import escape, in_bytes, pluralize
+from chatsquash.core.text import escape, format_size, pluralize
 from chatsquash.core.urls import is_remote
 from chatsquash.dataset import output_in
 from chatsquash.dataset.option_rules import refuse_wrong
@@ -55,10 +55,10 @@ class DivisionReport(Struct):
     def as_text(self) -> str:
         """The next commands, too."""
         out, key = command_argument(self.output), " --anonymize-key-file KEY" if self.needs_key else ""
-        logs = f"{pluralize(self.logs, 'log')} of {in_bytes(self.size)}"
+        logs = f"{pluralize(self.logs, 'log')} of {format_size(self.size)}"
         return "\n".join(
             [
-                f"{logs} in {pluralize(self.shards, 'shard')}, the largest of {in_bytes(self.largest)}",
+                f"{logs} in {pluralize(self.shards, 'shard')}, the largest of {format_size(self.largest)}",
                 f"next, for K from 1 to {self.shards}: chatsquash convert --shard K/{self.shards} -o {out}{key}",
                 f"then: chatsquash merge {out}",
             ]
@@ -106,9 +106,9 @@ def _find(
         raise UsageError("--join: a session and what it is joined with may be in two shards; leave it out")
     refuse_wrong(options)
     discovery = find(logs, place_of(output), options)
-    if signed := next((log for log in discovery.logs if log.path != log.shown), None):
+    if signed := next((log for log in discovery.logs if log.path != log.display_path), None):
         hint = "no listing holds signatures: name it without one"
-        raise UsageError(f"{signed.shown}: is named by an address with a signature, and {hint}")
+        raise UsageError(f"{signed.display_path}: is named by an address with a signature, and {hint}")
     return discovery
 
 
@@ -181,7 +181,7 @@ def _jobs(discovery: Discovery, options: Options) -> tuple[Sequence[Log], Iterat
     sessions = chained(discovery.logs, options)
     jobs = list(sessions.sessions())
     read = zip(discovery.logs, sessions.digests, strict=True)
-    return jobs, ((log.shown, log.size, digest) for log, digest in read)
+    return jobs, ((log.display_path, log.size, digest) for log, digest in read)
 
 
 def _balanced(logs: Sequence[Log], jobs: Sequence[Log], count: int, lineages: list[list[int]]) -> array[int]:
@@ -197,19 +197,19 @@ def _balanced(logs: Sequence[Log], jobs: Sequence[Log], count: int, lineages: li
     for log in logs:
         sizes[unit[log.number]] += log.size
     shard = _spread(sizes, count)
-    numbers = {log.shown: log.number for log in logs}
-    return array("I", (shard[unit[numbers[job.shown]]] for job in jobs))
+    numbers = {log.display_path: log.number for log in logs}
+    return array("I", (shard[unit[numbers[job.display_path]]] for job in jobs))
 
 
 def _together(logs: Sequence[Log], jobs: Sequence[Log], lineages: list[list[int]]) -> list[int]:
     """Of each log the first one that it shares a session or a lineage with, through others, too."""
-    numbers = {log.shown: log.number for log in logs}
+    numbers = {log.display_path: log.number for log in logs}
     sets = Sets()
     for _ in logs:
         sets.add()
     for job in jobs:
         for piece in job.pieces:
-            sets.join(numbers[job.shown], numbers[piece.shown])
+            sets.join(numbers[job.display_path], numbers[piece.display_path])
     for first, *others in lineages:
         for number in others:
             sets.join(first, number)

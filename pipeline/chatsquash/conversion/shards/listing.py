@@ -26,7 +26,11 @@ from chatsquash.dataset.option_rules import refuse_wrong
 from chatsquash.results.output import is_result
 from chatsquash.sources.find import Discovery
 
-_WHOLE = ("part", "unit", "unit_lines", "whole", "cut", "reordered")
+_WHOLE = {
+    **{name: name for name in ("part", "unit", "unit_lines", "cut")},
+    "whole": "container_size",
+    "reordered": "reordered_lines",
+}
 """What a log may be beside a whole file, where it is a session of one that holds several."""
 
 
@@ -111,17 +115,17 @@ class Job(Struct, omit_defaults=True):
         """The log, with the number that it has in its shard."""
         pieces = tuple(Piece(path, path, *rest) for path, *rest in self.pieces)  # type: ignore[arg-type]
         spans = None if self.spans is None else array("Q", self.spans)
-        whole = {name: getattr(self, name) for name in _WHOLE}
+        whole = {field: getattr(self, name) for name, field in _WHOLE.items()}
         log = Log(self.path, self.path, self.name, self.size, spans, modified=self.modified, **whole)
         return msgspec.structs.replace(log, pieces=pieces, number=number)
 
 
 def job(log: Log, number: int) -> Job:
     """A log for the listing."""
-    pieces = [(each.shown, each.line, each.offset, each.size, each.modified) for each in log.pieces]
+    pieces = [(each.display_path, each.line, each.offset, each.size, each.modified) for each in log.pieces]
     spans = None if log.spans is None else list(log.spans)
-    whole = {name: getattr(log, name) for name in _WHOLE}
-    return Job(number, log.shown, log.name, log.size, log.modified, spans=spans, pieces=pieces, **whole)
+    whole = {name: getattr(log, field) for name, field in _WHOLE.items()}
+    return Job(number, log.display_path, log.name, log.size, log.modified, spans=spans, pieces=pieces, **whole)
 
 
 # Writing

@@ -160,7 +160,7 @@ class Merging:
         self._place, self._listing = place, listing
         self._readers = [PartReader(place, at, each.part) for at, each in enumerate(recorded)]
         self._beside = [each.rejected.name if each.rejected else "" for each in recorded]
-        self._looks = options.looks or not place.can_copy
+        self._looks = options.inspects_lines or not place.can_copy
         self._measures = options.max_chars is not None
         """Whether lines are looked at by filters."""
         self._shown = ""
@@ -177,8 +177,8 @@ class Merging:
     def sessions(self) -> Iterator[tuple[Log, Outcome]]:
         """See ``SessionInputs``; raises ``UsageError`` for parts that are damaged."""
         for log, outcome, shard, rejected in self._read_parts():
-            if log.shown != self._shown:
-                self._shown = log.shown
+            if log.display_path != self._shown:
+                self._shown = log.display_path
                 self.logs.append(log)
             self._rejected = self._beside[shard], rejected
             filled = self.fill(outcome)

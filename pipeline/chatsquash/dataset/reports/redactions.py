@@ -45,7 +45,7 @@ class Redactions(Report):
     def add(self, taken: TakenSession) -> Iterable[ReportLine]:
         """Count what was found in the records of a session that are written."""
         for record in filter(_has_some, taken.outcome.records):
-            made = record.chosen or taken.outcome.output.chosen
+            made = record.entry or taken.outcome.output.entry
             file, line = taken.log.at(made.line if made else None)
             for redaction in record.redactions:
                 self._table.add(redaction, printable(file) + (f":{line}" if line is not None else ""))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from chatsquash.core.options import Options
-from chatsquash.core.text import printable, shown
+from chatsquash.core.text import printable, printable_json
 from chatsquash.dataset.reports import Report, ReportLine, TakenSession
 
 REJECTED = "reports/rejected.jsonl"
@@ -20,7 +20,10 @@ class RejectedLines(Report):
         """Where the lines of a session stand, and why they could not be read."""
         for rejected in taken.outcome.report.rejected:
             file, line, offset = taken.log.place(rejected.line, rejected.offset)
-            yield REJECTED, shown({"file": printable(file), **rejected._asdict(), "line": line, "offset": offset})
+            yield (
+                REJECTED,
+                printable_json({"file": printable(file), **rejected._asdict(), "line": line, "offset": offset}),
+            )
 
 
 def report(options: Options) -> RejectedLines:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from chatsquash.core.accounting import ReplyOutcome
 from chatsquash.core.options import Options
-from chatsquash.core.text import printable, shown
+from chatsquash.core.text import printable, printable_json
 from chatsquash.dataset.reports import Report, ReportLine, TakenSession
 
 REPLIES = "reports/replies.jsonl"
@@ -26,7 +26,7 @@ class Replies(Report):
         """The replies of the sessions before, once nothing more of their file comes."""
         log = taken.log
         rows = [_row(taken, reply) for reply in taken.outcome.replies.rows]
-        if self._held and not self._across_files and self._held[0][0] != log.shown:
+        if self._held and not self._across_files and self._held[0][0] != log.display_path:
             yield from self.render()
         self._held += rows
 
@@ -46,7 +46,7 @@ def report(options: Options) -> Replies | None:
 def _row(taken: TakenSession, reply: ReplyOutcome) -> tuple[str, int, bytes]:
     """A reply by its file and line."""
     file, line = taken.log.at(reply.line)
-    row = shown(
+    row = printable_json(
         {
             "file": printable(file),
             "line": line,

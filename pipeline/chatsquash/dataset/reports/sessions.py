@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from chatsquash.core.options import Options
-from chatsquash.core.text import shown
+from chatsquash.core.text import printable_json
 from chatsquash.dataset.reports import Report, ReportLine, TakenSession
 from chatsquash.dataset.session_table import SESSIONS, RecordOutcome, line_of
 
@@ -21,9 +21,9 @@ class SessionTable(Report):
         log, outcome = taken.log, taken.outcome
         if not taken.places:
             line = line_of(log, outcome, None, taken.turns, RecordOutcome(filtered=taken.filtered))
-            return [(SESSIONS, shown(line))]
+            return [(SESSIONS, printable_json(line))]
         return [
-            (SESSIONS, shown(line_of(log, outcome, record, taken.turns, RecordOutcome(place, number))))
+            (SESSIONS, printable_json(line_of(log, outcome, record, taken.turns, RecordOutcome(place, number))))
             for number, (record, place) in enumerate(zip(outcome.records, taken.places, strict=True), 1)
         ]
 

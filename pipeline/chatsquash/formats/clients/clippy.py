@@ -68,7 +68,7 @@ def _load(document: Json) -> Conversation:
         turns = tuple(map(_with_outcomes, turns))
     began, saved = moment(document.get("conversation_start_time")), moment(document.get("timestamp"))
     known = Evidence(time=saved or began, is_sampled=True, model=string(document, "model") or None)
-    started: Object = {"started": began.at} if began else {}
+    started: Object = {"started_at": began.at} if began else {}
     own = native(PROVIDER, document, _HISTORY, "tools", *form.SYSTEM)
     return replace(conversation(((turn, known) for turn in turns), own, **started), tools=loaded.tools)
 

@@ -152,7 +152,12 @@ def _conversation(name: str, request: Object, answered: Object, line: int, unrea
     messages = [*asked.messages, reply.message]
     known = _evidence(reply, answered, line, len(asked.messages))
     origin = Origin(
-        id=name, session_id=name, started=known.time, ended=known.time, replies=(known,), lines=(line,) * len(messages)
+        id=name,
+        session_id=name,
+        started_at=known.time,
+        ended_at=known.time,
+        replies=(known,),
+        lines=(line,) * len(messages),
     )
     return [Conversation(messages, asked.tools, origin=origin)]
 

@@ -150,7 +150,7 @@ def clean(items: Iterator[Entry | SkippedLine], chosen: tuple[str, ...] = ("goos
             moved = request.moved(entry.origin) if entry.origin else None
             cleaned = request.cleaned()
             alone = replace(entry, known=0, continued=None)
-            yield replace(alone, messages=request.messages, edits=edits, cleaned=cleaned, origin=moved)
+            yield replace(alone, messages=request.messages, edits=edits, cleanup_counts=cleaned, origin=moved)
         since = None
 
 

@@ -98,7 +98,7 @@ def mark_elsewhere(document: LogDocument, elsewhere: Iterable[int]) -> None:
 
 def looked_at(agents: Iterable[Log]) -> list[Relative]:
     """The files of agents, as they are now."""
-    paths = dict.fromkeys(relatives.absolute(each.shown) for each in agents)
+    paths = dict.fromkeys(relatives.absolute(each.display_path) for each in agents)
     return [relatives.look(glob.escape(path)) for path in paths]
 
 

@@ -69,7 +69,7 @@ def joins(
 
 def _name(log: Log) -> _Name:
     """What tells a session from the others of a run, whether or not its lines were put in order."""
-    return log.shown, min(log.spans[::SPAN], default=0) if log.spans is not None else None, log.part, log.unit
+    return log.display_path, min(log.spans[::SPAN], default=0) if log.spans is not None else None, log.part, log.unit
 
 
 class _AgentConversation(Struct, frozen=True):
@@ -132,7 +132,7 @@ class _Looked:
     def _take_session(self, log: Log, known: list[Keys]) -> None:
         """Take note of the replies of a gateway's session."""
         number = len(self._sessions)
-        self._sessions.append((_name(log), log.shown))
+        self._sessions.append((_name(log), log.display_path))
         for each in known:
             for key in each.ids:
                 _put(self._by_id, key, number)
@@ -156,7 +156,7 @@ class _Looked:
         group = self._groups.add()
         for place in paths:
             first = place.session.first if place.session else place
-            names: list[_Name] = [(log.shown, log.unit, first.number)]
+            names: list[_Name] = [(log.display_path, log.unit, first.number)]
             for each in (place.origin.session_id, place.root_origin.session_id):
                 names += [(form, each)] if each else []
             if place.root_origin.kind == "subagent" and place.root_origin.parent:

@@ -287,7 +287,9 @@ class AgentReply(Struct, frozen=True):
             id=logged.response_id or "",
             tokens=Tokens(logged.prompt_tokens, logged.completion_tokens),
         )
-        return Entry(self.line, logged.time, None, messages, (AddedRun(tuple(messages)),), tools, reply, loaded=True)
+        return Entry(
+            self.line, logged.time, None, messages, (AddedRun(tuple(messages)),), tools, reply, has_private=True
+        )
 
     @property
     def reply(self) -> Message:

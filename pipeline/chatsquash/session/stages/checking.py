@@ -54,7 +54,7 @@ def _is_ordinary(view: View) -> bool:
 
 def without_tools(conversation: Conversation) -> str:
     """The format of the log that a conversation is of, where that explains that it has no tools."""
-    name = conversation.source if conversation.loaded and not conversation.tools else None
+    name = conversation.source if conversation.has_private and not conversation.tools else None
     return name if name and not documents.holds_tools(name) else ""
 
 

@@ -31,7 +31,7 @@ def compose(
         messages.append(_with_ids(reply.message, messages))
     for at in [at for at, message in enumerate(messages) if None in message.values() or message["role"] == _OTHER]:
         messages[at] = normalise(messages[at])
-    return Conversation(messages, snapshot.tools, loaded=loaded, source=source, version=version), _missing(reply)
+    return Conversation(messages, snapshot.tools, has_private=loaded, source=source, version=version), _missing(reply)
 
 
 def _missing(reply: Response) -> Iterator[Violation]:
@@ -48,7 +48,7 @@ def _missing(reply: Response) -> Iterator[Violation]:
 
 def _with_ids(reply: Message, messages: list[Message]) -> Message:
     """A reply whose calls got ids from us, counted on from those of the request."""
-    flags = chat.made_up(reply)
+    flags = chat.made_up_ids(reply)
     if not flags:
         return reply
     pairs = list(zip(chat.calls(reply), flags, strict=True))
@@ -80,15 +80,15 @@ def specified(
     placed = marks.with_places(conversation)
     if flag is None:
         return made._replace(marks=placed)
-    flagged = _specified(marks.flagged(conversation, flag), None, in_folder=False)
+    flagged = _specified(marks.add_flags(conversation, flag), None, in_folder=False)
     return made._replace(data=flagged.data, marks=placed, unflagged=digest(made.data))
 
 
 def _specified(conversation: Conversation, phrases: Phrases | None, *, in_folder: bool) -> RecordLine:
-    if conversation.written is None:
+    if conversation.encoded_messages is None:
         messages, rounded = jsonio.encode(conversation.messages)
     else:
-        messages, rounded = b"[%b]" % b",".join(conversation.written), []
+        messages, rounded = b"[%b]" % b",".join(conversation.encoded_messages), []
     tools, rounded_too = encode_definitions(conversation.tools)
     spellings = [*rounded, *rounded_too]
     findings = [reading.number_changed(spellings, len(spellings))] if spellings else []

@@ -44,7 +44,7 @@ def leave_out(conversation: Conversation, *, joins: Wanted | None = None, judged
     Text behind calls has a place in messages that ``joins`` names.  ``judged``: media are judged later, so messages of
     nothing else stay.
     """
-    if not conversation.loaded:
+    if not conversation.has_private:
         return conversation, ()
     messages: list[Message] = []
     findings: list[Violation] = []
@@ -63,10 +63,10 @@ def leave_out(conversation: Conversation, *, joins: Wanted | None = None, judged
 
 def with_media(conversation: Conversation) -> StageResult:
     """The conversation with media that chat messages have no place for, behind what the message says: to be judged."""
-    if not conversation.loaded:
+    if not conversation.has_private:
         return conversation, ()
     messages = [_with_media(message) for message in conversation.messages]
-    return Conversation(messages, conversation.tools, loaded=True, marks=conversation.marks), ()
+    return Conversation(messages, conversation.tools, has_private=True, marks=conversation.marks), ()
 
 
 def _with_media(message: Message) -> Message:
@@ -103,12 +103,12 @@ def _as_logged(other: Other) -> Json:
 
 def _is_medium(block: Json) -> bool:
     """Whether a block is a whole medium; what has no type may be what was left of one that has a place."""
-    return isinstance(block, dict) and ("images" in block or ("type" in block and chat.medium(block) is not None))
+    return isinstance(block, dict) and ("images" in block or ("type" in block and chat.media_type(block) is not None))
 
 
 def public(conversation: Conversation) -> StageResult:
     """The conversation without private members."""
-    if not conversation.loaded:
+    if not conversation.has_private:
         return conversation, ()
     messages = [_bare(message) for message in conversation.messages]
     tools = conversation.tools
@@ -138,7 +138,7 @@ def _losses(message: Message, joins: Wanted | None) -> Iterator[str]:
             else:
                 yield from provider_members.of_block(each)
     if not (joins and joins(message)):
-        yield from ("text behind calls" for _ in chat.after(message))
+        yield from ("text behind calls" for _ in chat.texts_after_calls(message))
 
 
 def _is_usual(message: Message) -> bool:
@@ -177,25 +177,27 @@ def join_texts(conversation: Conversation, *, wanted: Wanted, loaded_only: bool)
 
     ``loaded_only``: those of plain chat stay as they were logged.
     """
-    if loaded_only and not conversation.loaded:
+    if loaded_only and not conversation.has_private:
         return conversation, ()
     moved = 0
     messages: list[Message] = []
     for message in conversation.messages:
-        late = chat.after(message)
+        late = chat.texts_after_calls(message)
         if (late or isinstance(message.get("content"), list)) and wanted(message):
             moved += len(late)
             messages.append(_join(message, late))
         else:
             messages.append(message)
     findings = [shapes.shape_changed({"texts behind calls moved before them": moved})] if moved else []
-    return Conversation(messages, conversation.tools, loaded=conversation.loaded, marks=conversation.marks), findings
+    return Conversation(
+        messages, conversation.tools, has_private=conversation.has_private, marks=conversation.marks
+    ), findings
 
 
 def _join(message: Message, late: list[str]) -> Message:
     content = message.get("content")
     parts: list[Json] = content if isinstance(content, list) else [content] if content else []
-    breaks = {*chat.breaks(message), *range(len(parts), len(parts) + len(late))}
+    breaks = {*chat.break_positions(message), *range(len(parts), len(parts) + len(late))}
     made: dict[str, Any] = {**message, "content": _runs([*parts, *late], message["role"] == "assistant", breaks)}
     return made  # type: ignore[return-value]
 

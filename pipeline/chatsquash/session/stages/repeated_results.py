@@ -17,7 +17,7 @@ def write_once(conversation: Conversation, *, loaded_only: bool) -> StageResult:
 
     ``loaded_only``: results stay as they were logged unless the conversation was loaded from another format.
     """
-    if loaded_only and not conversation.loaded:
+    if loaded_only and not conversation.has_private:
         return conversation, ()
     ids = [message.get("tool_call_id") for message in conversation.messages if message["role"] == "tool"]
     if len(set(map(chat.id_key, ids))) == len(ids):

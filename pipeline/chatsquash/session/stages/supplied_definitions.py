@@ -18,7 +18,7 @@ from chatsquash.core import jsonio
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import Conversation, Json, Message, StageResult, Tool
 from chatsquash.core.options import Options
-from chatsquash.core.text import error_text, hint, json_type, quoted, shown
+from chatsquash.core.text import error_text, hint, json_type, printable_json, quote
 from chatsquash.formats import documents, names
 from chatsquash.session.select import flatten
 
@@ -145,7 +145,7 @@ def _tables(data: bytes, place: str) -> list[Table]:
     except (ValueError, RecursionError):  # a number of too many digits, or too many brackets
         raise UsageError(f"{place}: is no TOML that can be read; write tools as JSON text in '''") from None
     if beside := next((key for key in parsed if key != "for"), None):
-        raise UsageError(f"{place}: {quoted(beside)} stands outside of [[for]]; put it below one")
+        raise UsageError(f"{place}: {quote(beside)} stands outside of [[for]]; put it below one")
     tables = [_table(each, f"{place}: [[for]] {number}") for number, each in enumerate(parsed["for"], 1)]
     first: dict[tuple[str | None, str | None], int] = {}
     for number, table in enumerate(tables, 1):
@@ -158,14 +158,14 @@ def _tables(data: bytes, place: str) -> list[Table]:
 def _table(given: dict[str, Any], place: str) -> Table:
     for key, value in given.items():
         if key not in _MEMBERS:
-            raise UsageError(f"{place} has {quoted(key)}; known are agent, version, tools, system")
+            raise UsageError(f"{place} has {quote(key)}; known are agent, version, tools, system")
         if key != "tools" and (not isinstance(value, str) or not value):
             raise UsageError(
                 f"{place}: {key} is {'empty' if value == '' else json_type(value)}; write a text in quotes"
             )
     agent, version = given.get("agent"), given.get("version")
     if agent is not None and agent not in (known := (*names(), *documents.names())):
-        raise UsageError(f"{place}: agent {quoted(agent)} is not known; {hint(agent, known)}")
+        raise UsageError(f"{place}: agent {quote(agent)} is not known; {hint(agent, known)}")
     if version is not None and agent is None:
         raise UsageError(f"{place} has a version and no agent; name the agent")
     listed = _parse_definitions(given["tools"], f"{place}: tools") if "tools" in given else None
@@ -218,7 +218,7 @@ def as_toml(agent: str | None, definitions: list[Tool], prompt: str | None) -> s
     lines = ["[[for]]", f'agent = "{agent}"' if agent else '# agent = "claude_code"  # for its logs only']
     if definitions:
         # In a TOML text that escapes nothing, one of three apostrophes is escaped by JSON itself.
-        spelled = shown(definitions, indent=True).decode().replace("'''", "''\\u0027")
+        spelled = printable_json(definitions, indent=True).decode().replace("'''", "''\\u0027")
         lines.append(f"tools = '''\n{spelled}\n'''")
     if prompt is not None:
         lines.append(f'system = """\n{_basic(prompt)}"""')

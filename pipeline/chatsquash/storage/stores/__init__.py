@@ -15,7 +15,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from chatsquash.core.errors import UsageError
-from chatsquash.core.text import quoted
+from chatsquash.core.text import quote
 from chatsquash.core.urls import REMOTE, refuse_unknown
 from chatsquash.storage.stores.base import Store, StoredBytes, StoredObject, WritableStore
 
@@ -131,7 +131,7 @@ def address(given: str) -> Address:
         raise UsageError(f"{scheme}://{host}/...: {_CREDENTIALS}: leave out what stands behind the question mark")
     if not re.fullmatch(_HOSTS[scheme], host):
         what = "only https:// leads to other machines" if scheme == "http" else "names no bucket, container or host"
-        raise UsageError(f"{quoted(shown(given))}: {what}; write {scheme}://NAME/PATH")
+        raise UsageError(f"{quote(shown(given))}: {what}; write {scheme}://NAME/PATH")
     return Address(scheme, host, given if scheme in _WEB else key)
 
 

@@ -14,7 +14,7 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 from xxhash import xxh3_64_intdigest
 
 from chatsquash.core.errors import UsageError
-from chatsquash.core.text import quoted
+from chatsquash.core.text import quote
 
 
 class StoredObject(NamedTuple):
@@ -89,9 +89,9 @@ LONGEST_KEY = 4096
 def stored_object(key: str, size: object, state: int | None, changed: float = 0.0) -> StoredObject:
     """An object as a service describes it; raises ``OSError`` for what no store can contain."""
     if len(key) > LONGEST_KEY:
-        raise OSError(EINVAL, f"a key has more than {LONGEST_KEY:,} characters ({quoted(key)}): rename it")
+        raise OSError(EINVAL, f"a key has more than {LONGEST_KEY:,} characters ({quote(key)}): rename it")
     if not key.isascii() and re.search("[\ud800-\udfff]", key):
-        raise OSError(EINVAL, f"a key is no Unicode text ({quoted(key)}): rename it")
+        raise OSError(EINVAL, f"a key is no Unicode text ({quote(key)}): rename it")
     return StoredObject(key, valid_size(size), state, changed)
 
 

@@ -18,7 +18,7 @@ from obstore import exceptions
 from obstore.store import AzureStore, GCSStore, S3Store
 
 from chatsquash.core.errors import UsageError
-from chatsquash.core.text import quoted
+from chatsquash.core.text import quote
 from chatsquash.storage.stores.base import (
     StaleError,
     StoredBytes,
@@ -250,7 +250,7 @@ def _in_words(problem: Exception) -> OSError:
     is_path = isinstance(problem, exceptions.InvalidPathError)
     key = re.search(r'[Pp]ath "([^"\n]{1,200})"', said) if is_path or isinstance(problem, ValueError) else None
     if key or is_path:
-        named = f" {quoted(key[1])}" if key else ""
+        named = f" {quote(key[1])}" if key else ""
         why = "has empty parts, or . or .., or control characters"
         return OSError(EINVAL, f"a key{named} {why}, which is not read: rename it")
     codes = {code for groups in _CODE.findall(said) for code in groups if code and not code.isupper()}

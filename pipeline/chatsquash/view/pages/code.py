@@ -9,7 +9,7 @@ from typing import Any
 
 from chatsquash.core import chat, jsonio
 from chatsquash.core.model import Json, Message
-from chatsquash.core.text import escape, pluralize, shown
+from chatsquash.core.text import escape, pluralize, printable_json
 from chatsquash.pages.html.markup import Child, Html, tag, text, together
 from chatsquash.pages.html.record import cut, size
 from chatsquash.records.reading import MessagePart, message_parts
@@ -220,7 +220,7 @@ def _texts(description: str, schema: Json) -> Iterator[Html]:
         yield tag("pre", Html("\n"), kept, class_="said", dir="auto")
         yield from _cut(left)
     if schema is not None:
-        kept, left = cut(shown(schema, indent=True).decode(), _TEXT)
+        kept, left = cut(printable_json(schema, indent=True).decode(), _TEXT)
         yield json(kept)
         yield from _cut(left)
 
@@ -244,7 +244,9 @@ def readable(text: str, most: int = _READABLE) -> str | None:
         value = jsonio.loads(text.encode())
     except (ValueError, RecursionError):
         return None
-    return shown(value, indent=True).decode() if _indentation(value) <= _FARTHER * len(text) + _LITTLE else None
+    return (
+        printable_json(value, indent=True).decode() if _indentation(value) <= _FARTHER * len(text) + _LITTLE else None
+    )
 
 
 def _indentation(value: Json) -> int:

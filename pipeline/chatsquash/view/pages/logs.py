@@ -75,7 +75,7 @@ def _log(shown: Conversation, logs: SessionLogs, looked: Looked | NoLogError, fi
 def _log_facts(looked: Looked) -> Iterator[Html]:
     if looked.changed:
         yield tag("p", "The log is not what it was when it was converted.", class_="severity-warning")
-    yield facts({"log": escape(looked.log.shown), "format": escape(looked.format)})
+    yield facts({"log": escape(looked.log.display_path), "format": escape(looked.format)})
 
 
 def _more(shown: Conversation, first: int, count: int) -> Html:
@@ -156,7 +156,7 @@ def time(at: int | None) -> str:
 def request(shown: Conversation, looked: Looked, logged: LoggedRequest) -> Html:
     """A request and its reply as a conversation."""
     messages = [*logged.messages, *([logged.reply] if logged.reply else [])]
-    place = f"{looked.log.shown}:{logged.line}"
+    place = f"{looked.log.display_path}:{logged.line}"
     showing = Showing(place=escape(place), text=_TEXT, body=PageTexts(renders=not shown.is_as_written).body)
     inside = fitting(StoredRecord(messages, None), showing, _MOST)
     body = [
@@ -190,7 +190,7 @@ def _links(shown: Conversation, looked: Looked, logged: LoggedRequest, now: str)
 
 def difference(shown: Conversation, looked: Looked, logged: LoggedRequest) -> Html:
     """What differs between a request and the one before it in the log."""
-    place = escape(f"{looked.log.shown}:{logged.line}")
+    place = escape(f"{looked.log.display_path}:{logged.line}")
     if logged.before is None:
         inside: list[Child] = [tag("p", "This is the first request of the log: nothing stands before it.")]
     else:
@@ -241,10 +241,10 @@ def _step(step: DiffStep, place: str) -> Html:
 
 
 def _spelled(message: Message) -> str:
-    from chatsquash.core.text import shown
+    from chatsquash.core.text import printable_json
 
     data = jsonio.dumps(message)
-    data = shown(message, indent=True) if len(data) <= _DIFFERENCE else data[:_DIFFERENCE]
+    data = printable_json(message, indent=True) if len(data) <= _DIFFERENCE else data[:_DIFFERENCE]
     return data.decode("utf-8", "replace")
 
 

@@ -116,7 +116,7 @@ def _conversation(
     loaded = load_items(history.items, prompt, head, rollout.breaks, rollout.truncated)
     known: Object = {"session_id": string(rollout.meta[0].payload, "id") or None} if rollout.meta else {}
     if meta.time and not any(each.time for each in loaded.evidence):
-        known |= {"started": meta.time.at, "ended": meta.time.at}
+        known |= {"started_at": meta.time.at, "ended_at": meta.time.at}
     is_hidden = rollout.kind != "main" and history.has_hidden_prompt
     is_headless = history.begins_here and not rollout.has_all and rollout.is_continued
     if is_headless or is_hidden:

@@ -191,7 +191,7 @@ def _bounds(holder: Object) -> Object:
         return {}
     is_naive = ended.naive or (began is not None and began.naive)
     findings = {"findings": ((1, RepeatedViolation("naive-timestamp")),)} if is_naive else {}
-    return {"started": (began or ended).at, "ended": ended.at, **findings}
+    return {"started_at": (began or ended).at, "ended_at": ended.at, **findings}
 
 
 def _message(logged: Json, place: str) -> Turn:

@@ -161,8 +161,8 @@ def _with(conversation: Conversation, beginnings: list[Conversation], parent: st
     replies: dict[int | None, OriginReply] = {}
     for reply in (reply for each in beginnings for reply in of(each).replies):
         replies.setdefault(reply.at, reply)
-    times = [time for each in beginnings for time in (of(each).started, of(each).ended) if time is not None]
-    spread = {"started": min(times), "ended": max(times)} if times else {}
+    times = [time for each in beginnings for time in (of(each).started_at, of(each).ended_at) if time is not None]
+    spread = {"started_at": min(times), "ended_at": max(times)} if times else {}
     kind = "branch" if parent else "main"
     whole = structs.replace(conversation, messages=_with_reasoning(conversation.messages, beginnings))
     return with_origin(whole, replies=tuple(replies.values()), **spread, kind=kind, parent=parent)
