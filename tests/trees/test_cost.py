@@ -22,7 +22,7 @@ def new_first_prompts(count: int) -> list[Any]:
 
 def test_few_messages_are_held_to_replies_of_the_same_words(tmp_path, monkeypatch):
     looked: list[int] = []
-    taken = trees.said_in
+    taken = trees.messages_between
 
     def said_in(requests: Any, first: int, last: int) -> Any:
         looked.append(last + 1 - first)

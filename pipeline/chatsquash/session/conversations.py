@@ -25,11 +25,18 @@ from chatsquash.session.session import Noted, Session, Snapshot
 from chatsquash.trees.account import Placement, assistants, place_replies, reply_outcomes, shared_calls
 from chatsquash.trees.canonical import Canon
 from chatsquash.trees.coverage import coverage
-from chatsquash.trees.kinds import beginnings, conversations, first_conversation, names, select_paths, unexplained
+from chatsquash.trees.kinds import (
+    beginnings,
+    conversation_ids,
+    conversations,
+    first_conversation,
+    select_paths,
+    unexplained,
+)
 from chatsquash.trees.paths import AnyPath, P
 from chatsquash.trees.prefill import without_finished
 from chatsquash.trees.replies import LogPath, Reply, number_messages
-from chatsquash.trees.restore import RestoreScope, restored
+from chatsquash.trees.restore import RestoreScope, restore
 from chatsquash.trees.trees import Trees
 
 if TYPE_CHECKING:
@@ -61,9 +68,9 @@ _GIVES_CONTEXT = ("results", "all")
 
 def _restored(trees: Trees, path: list[Reply], entry: Entry, wanted: RestoreScope) -> tuple[Entry, list[Violation]]:
     history = number_messages(entry.messages, trees.requests.canon)
-    made = restored(history, path, wanted, trees.index.copied_reasoning)
+    made = restore(history, path, wanted, trees.index.copied_reasoning)
     findings = [checks.reasoning_restored(made.reasoning)] if made.reasoning else []
-    lacking = sum(reply.lacks for reply in path)
+    lacking = sum(reply.has_gaps for reply in path)
     if made.results or made.inserted:
         findings.append(checks.context_restored(made.results, made.inserted, lacking))
     restored_entry = replace(entry, messages=made.messages) if findings else entry
@@ -98,7 +105,7 @@ def of_last(
         shown.append(place_replies(path, end.path(), _messages(snapshot.entry), trees.requests.canon))
     made = make(snapshot, _marks_of_last(trees, paths, shown, snapshot, options))
     placements = [with_record(each, made, 0, {}) for each in shown]
-    ids = names(paths, name)
+    ids = conversation_ids(paths, name)
     rows = with_asides(reply_outcomes(trees, paths, placements, ids), session.asides, name, paths, ids)
     covered = summed(rows, (each for each in paths if each is not path), len(paths), len(session.asides))
     noted: list[Noted] = []
@@ -165,7 +172,7 @@ def of_each(
     """The records of the conversations that are wanted, what was found, and why there is none of the first one."""
     trees = session.followed.branch()
     paths = conversations(trees)
-    ids = names(paths, name)
+    ids = conversation_ids(paths, name)
     wanted = select_paths(paths, options)
     parts = RestoreScope(*_PARTS[options.restore], messages=True)
     selected = [_restored_path(trees, path, logged, parts) for path, logged in _entries(wanted, session, reread)]
@@ -231,7 +238,7 @@ def begun_with(records: list[Record], begun: Reply | None, session: Session, opt
     if not records or begun is None or options.split is None:
         return records
     system: list[Message] = [{"role": "system", "content": begun.system}] if begun.system else []
-    prefix = prefix_of_messages([*system, *begun.behind], options, loaded=session.loaded)
+    prefix = prefix_of_messages([*system, *begun.new_messages], options, loaded=session.loaded)
     pairs = [(record, record.facts) for record in records]
     return [replace(record, facts=facts._replace(prefix=prefix)) if facts else record for record, facts in pairs]
 

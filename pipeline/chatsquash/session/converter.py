@@ -288,7 +288,12 @@ class Converter:
 
             records, refused, covered = agents.records(read.document, log, self._options, session, make_last)
             return records, refused, noted, covered
-        if not self._is_asked_more and not session.asides and not session.elsewhere and session.followed.only_grew():
+        if (
+            not self._is_asked_more
+            and not session.asides
+            and not session.elsewhere
+            and session.followed.has_only_grown()
+        ):
             snapshot = session.snapshot
             marks = session.followed.grown_marks(snapshot.entry) if snapshot else None
             return grown_session(session, make_last(snapshot, marks), noted)

@@ -22,7 +22,14 @@ from chatsquash.session.select import ToolUnion
 from chatsquash.session.session import Noted, Session, Snapshot
 from chatsquash.trees.account import Placement, ReplyPosition, assistants, place_replies, reply_outcomes
 from chatsquash.trees.documents import FilePath
-from chatsquash.trees.kinds import beginnings, conversations, first_conversation, names, select_paths, unexplained
+from chatsquash.trees.kinds import (
+    beginnings,
+    conversation_ids,
+    conversations,
+    first_conversation,
+    select_paths,
+    unexplained,
+)
 from chatsquash.trees.loss import FAILED, SIDE, Judge
 from chatsquash.trees.replies import LogPath, Reply
 from chatsquash.trees.trees import Trees
@@ -121,7 +128,9 @@ def _select(session: Session, name: str, options: Options, reread: Reread) -> _S
     else:
         selected = [(path, path.last.path()) for path in select_paths(paths, options)]
     judge = Judge(skips_failed=options.loss_skip_failed)
-    each = _Selection(trees, paths, selected, names(paths, name), judge.whys(trees), options.samples == "last")
+    each = _Selection(
+        trees, paths, selected, conversation_ids(paths, name), judge.reasons(trees), options.samples == "last"
+    )
     for number in _failed_calls(each, judge, session, reread) if options.loss_skip_failed else ():
         each.whys[number] = each.whys[number] or FAILED
     for reply in (reply for path in paths if path.kind == "side" for reply in path.own if options.loss_skip_side):

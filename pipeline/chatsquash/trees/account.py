@@ -80,13 +80,15 @@ def reply_outcomes(
 ) -> list[ReplyOutcome]:
     """Return the outcome of every reply, in line order; ``ids`` are the ids of the paths by their ``id()``."""
     owners = {reply.number: path for path in paths for reply in path.own}
-    paths_by_request = {reply.asked: owners[reply.number] for reply in trees.replies if reply.number in owners}
+    paths_by_request = {reply.request_chain: owners[reply.number] for reply in trees.replies if reply.number in owners}
     # The reply to a repeated request belongs to the conversation of the other reply.
-    replies = [(reply, owners.get(reply.number) or paths_by_request.get(reply.asked)) for reply in trees.replies]
+    replies = [
+        (reply, owners.get(reply.number) or paths_by_request.get(reply.request_chain)) for reply in trees.replies
+    ]
     names = {id(path): (ids[id(path)], ids.get(id(path.parent)) if path.parent else None) for path in paths}
     earlier = _earlier_in_chain(paths, {id(each.path) for each in placements if each.why != "refused"})
     rows = outcomes(replies, owners, placements, names, lambda _, path: loss_of(path, earlier))
-    for repeat in trees.again:
+    for repeat in trees.repeats:
         row = rows[repeat.by.number]
         if repeat.is_same_response:
             rows.append(ReplyOutcome(repeat.line, "retry", "lost", "retry", row.conversation, row.parent))
@@ -213,9 +215,9 @@ def place_replies(path: LogPath, replies: list[Reply], messages: list[Message], 
     pending: list[Reply] = []
     last = -1
     for reply in replies:
-        is_rewritten, match = False, _next(by_number, reply.said, last)
+        is_rewritten, match = False, _next(by_number, reply.content_number, last)
         if match is None:
-            is_rewritten, match = reply.is_prefilled, _next(by_number, reply.other_said, last)
+            is_rewritten, match = reply.is_prefilled, _next(by_number, reply.other_content_number, last)
         if match is None:
             pending.append(reply)
             continue
@@ -300,8 +302,8 @@ def _keys(placement: Placement[LogPath], trees: Trees) -> Iterator[tuple[int, Ha
     canon, tree = trees.requests.canon, placement.path.last.tree
     replies = {position.ordinal: number for number, position in placement.positions.items()}
     copies: dict[int, list[int]] = {}
-    for reply in reversed(trees.links[tree].copied):
-        copies.setdefault(reply.said, []).append(reply.number)
+    for reply in reversed(trees.links[tree].copies):
+        copies.setdefault(reply.content_number, []).append(reply.number)
     times: Counter[int] = Counter()
     for ordinal, at in enumerate(placement.assistants):
         if not chat.call_count(placement.messages[at]):

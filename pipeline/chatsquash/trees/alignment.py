@@ -47,9 +47,9 @@ class Alignment(NamedTuple):
 def logged_messages(path: Iterable[Reply]) -> Iterator[LoggedMessage]:
     """Yield the messages of a path, each as it was first sent or sampled."""
     for reply in path:
-        for number, message in zip(reply.added, reply.behind, strict=True):
+        for number, message in zip(reply.new_numbers, reply.new_messages, strict=True):
             yield LoggedMessage(number, message, None)
-        yield LoggedMessage(reply.said, reply.message, reply)
+        yield LoggedMessage(reply.content_number, reply.message, reply)
 
 
 def align(history: NumberedMessages, path_messages: list[LoggedMessage], *, is_cut: bool) -> Alignment:
@@ -130,7 +130,6 @@ def _single_ids(history: NumberedMessages, path_messages: list[LoggedMessage]) -
         for name in _ids(each.message):
             if positions.setdefault(name, at) != at:
                 return {}
-    # Some services number calls from 0 in every response, so ids alone identify nothing there.
     agree = (
         path_messages[positions[name]].number == number
         for number, each in history

@@ -159,7 +159,7 @@ def equal_calls(site: CallSite) -> int:
 def _results(site: CallSite) -> Iterator[str]:
     """Yield the results of a call."""
     for child in islice(follow_links(site.reply.last_child, "before"), MOST):
-        for number, message in zip(child.added, child.behind, strict=True):
+        for number, message in zip(child.new_numbers, child.new_messages, strict=True):
             if message["role"] == "tool" and number == result_number(site.place):
                 yield chat.text(message) or ""
 
@@ -167,7 +167,7 @@ def _results(site: CallSite) -> Iterator[str]:
 def _sent_later(site: CallSite) -> Iterator[str]:
     """Yield the messages sent to the conversation after a call."""
     for each in islice(follow_links(site.reply.last_child, "last_child"), _FURTHER):
-        messages = (message for message in each.behind if message["role"] in ("tool", "user"))
+        messages = (message for message in each.new_messages if message["role"] in ("tool", "user"))
         yield from (chat.text(message) or "" for message in (*messages, *each.notes))
 
 

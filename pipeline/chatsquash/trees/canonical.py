@@ -140,7 +140,7 @@ def prompt_text(message: Message) -> str:
 
 
 def _others(parts: list[Json]) -> int:
-    """Return a hash of the parts that are not text, of which there may be many; 0 if there are none."""
+    """Return a hash of the parts that are not text, of which there may be many; 0 without any."""
     count, digest = 0, xxh3_64()
     for part in parts:
         if chat.part_text(part) is None:

@@ -78,10 +78,10 @@ class _Recent(Struct):
         if entry.reply.message is None:
             return self._session_without_reply(sets), None, False
         if reply is None:
-            return self.sessions[trees.again[-1].by.tree], None, False
+            return self.sessions[trees.repeats[-1].by.tree], None, False
         is_new = len(trees.links) > count
         if is_new:
-            session = self._unanswered.pop(reply.asked, None)  # of an equal request without a reply
+            session = self._unanswered.pop(reply.request_chain, None)  # of an equal request without a reply
             self.sessions.append(sets.add() if session is None else session)
             self._link(reply, trees.links[-1], sets)
         self._compare(reply)
@@ -201,13 +201,13 @@ class _Recent(Struct):
 
     def _count(self, reply: Reply) -> None:
         """Count the characters of a reply and of the new messages in its request."""
-        messages = [reply.message, *reply.behind, *reply.notes]
+        messages = [reply.message, *reply.new_messages, *reply.notes]
         self._characters += sum(len(chat.text(message) or "") for message in messages)
 
     def _session_without_reply(self, sets: Sets) -> int:
         """Return the session of a request without a reply: that of its parent, or of the next equal request."""
         trees = self.trees
-        before = trees.met[-1].reply if trees.met else trees.index.answering(trees.requests.chain)
+        before = trees.recognised[-1].reply if trees.recognised else trees.index.reply_to(trees.requests.chain)
         if before:
             return self.sessions[before.tree]
         chain = trees.requests.chain
@@ -219,7 +219,7 @@ class _Recent(Struct):
         """Join the session of a new tree with those of its origins."""
         user = next(first.users(), None)
         prompt = (chat.text(user[1]) or "") if user else ""
-        origins = [each for each in link.copied if _is_distinctive(each.message)]
+        origins = [each for each in link.copies if _is_distinctive(each.message)]
         if link.summary and (not self._has_session_id(first, link.summary) or self._is_unique_summary(link, sets)):
             origins.append(link.summary)
         if link.caller and is_long(prompt) and not self._has_session_id(first, link.caller.reply):
@@ -246,7 +246,7 @@ class _Recent(Struct):
         if len({sets.find(self.sessions[each.tree]) for each in (summary, *link.rivals)}) > 1:
             return False
         first = self._first_with_id.get(summary.tree)
-        has_history = any(message["role"] == "assistant" for message in summary.behind)
+        has_history = any(message["role"] == "assistant" for message in summary.new_messages)
         return has_history or summary.parent is not None or (first is not None and first is not summary)
 
 
@@ -297,7 +297,7 @@ class Chains(Struct):
         requests = self._follow_with_id(entry, edits)
         continues = self._join_continued(requests, session, is_new=known is None)
         if (message := entry.reply.message) is not None:
-            content_number, chain, _ = requests.behind(message)
+            content_number, chain, _ = requests.chains_after(message)
             self._recent_with_room()
             self._recent.add_with_id(entry, requests, session, self.sets, continues=continues)
             self._learn(chain, content_number, message, session)
@@ -307,10 +307,10 @@ class Chains(Struct):
         """Read a request with a session id as a continuation of an earlier one, if that is known."""
         requests = self._requests_with_id
         if entry.known > kept_prefix(edits):
-            now = requests.histories()
+            now = requests.state()
             self._histories.put(requests.messages, now)
             count, histories = self._histories.take(entry) or (0, now)
-            requests.go_back(count, histories)
+            requests.restore_state(count, histories)
             edits = (AddedRun(tuple(entry.messages[count:])),)
             edits = (KeptRun(0, count), *edits) if count else edits
         requests.follow(entry.messages, edits)
@@ -324,11 +324,11 @@ class Chains(Struct):
         if is_new:
             self._join_continued(recent.trees.requests, session, is_new=True)
         if reply:
-            self._learn(reply.chain, reply.said, reply.message, session)
+            self._learn(reply.chain, reply.content_number, reply.message, session)
         return session
 
     def _recent_with_room(self) -> _Recent:
-        """Return the recent requests, starting anew if there are too many."""
+        """Return the recent requests, replaced by new ones if there are too many."""
         if self._recent.is_full():
             self._recent.close(self.sets)
             self._recent = _Recent()

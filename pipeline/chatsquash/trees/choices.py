@@ -32,7 +32,7 @@ class Choices(Struct):
         """Add the choices of the response to the last request."""
         for index, response in enumerate(of_raw(raw)):
             if index and response.message is not None:
-                content_number, chain, assistant_chain = requests.behind(response.message)
+                content_number, chain, assistant_chain = requests.chains_after(response.message)
                 if chain != reply.chain:
                     self._by_chain.setdefault(chain, _Choice(reply, index, response, content_number, assistant_chain))
                     self._by_assistant_chain[assistant_chain] = chain
@@ -46,7 +46,7 @@ class Choices(Struct):
         # A line counts as one reply, so the choice that was continued first is final.
         if _is_open(reply) and response.message is not None:
             reply.choice, reply.message = index, response.message
-            reply.said, reply.chain, reply.spoken = content_number, chain, assistant_chain
+            reply.content_number, reply.chain, reply.assistant_chain = content_number, chain, assistant_chain
             reply.is_ended = response.finish_reason is not None and not reply.is_cut
             reply.is_limited = chat.is_truncated(response.finish_reason)
         return reply
@@ -56,7 +56,9 @@ class Choices(Struct):
         choice = self._by_chain.get(chain := self._by_assistant_chain.get(assistant_chain, 0))
         if choice is None or not _is_open(choice.reply):
             return None
-        return structs.replace(choice.reply, said=choice.content_number, chain=chain, spoken=assistant_chain)
+        return structs.replace(
+            choice.reply, content_number=choice.content_number, chain=chain, assistant_chain=assistant_chain
+        )
 
 
 def _is_open(reply: Reply) -> bool:

@@ -116,7 +116,7 @@ def copies(members: Sequence[LineageMember]) -> list[frozenset[int]]:
     """Return, for each file, the numbers of its replies that count in another file.
 
     A reply counts in the first file that contains it: a parent before the files that name it, then the file that
-    started first, then the one with the earliest reply of its own, then by name.
+    started first, then the one whose first unique reply is earliest, then by name.
     """
     owners: dict[bytes, int] = {}
     beginnings: dict[str, set[bytes]] = {}

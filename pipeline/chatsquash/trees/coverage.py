@@ -15,7 +15,7 @@ from chatsquash.trees.growth_tracking import GrowthTracker
 _REASONS = {chat.PRIVATE, *reasoning.MEMBERS}
 """Members that indicate reasoning; messages with reasoning have one of them, unless it is part of their content."""
 Fate = Literal["carried", "lost", "withheld"] | None
-"""The outcome of the reasoning of a reply; ``None`` if it had none."""
+"""The outcome of a reply's reasoning; ``None`` for a reply without reasoning."""
 
 
 def fate(reply: Message, message: Message | None) -> Fate:
@@ -27,7 +27,7 @@ def fate(reply: Message, message: Message | None) -> Fate:
 
 
 def reasoned(message: Message) -> bool | None:
-    """Whether a message has reasoning as text; ``None`` if it has none at all."""
+    """Whether a message has reasoning as text; ``None`` for a message without reasoning."""
     content = message.get("content")
     if (content is None or type(content) is str) and message.keys().isdisjoint(_REASONS):  # most messages
         return True if content and reasoning.in_text(message) else None
@@ -79,7 +79,7 @@ def of_grown(tracker: GrowthTracker) -> Coverage:
     messages = last.messages if last else []
     if last and last.reply.message is not None:
         messages = [*messages, last.reply.message]
-    replied = [(each.message, each.count) for each in tracker.grown if each.message is not None]
+    replied = [(each.message, each.count) for each in tracker.growing_requests if each.message is not None]
     count = len(replied)
     if not _may_reason([message for message, _ in replied]):
         return Coverage(count, conversations=int(count > 0))

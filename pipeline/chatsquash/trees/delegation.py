@@ -32,7 +32,7 @@ class Delegations(Struct):
 
     def add(self, first: Reply, link: Link, calls: Calls) -> None:
         """Add the first reply of a conversation, with the preceding calls."""
-        if link.summary or link.copied:
+        if link.summary or link.copies:
             return
         texts = prompts(first)
         sites = [site for text in texts if is_long(text) for site in calls.equal(text)]

@@ -30,7 +30,7 @@ def separate_forks(replies: list[Reply], links: list[Link]) -> None:
         if parent is None or is_fork(reply):
             continue
         if parent.children > 1 and (caller := _fork_caller(reply, calls)):
-            alike = forks.setdefault((parent.number, reply.asked), [])
+            alike = forks.setdefault((parent.number, reply.request_chain), [])
             if len(alike) < equal_calls(caller):  # otherwise the request was repeated
                 alike.append(len(links))
                 links.append(Link(caller=caller, is_exact=True))
@@ -76,7 +76,7 @@ def _fork_caller(reply: Reply, calls: _LongArguments) -> CallSite | None:
 
 def _is_answer(reply: Reply) -> bool:
     """Whether a request ends with results."""
-    return bool(reply.behind) and reply.behind[-1]["role"] == "tool"
+    return bool(reply.new_messages) and reply.new_messages[-1]["role"] == "tool"
 
 
 def _siblings(reply: Reply) -> list[Reply]:
@@ -108,7 +108,7 @@ def find_later_calls(replies: list[Reply], links: list[Link]) -> None:
 
 
 def _has_origin(link: Link) -> bool:
-    return bool(link.summary or link.caller or link.copied)
+    return bool(link.summary or link.caller or link.copies)
 
 
 def _first_prompt(first: Reply) -> str:

@@ -305,9 +305,9 @@ def contexts_of_replies(replies: list[Reply]) -> Iterator[Context]:
             above = above.parent
         chain = chains[above.number] if above else 0
         for each in reversed(way):
-            chain = _chain(chain, [*each.behind, each.message])
+            chain = _chain(chain, [*each.new_messages, each.message])
             chains[each.number] = chain
-        yield _context(chains[reply.number], reply.behind, reply.message)
+        yield _context(chains[reply.number], reply.new_messages, reply.message)
 
 
 def contexts_of_view(view: AgentView) -> dict[int, Context]:

@@ -108,7 +108,7 @@ class AgentFiles(Struct, eq=False, dict=True):
         steps = self._steps(view, end, base)
         is_new = False
         for step, entry in entries(steps, self.options.cleanups):
-            self.matching.replies[view.key(step.number)] = session.followed.tell(entry)
+            self.matching.replies[view.key(step.number)] = session.followed.add_from_file(entry)
             self.steps[step.line] = step
             is_new = True
         if is_new:
