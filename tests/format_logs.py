@@ -17,7 +17,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from chatsquash.core.model import Conversation
-from chatsquash.formats import bodies, formats, named
+from chatsquash.formats import bodies, formats, get_format
 from chatsquash.formats.base import TurnError
 from tests.formats.table import rows
 from tests.strategies import Draw, Pairs, Style, a_style, as_written, below, chance, pick, reordered, write
@@ -113,11 +113,11 @@ def dumped(form: Any, said: Conversation) -> dict[str, Any]:
     if form.dump:
         return dict(form.dump(said))
     if form.NAME == "gemini_interactions":
-        body = named("openai_responses").dump(said)
+        body = get_format("openai_responses").dump(said)
         system = {"system_instruction": body["instructions"]} if "instructions" in body else {}
         tools = {"tools": body["tools"]} if "tools" in body else {}
         return {"input": list(map(_step, body["input"])), **system, **tools}
-    body = named("anthropic").dump(said)
+    body = get_format("anthropic").dump(said)
     turns = [{**turn, "content": list(map(_of_converse, _listed(turn["content"])))} for turn in body["messages"]]
     tools = [
         {"toolSpec": {"name": each["name"], "inputSchema": {"json": each.get("input_schema", {})}}}

@@ -409,7 +409,7 @@ def test_the_sample_logs_show_every_document():
 def test_the_documents_that_are_said_to_hold_tools_do():
     told = [(held.format, any(each.tools for each in held.conversations())) for held in sample_documents()]
     shown = set(documents.names()) - IN_GOLDEN_CASES
-    assert {name for name, has_tools in told if has_tools} == set(filter(documents.holds_tools, shown))
+    assert {name for name, has_tools in told if has_tools} == set(filter(documents.has_tools, shown))
 
 
 def test_all_formats_of_requests_have_streams_and_tools_and_all_but_two_are_written():
@@ -419,7 +419,7 @@ def test_all_formats_of_requests_have_streams_and_tools_and_all_but_two_are_writ
 
 
 def test_a_document_has_no_streams_and_only_those_said_to_be_written_are():
-    written = {name for name in documents.names() if documents.named(name).dump}
+    written = {name for name in documents.names() if documents.get_format(name).dump}
     assert {each.name for each in known.document_formats() if each.writes} == written
     assert not any(each.streams for each in known.document_formats())
 
@@ -561,7 +561,14 @@ def test_the_fields_of_reports_are_described(name, converted):
 
 def test_the_fields_of_run_json_are_described(converted):
     run = json.loads((converted[0] / "run.json").read_text(encoding="utf-8"))
-    assert paths(run) == table("docs/output.md", "run.json")
+    described = table("docs/output.md", "run.json")
+    assert [path for path in paths(run) if path in described or not is_named_after_an_option(path)] == described
+
+
+def is_named_after_an_option(path: str) -> bool:
+    """Whether a field of run.json is an option of convert, spelled with underscores."""
+    spelled = {name for param in cli.commands["convert"].params for name in (*param.opts, *param.secondary_opts)}
+    return path.startswith("options.") and f"--{path.removeprefix('options.').replace('_', '-')}" in spelled
 
 
 def test_the_fields_of_the_summary_are_described(converted):

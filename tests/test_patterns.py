@@ -95,8 +95,8 @@ def works():
                 found.setdefault((way, pattern), f"{site.module}: {site.source}")
         for name, value in vars(module).items():
             for letters in filter(None, (value.names, value.ids) if isinstance(value, Service) else ()):
-                found.setdefault(("sub", letters.unfit), f"{module.__name__}: {name}.unfit")
-                found.setdefault(("match", letters.starts), f"{module.__name__}: {name}.starts")
+                found.setdefault(("sub", letters.forbidden), f"{module.__name__}: {name}.unfit")
+                found.setdefault(("match", letters.start), f"{module.__name__}: {name}.starts")
     return found
 
 

@@ -55,7 +55,7 @@ AGENT = '''\
 from chatsquash.core.model import Conversation
 
 NAME = "owl"
-HOLDS_TOOLS = False
+HAS_TOOLS = False
 
 
 def fits(objects):

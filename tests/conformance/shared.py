@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel
 
 from chatsquash.core import jsonio
-from chatsquash.formats import bodies, named, recognise
+from chatsquash.formats import bodies, get_format, recognise
 from tests.conftest import real_exchanges
 from tests.formats.kinds import KINDS
 from tests.formats.table import conversation, rows
@@ -21,7 +21,7 @@ def recorded():
         for number, line in enumerate(path.read_bytes().splitlines(), start=1):
             request = jsonio.loads(line)["request"]
             if name := recognise(request, None, None).name:
-                yield pytest.param(name, bodies.load(named(name), request), id=f"{path.stem}:{number}")
+                yield pytest.param(name, bodies.load(get_format(name), request), id=f"{path.stem}:{number}")
 
 
 RECORDED = list(recorded())
@@ -30,7 +30,7 @@ RECORDED = list(recorded())
 def written(name):
     """The conversations that the rows of a format write and write again, and one of each kind, as cases."""
     held = {row.sentence: conversation(row.given) for row in rows("dump", name) if conversation(row.given).turns}
-    again = {row.sentence: bodies.load(named(name), row.given) for row in rows("again", name)}
+    again = {row.sentence: bodies.load(get_format(name), row.given) for row in rows("again", name)}
     return [pytest.param(each, id=sentence) for sentence, each in {**KINDS, **held, **again}.items()]
 
 

@@ -80,7 +80,7 @@ def check_reply(response):
     if "body_raw" in response:
         events = events_of(response["body_raw"])
         stream = ours.assemble(events)
-        assert stream.whole
+        assert stream.is_complete
         body, held = stream.body, accumulated(events)
     else:
         body = response

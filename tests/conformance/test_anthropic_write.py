@@ -6,7 +6,7 @@ import pytest
 from anthropic.types.beta import BetaMessageParam, BetaTextBlockParam, BetaToolUnionParam
 from pydantic import TypeAdapter, ValidationError
 
-from chatsquash.formats import bodies, named
+from chatsquash.formats import bodies, get_format
 from chatsquash.formats.providers import anthropic as ours
 from chatsquash.translate import losses
 from tests.conformance.shared import EACH_KIND, RECORDED, forced, tools, written
@@ -55,7 +55,7 @@ def test_a_recorded_request_of_any_format_is_written(name, conversation):
     test_what_is_written_is_what_the_sdk_takes(conversation)
     forced(TOOLS.validate_python(ours.dump(conversation).get("tools", [])))
     if name == ours.NAME:
-        back = bodies.load(named("anthropic"), ours.dump(conversation))
+        back = bodies.load(get_format("anthropic"), ours.dump(conversation))
         assert losses.differences(conversation, back) == []
         assert back.tools == conversation.tools
 

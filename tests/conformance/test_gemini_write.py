@@ -7,7 +7,7 @@ from google.genai import types
 from pydantic import TypeAdapter, ValidationError
 
 from chatsquash.core import jsonio
-from chatsquash.formats import bodies, named
+from chatsquash.formats import bodies, get_format
 from chatsquash.formats.providers import gemini as ours
 from chatsquash.translate import losses
 from tests.conformance.shared import EACH_KIND, RECORDED, tools, written
@@ -67,7 +67,7 @@ def test_a_recorded_request_of_any_format_is_written(name, conversation):
     for tool in ours.dump(conversation).get("tools", []):
         types.Tool.model_validate(tool)
     if name == ours.NAME:
-        back = bodies.load(named("gemini"), ours.dump(conversation))
+        back = bodies.load(get_format("gemini"), ours.dump(conversation))
         assert losses.differences(conversation, back) == []
 
 

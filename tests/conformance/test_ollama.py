@@ -9,7 +9,7 @@ import ollama
 import pytest
 
 from chatsquash.core.chat import text
-from chatsquash.formats import bodies, named
+from chatsquash.formats import bodies, get_format
 from chatsquash.formats.providers import ollama as ours
 
 
@@ -76,7 +76,7 @@ def test_a_conversation_is_what_ollamas_types_hold():
         for each in CONVERSATION
     ]
     held = [ollama.Message.model_validate(each) for each in wrapped]
-    messages = bodies.load(named("ollama"), {"messages": CONVERSATION}).messages
+    messages = bodies.load(get_format("ollama"), {"messages": CONVERSATION}).messages
 
     assert [each["role"] for each in messages] == [each.role for each in held]
     assert [text(each) or "" for each in messages] == [each.content for each in held]

@@ -22,7 +22,7 @@ def read(response):
     if "body_raw" in response:
         chunks = events(response["body_raw"])
         stream = assemble(chunks)
-        assert stream.whole
+        assert stream.is_complete
         return stream.body, accumulated(chunks)
     return response, ChatCompletion.construct(**response) if "choices" in response else None
 

@@ -170,7 +170,7 @@ def test_a_made_up_stream_is_read_as_the_library_reads_it(items):
     assert response.output
     for kept in (made, [each for each in made if each["type"] != "response.output_item.done"], made[:-1]):
         found = responses.assemble(kept)
-        assert found.whole == (kept[-1]["type"] == "response.completed")
+        assert found.is_complete == (kept[-1]["type"] == "response.completed")
         same(responses.reply(found.body).message, response)
     deltas = [each for each in made[:-1] if each["type"] != "response.output_item.done"]
     same(responses.reply(responses.assemble(deltas).body).message, response)
@@ -225,7 +225,7 @@ def answer(response: Any) -> tuple[Any, Any]:
     """The body of a response, put together if it was streamed, and what the library makes of it."""
     if isinstance(response, dict) and "body_raw" in response:
         found = responses.assemble(events(response["body_raw"]))
-        assert found.whole
+        assert found.is_complete
         return found.body, accumulated(response["body_raw"])
     return response, parsed(response)
 
@@ -260,7 +260,7 @@ def test_a_recorded_stream_says_the_same_without_its_last_event_and_without_whol
         cut = [each for each in events(raw) if each["type"] not in ENDS]
         for kept in (cut, [each for each in cut if each["type"] != "response.output_item.done"]):
             found = responses.assemble(kept)
-            assert not found.whole
+            assert not found.is_complete
             message = responses.reply(found.body).message
             assert {**message, "_x": None} == {**whole, "_x": None}
 

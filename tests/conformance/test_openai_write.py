@@ -12,7 +12,7 @@ from openai.types import chat, responses
 from chatsquash.core.blocks import HostedCall, HostedResult, Media, Other, Reasoning, Refusal, Source, Text
 from chatsquash.core.chat import PRIVATE, Private
 from chatsquash.core.model import Conversation
-from chatsquash.formats import bodies, named
+from chatsquash.formats import bodies, get_format
 from chatsquash.formats.providers import openai_chat, openai_responses
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.formats.writing import without_marks
@@ -141,7 +141,7 @@ LOGS = [(form, path) for form in (openai_chat, openai_responses) for path in rea
 @pytest.mark.parametrize("form, path", LOGS, ids=[f"{form.NAME}-{path.stem}" for form, path in LOGS])
 def test_recorded_conversations_are_valid_in_both(form, path):
     for line in path.read_bytes().splitlines():
-        held = bodies.load(named(form.NAME), json.loads(line)["request"])
+        held = bodies.load(get_format(form.NAME), json.loads(line)["request"])
         body = openai_chat.dump(held)
         walked(MESSAGES.validate_python(body["messages"]))
         walked(CHAT_TOOLS.validate_python(body.get("tools", [])))

@@ -16,7 +16,7 @@ from pydantic_ai.ui.vercel_ai import VercelAIAdapter
 from pydantic_ai.ui.vercel_ai.request_types import UIMessage
 
 from chatsquash.core.blocks import Call, HostedCall, HostedResult, Media, Reasoning, Result, Text
-from chatsquash.formats import bodies, named, parts
+from chatsquash.formats import bodies, get_format, parts
 from chatsquash.formats.calls import call_input
 from chatsquash.formats.clients import pydantic_ai, vercel_ai
 from chatsquash.formats.providers.openai_chat.read import turns_of
@@ -181,7 +181,7 @@ def gist_of(block, called):
         case HostedResult():
             return block.id, block.name, block.value, block.outcome
         case Media():
-            return block.kind, parts.standard(block.data), block.url, block.file_id
+            return block.kind, parts.standard_base64(block.data), block.url, block.file_id
     return None
 
 
@@ -240,7 +240,7 @@ def test_calls_of_mcp_servers_are_what_it_makes_of_anthropics_blocks(is_error):
     gave = {"type": "mcp_tool_result", "tool_use_id": "m1", "is_error": is_error, "content": []}
     call = native_tools.map_mcp_server_use_block(BetaMCPToolUseBlock(**used), "anthropic")
     answer = native_tools.map_mcp_server_result_block(BetaMCPToolResultBlock(**gave), call, "anthropic")
-    held = bodies.load(named("anthropic"), {"messages": [{"role": "assistant", "content": [used, gave]}]})
+    held = bodies.load(get_format("anthropic"), {"messages": [{"role": "assistant", "content": [used, gave]}]})
     (message,) = ModelMessagesTypeAdapter.validate_python(pydantic_ai.dump(held))
     ours = [(part.tool_name, part.tool_call_id, part.provider_name) for part in message.parts]
     assert ours == [(part.tool_name, part.tool_call_id, part.provider_name) for part in (call, answer)]

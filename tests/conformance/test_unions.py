@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from chatsquash.core.chat import private
-from chatsquash.formats import bodies, named
+from chatsquash.formats import bodies, get_format
 from chatsquash.formats.providers.openai_chat.read import turns_of, turns_of_messages
 from tests.conformance.examples import words
 from tests.conformance.sdk_unions import MEMBERS, Exchange
@@ -21,7 +21,7 @@ from tests.conformance.union_table import assert_known, lost, unknown_rows
 
 def read(format_name: str, exchange: Exchange) -> Any:
     """All that is read of an exchange: turns with what is native to them, definitions, and the problem of a reply."""
-    form = named(format_name)
+    form = get_format(format_name)
     request = bodies.load(form, exchange.request)
     hosted = [form.tools(exchange.request[name]).hosted for name in form.TOOLS if name in exchange.request]
     body = exchange.response

@@ -12,7 +12,7 @@ import pytest
 
 from chatsquash.core.chat import PRIVATE
 from chatsquash.core.model import Conversation
-from chatsquash.formats import bodies, named
+from chatsquash.formats import bodies, get_format
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from tests.conformance import readers
 from tests.conformance.examples import words
@@ -62,7 +62,7 @@ def mistakes(conversation: Conversation, target: str) -> Iterator[str]:
 def test_losses_of_a_member_are_true(member):
     found: dict[str, str] = {}
     for number, example in enumerate(member.examples):
-        conversation = bodies.load(named(member.union.format), member.union.exchange(example.value).request)
+        conversation = bodies.load(get_format(member.union.format), member.union.exchange(example.value).request)
         for target in (
             readers.NAMES
             if number < _EVERYWHERE

@@ -13,7 +13,7 @@ OWL = '''\
 from chatsquash.core.model import Conversation
 
 NAME = "owl"
-HOLDS_TOOLS = False
+HAS_TOOLS = False
 
 
 def fits(objects):

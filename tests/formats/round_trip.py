@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from chatsquash.core.blocks import Block, Call, Reasoning, Result, Text, Turn
-from chatsquash.formats.calls import parsed
+from chatsquash.formats.calls import parse_json
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.formats.writing import with_tool_names
 from chatsquash.translate import conversations
@@ -116,7 +116,7 @@ def _others(blocks: Iterable[Block], called: dict[str, str]) -> list[Any]:
 
 def _bare(block: Block, called: dict[str, str]) -> Any:
     if isinstance(block, Call):
-        return block.id, block.name, block.custom, parsed(block.arguments) or block.arguments
+        return block.id, block.name, block.custom, parse_json(block.arguments) or block.arguments
     if isinstance(block, Result):
         name = block.name or called.get(block.id, "")
         return block.id, name, _words(block.content, Text), _others(block.content, called)

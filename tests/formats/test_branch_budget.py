@@ -3,7 +3,7 @@
 import pytest
 
 from chatsquash.formats import documents, threads
-from chatsquash.formats.evidence import of
+from chatsquash.formats.evidence import origin_of
 from tests.conversion.shape_table import SHAPES
 
 BEYOND = "branch beyond those that are read"
@@ -24,19 +24,19 @@ def test_a_session_of_300_replies_keeps_its_branches():
     """Also if each of its prompts was edited, which is far more than people do."""
     read = branches(150, 10)
     assert len(read) == 151
-    assert BEYOND not in of(read[0]).unread
+    assert BEYOND not in origin_of(read[0]).unread
 
 
 def test_branches_of_a_long_history_are_counted_beyond_twenty_times_their_file():
     read = branches(60, 600_000)
     assert len(read[0].messages) == 120
-    assert of(read[0]).unread[BEYOND] == 61 - len(read)
+    assert origin_of(read[0]).unread[BEYOND] == 61 - len(read)
     assert sum(len(str(each.messages)) for each in read) < 22 * 600_000
 
 
 def test_branches_beyond_the_lines_and_the_letters_are_counted_together():
     read = branches(500, 100_000)
-    assert of(read[0]).unread[BEYOND] == 501 - len(read)
+    assert origin_of(read[0]).unread[BEYOND] == 501 - len(read)
     assert len(read) < 110
 
 
@@ -53,4 +53,4 @@ def test_turns_that_were_taken_back_are_read_within_the_bound_and_the_others_are
     read = documents.load(form, rows)
     assert read[0].messages == everything[0].messages
     assert 1 < len(read) < 21
-    assert sum(count for name, count in of(read[0]).unread.items() if "beyond" in name) == 21 - len(read)
+    assert sum(count for name, count in origin_of(read[0]).unread.items() if "beyond" in name) == 21 - len(read)

@@ -11,7 +11,7 @@ from chatsquash.trees.documents import paths
 from tests.conftest import cases
 from tests.conversion.shapes import SHAPES
 
-CLAUDE = documents.named("claude_code")
+CLAUDE = documents.get_format("claude_code")
 NOON = 1_767_268_800 * 10**9
 
 
@@ -196,8 +196,8 @@ def test_a_result_names_a_sub_agent_of_another_file():
 
 
 def test_a_file_beside_names_the_call_of_a_sub_agent():
-    assert CLAUDE.beside("agent-x.jsonl") == "agent-x.meta.json"
-    assert [CLAUDE.beside(name) for name in ("s.jsonl", "agent-x.meta.json")] == [None, None]
+    assert CLAUDE.companions("agent-x.jsonl") == "agent-x.meta.json"
+    assert [CLAUDE.companions(name) for name in ("s.jsonl", "agent-x.meta.json")] == [None, None]
     meta = {"agentType": "Explore", "toolUseId": "t9"}
     assert [each.origin.call for each in CLAUDE.conversations(AGENT, None, meta)] == ["t9"]
     assert [each.origin.call for each in CLAUDE.conversations(AGENT, None, ["t9"])] == [None]

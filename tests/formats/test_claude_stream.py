@@ -4,7 +4,7 @@ from chatsquash.core.model import RepeatedViolation
 from chatsquash.formats import documents
 from tests.conftest import cases
 
-CLAUDE = documents.named("claude_code")
+CLAUDE = documents.get_format("claude_code")
 INIT = {"type": "system", "subtype": "init", "session_id": "s", "uuid": "i1", "claude_code_version": "2.1.332", "tools": ["Bash"]}  # fmt: skip
 END = {"type": "result", "subtype": "success", "session_id": "s", "uuid": "r1", "is_error": False, "result": "done"}
 

@@ -25,8 +25,8 @@ from tests.formats.table import words
 IDE = {"cursorDiskKV": ["key", "value"], "ItemTable": ["key", "value"]}
 CLI = {"blobs": ["id", "data"], "meta": ["key", "value"]}
 SECRET = "a2V5IG9mIGJsb2Jz"
-CURSOR = documents.named("cursor")
-OTHERS = tuple(map(documents.named, ("crush", "goose", "hermes", "opencode")))
+CURSOR = documents.get_format("cursor")
+OTHERS = tuple(map(documents.get_format, ("crush", "goose", "hermes", "opencode")))
 
 
 # Rows
@@ -143,9 +143,9 @@ def test_a_real_database_gives_the_same(tmp_path):
 
 
 @cases("rows, message",
-    ("a composer that is no JSON", {"composerData:c": "{"}, "cursorDiskKV composerData:c has a value that is no JSON"),
+    ("a composer that is no JSON", {"composerData:c": "{"}, "cursorDiskKV composerData:c has a value that is not valid JSON"),
     ("a composer that is a list", {"composerData:c": "[]"}, r"cursorDiskKV composerData:c has a value that is \[\], not an object"),
-    ("a bubble that is no UTF-8", {"composerData:c": "{}", "bubbleId:c:1": b"\xff"}, "cursorDiskKV bubbleId:c:1 has a value that is no JSON"),
+    ("a bubble that is no UTF-8", {"composerData:c": "{}", "bubbleId:c:1": b"\xff"}, "cursorDiskKV bubbleId:c:1 has a value that is not valid JSON"),
 )  # fmt: skip
 def test_a_broken_value_says_which(rows, message):
     with pytest.raises(TurnError, match=message):

@@ -42,12 +42,12 @@ def test_what_is_no_list_of_definitions_stays_as_it_is(tools):
 def test_what_is_made_of_a_shared_definition_is_made_once():
     calls = list[Any]()
 
-    @definition_cache.once
+    @definition_cache.once_per_definition
     def named(definition: Any) -> Any:
         calls.append(definition)
         return {"name": definition["name"]}
 
-    @definition_cache.once
+    @definition_cache.once_per_definition
     def are_equal(one: Any, other: Any) -> bool:
         calls.append((one, other))
         return bool(one == other)
@@ -63,9 +63,9 @@ def test_what_is_made_of_a_shared_definition_is_made_once():
 
 
 def test_beyond_some_bytes_no_more_are_remembered(definitions):
-    large = tool(description="a" * definitions.left)
+    large = tool(description="a" * definitions.free_bytes)
     assert definition_cache.share([large])[0] is large
     assert definition_cache.share([jsonio.loads(jsonio.dumps(large))])[0] is not large
     for number in range(10):
-        definition_cache.share([tool(description=f"{number}" * (definitions.left // 3))])
+        definition_cache.share([tool(description=f"{number}" * (definitions.free_bytes // 3))])
     assert sum(map(len, definitions.by_content)) <= definition_cache._MOST

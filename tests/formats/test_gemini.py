@@ -1,6 +1,6 @@
 """What is particular to Gemini; ``rows/gemini.json`` has what all formats have."""
 
-from chatsquash.formats import bodies, named
+from chatsquash.formats import bodies, get_format
 from chatsquash.formats.providers import gemini
 from chatsquash.translate import losses
 
@@ -12,7 +12,7 @@ def test_values_nested_deeply_are_read():
     [tool] = gemini.tools([{"functionDeclarations": [{"name": "f", "parameters": deep}]}]).functions
     assert tool["function"]["parameters"]["properties"]["a"]["type"] == "object"
     calling = {"role": "model", "parts": [{"functionCall": {"name": "f", "args": deep}}]}
-    assert bodies.load(named("gemini"), {"contents": [calling]}).messages[0]["tool_calls"]
+    assert bodies.load(get_format("gemini"), {"contents": [calling]}).messages[0]["tool_calls"]
 
 
 def test_members_that_nobody_knows_return_where_they_stood():
@@ -26,18 +26,18 @@ def test_members_that_nobody_knows_return_where_they_stood():
         ],
         "tools": [{"functionDeclarations": [{"name": "f", "h": 5}]}],
     }
-    read = bodies.load(named("gemini"), body)
+    read = bodies.load(get_format("gemini"), body)
     assert gemini.dump(read) == body
-    assert losses.differences(read, bodies.load(named("gemini"), gemini.dump(read))) == []
+    assert losses.differences(read, bodies.load(get_format("gemini"), gemini.dump(read))) == []
 
 
 def test_what_cannot_be_base64_is_no_signature():
     """Google's own types refuse it, and nobody but Google could have made it."""
     parts = [{"text": "a", "thoughtSignature": "no base64"}, {"text": "b", "thought": True, "thoughtSignature": "?"}]
-    read = bodies.load(named("gemini"), {"contents": [{"role": "model", "parts": parts}]})
+    read = bodies.load(get_format("gemini"), {"contents": [{"role": "model", "parts": parts}]})
     written = gemini.dump(read)
     assert written["contents"] == [{"role": "model", "parts": [{"text": "a"}, {"text": "b", "thought": True}]}]
-    assert losses.differences(read, bodies.load(named("gemini"), written)) == [
+    assert losses.differences(read, bodies.load(get_format("gemini"), written)) == [
         "turns[0].blocks[0].native.google.thoughtSignature",
         "turns[0].blocks[1].signer",
         "turns[0].blocks[1].signature",

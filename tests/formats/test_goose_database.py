@@ -27,13 +27,13 @@ ROOT = "(SELECT rootpage FROM sqlite_master WHERE name = 'sessions')"
 def from_database(data, options=DEFAULTS):
     """All sessions in the bytes of a database; ``None`` for one of anybody else's."""
     with closing(Database(options, data=data)) as opened:
-        found = recognise_database(opened, [documents.named("goose")])
+        found = recognise_database(opened, [documents.get_format("goose")])
         return found and [each for family in found[1].families() for each in found[1].objects(family)]
 
 
 def holds_sessions(data, options=DEFAULTS):
     with closing(Database(options, data=data)) as opened:
-        found = recognise_database(opened, [documents.named("goose")])
+        found = recognise_database(opened, [documents.get_format("goose")])
         return found is not None and not found[1].is_empty
 
 
@@ -101,9 +101,9 @@ def test_tables_without_rows_are_no_sessions(tmp_path):
 
 @cases("more, message",
     ("a schema that is no SQL", [schema("messages", "CREATE TABLE messages (((", root=3)], "malformed database schema"),
-    ("a content that is no UTF-8", ["UPDATE messages SET content_json = CAST(x'5b22ff225d' AS TEXT)"], "message 0 of session s has a content_json that is no JSON"),
+    ("a content that is no UTF-8", ["UPDATE messages SET content_json = CAST(x'5b22ff225d' AS TEXT)"], "message 0 of session s has a content_json that is not valid JSON"),
     ("a role that is no UTF-8", ["UPDATE messages SET role = CAST(x'ff' AS TEXT)"], "message 0 of session s has a role that is no UTF-8"),
-    ("a content that is a number", ["UPDATE messages SET content_json = '['"], "message 0 of session s has a content_json that is no JSON"),
+    ("a content that is a number", ["UPDATE messages SET content_json = '['"], "message 0 of session s has a content_json that is not valid JSON"),
 )  # fmt: skip
 def test_a_broken_database_says_where(tmp_path, more, message):
     with pytest.raises(TurnError, match=message):
@@ -112,7 +112,7 @@ def test_a_broken_database_says_where(tmp_path, more, message):
 
 @pytest.mark.parametrize("size", [16, 18, 99, 100, 3000, 5000])
 def test_a_database_that_is_cut_anywhere_says_so(tmp_path, size):
-    with pytest.raises(TurnError, match="is a database that is broken"):
+    with pytest.raises(TurnError, match="is a corrupt database"):
         from_database(database(tmp_path / "a.db")[:size])
 
 

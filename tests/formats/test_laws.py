@@ -18,7 +18,7 @@ from msgspec import convert, to_builtins
 from chatsquash.core import chat, jsonio
 from chatsquash.core.blocks import FAILED, PROMPTS, Media, Refusal, Result, Text, Turn
 from chatsquash.core.model import Conversation
-from chatsquash.formats import bodies, documents, formats, named, view
+from chatsquash.formats import bodies, documents, formats, get_format, view
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.formats.values import at
@@ -79,7 +79,7 @@ def replaced(draw, value, values):
 @pytest.mark.parametrize("name", EXCHANGES)
 @given(data=st.data())
 def test_any_turn_is_loaded_or_refused_and_equal_turns_give_equal_turns(name, data):
-    form, turns = named(name), data.draw(odd(name, "turns"))
+    form, turns = get_format(name), data.draw(odd(name, "turns"))
     state = other = form.START
     for turn in turns if isinstance(turns, list) else [turns]:
         found = outcome(form.load, turn, state)
@@ -112,20 +112,20 @@ def well_made(turns):
         assert all(isinstance(at(call, "function", "arguments"), str | None) for call in made)
 
 
-@pytest.mark.parametrize("name", [name for name in EXCHANGES if named(name).dump])
+@pytest.mark.parametrize("name", [name for name in EXCHANGES if get_format(name).dump])
 @given(data=st.data())
 def test_what_was_read_of_a_format_and_written_is_held_by_it(name, data):
-    body = {named(name).TURNS: data.draw(odd(name, "turns"))}
-    found = outcome(bodies.load, named(name), body)
+    body = {get_format(name).TURNS: data.draw(odd(name, "turns"))}
+    found = outcome(bodies.load, get_format(name), body)
     if not isinstance(found, dict):
-        again = bodies.load(named(name), outcome(named(name).dump, found))
+        again = bodies.load(get_format(name), outcome(get_format(name).dump, found))
         assert conversations.losses(again, name) == []
 
 
 @pytest.mark.parametrize("name", EXCHANGES)
 @given(data=st.data())
 def test_any_value_is_read_without_another_exception(name, data):
-    form = named(name)
+    form = get_format(name)
     value = data.draw(odd(name, data.draw(st.sampled_from(["turns", "tools", "reply"]))))
     outcome(form.system, value)
     outcome(form.tools, value)
@@ -143,8 +143,8 @@ def test_any_value_is_read_without_another_exception(name, data):
 @given(data=st.data())
 def test_any_stream_is_put_together(name, data):
     events = data.draw(odd(name, "stream"))
-    stream = outcome(named(name).assemble, events if isinstance(events, list) else [events])
-    outcome(named(name).reply, stream.body)
+    stream = outcome(get_format(name).assemble, events if isinstance(events, list) else [events])
+    outcome(get_format(name).reply, stream.body)
     json.dumps(stream.body)
 
 
@@ -154,8 +154,8 @@ def test_any_stream_is_put_together(name, data):
 def test_any_file_is_read_or_refused(name, data):
     found = data.draw(odd(name, "files"))
     objects = found if isinstance(found, list) else [found]
-    outcome(documents.named(name).fits, objects)
-    held = outcome(documents.named(name).conversations, objects)
+    outcome(documents.get_format(name).fits, objects)
+    held = outcome(documents.get_format(name).conversations, objects)
     if isinstance(held, list):
         assert is_marked([message for each in held for message in each.messages])
         jsonio.dumps([view.public(turns_of(each)) for each in held])
@@ -167,10 +167,10 @@ def test_any_file_is_read_or_refused(name, data):
 @given(data=st.data())
 def test_what_was_read_of_a_document_and_written_is_held_by_it(name, data):
     found = data.draw(odd(name, "files"))
-    held = outcome(documents.named(name).conversations, found if isinstance(found, list) else [found])
+    held = outcome(documents.get_format(name).conversations, found if isinstance(found, list) else [found])
     for each in held if isinstance(held, list) else ():
         if turns_of(each):
-            again = read(name, outcome(documents.named(name).dump, each))
+            again = read(name, outcome(documents.get_format(name).dump, each))
             assert conversations.losses(again, name) == []
 
 
@@ -178,9 +178,9 @@ def read(name, document):
     """The conversation of a document that was written."""
     document = jsonio.loads(jsonio.dumps(document))
     if name in EXCHANGES:
-        return bodies.load(named(name), document)
-    found = documents.named(name).conversations([document])
-    told = documents.named(name).fits([document]) or name in NAMELESS or any(each.native for each in found)
+        return bodies.load(get_format(name), document)
+    found = documents.get_format(name).conversations([document])
+    told = documents.get_format(name).fits([document]) or name in NAMELESS or any(each.native for each in found)
     assert told or not any(turns_of(each) for each in found), "what was written shows its format"
     return found[0] if found else Conversation([], [])
 

@@ -14,7 +14,7 @@ def test_a_response_is_one_reply_with_its_text_and_calls():
     result = {"type": "function_call_output", "call_id": "c1", "output": "a.py", "extra": {"returncode": 0}}
     messages = [{"role": "user", "content": "Go."}, response, result]
     trajectory = {"trajectory_format": "mini-swe-agent-1.1", "info": {}, "messages": messages}
-    (conversation,) = documents.named("mini_swe_agent").conversations([trajectory])
+    (conversation,) = documents.get_format("mini_swe_agent").conversations([trajectory])
     assert [each["role"] for each in conversation.messages] == ["user", "assistant", "tool"]
     assert chat.text(conversation.messages[1]) == "I look."
     assert [each["id"] for each in chat.calls(conversation.messages[1])] == ["c1"]

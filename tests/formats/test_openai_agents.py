@@ -43,7 +43,7 @@ def database(path, items, more="", session="s"):
 
 def loaded(data):
     with closing(Database(Options(), data=data)) as opened:
-        _, agent = recognise_database(opened, [documents.named("openai_agents")])
+        _, agent = recognise_database(opened, [documents.get_format("openai_agents")])
         values = [each for family in agent.families() for each in agent.objects(family)]
     return openai_agents.conversations(values)
 
@@ -83,7 +83,7 @@ def test_a_session_without_messages_has_no_conversation(tmp_path):
 
 
 def test_an_item_that_is_not_json_is_refused(tmp_path):
-    with pytest.raises(TurnError, match="message 1 has a message_data that is no JSON"):
+    with pytest.raises(TurnError, match="message 1 has a message_data that is not valid JSON"):
         loaded(database(tmp_path / "a.db", ["{"]))
 
 
@@ -91,4 +91,4 @@ def test_another_database_with_sessions_is_of_somebody_else(tmp_path):
     with closing(sqlite3.connect(tmp_path / "a.db")) as opened:
         opened.executescript("CREATE TABLE agent_sessions (session_id TEXT); CREATE TABLE agent_messages (id INTEGER);")
     with closing(Database(Options(), data=(tmp_path / "a.db").read_bytes())) as opened:
-        assert recognise_database(opened, [documents.named("openai_agents")]) is None
+        assert recognise_database(opened, [documents.get_format("openai_agents")]) is None

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from chatsquash.core.blocks import Call, Media, Reasoning, Result, Text, Turn
 from chatsquash.core.chat import is_truncated
 from chatsquash.core.model import Conversation
-from chatsquash.formats import bodies, documents, named, view
+from chatsquash.formats import bodies, documents, get_format, view
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.providers import openai_responses as responses
 from chatsquash.formats.providers.openai_chat.read import turns_of
@@ -24,7 +24,7 @@ SAID = {"role": "assistant", "content": "a"}
 @each("turns", "openai_responses")
 def test_another_role_closes_what_the_assistant_said(name, given, expected):
     if "refused" not in expected:
-        assert bare(bodies.load(named("openai_responses"), {"input": [*given, USER]}).messages) == [
+        assert bare(bodies.load(get_format("openai_responses"), {"input": [*given, USER]}).messages) == [
             *expected["messages"],
             USER,
         ]
@@ -49,8 +49,8 @@ def test_the_state_of_a_turn_can_be_gone_on_from_twice():
 
 @given(ODD)
 def test_neighbours_of_the_assistant_are_one_turn_and_links_stay(conversation):
-    back = bodies.load(named("openai_responses"), responses.dump(conversation)).turns
-    held = bodies.load(named("openai_chat"), openai_chat.dump(conversation)).turns
+    back = bodies.load(get_format("openai_responses"), responses.dump(conversation)).turns
+    held = bodies.load(get_format("openai_chat"), openai_chat.dump(conversation)).turns
     assert called(back) == called(held)
     assert not any(turn.role == "assistant" == after.role for turn, after in pairwise(back))
 
@@ -88,7 +88,7 @@ UNHELD = [
 
 @pytest.mark.parametrize("content, turn", UNHELD, ids=str)
 def test_what_the_service_takes_no_more_is_read_and_told_as_lost(content, turn):
-    held = bodies.load(named("openai_responses"), {"input": [{"role": "user", "content": content}, USER]})
+    held = bodies.load(get_format("openai_responses"), {"input": [{"role": "user", "content": content}, USER]})
     assert turns_of(held)[0] == turn
     assert responses.dump(held) == {"input": [USER]}
     assert conversations.losses(held, "openai_responses") == ["turns[0]"]
@@ -113,8 +113,8 @@ ITEMS = [
 @given(st.lists(st.sampled_from(ITEMS), min_size=1, max_size=5))
 def test_codex_reads_usual_items_at_once_as_they_are_read_one_by_one(items):
     lines = [{"type": "response_item", "payload": item} for item in [*items, USER | {"type": "message"}]]
-    (found,) = documents.named("codex").conversations([{"type": "session_meta", "payload": {}}, *lines])
-    assert turns_of(found) == bodies.load(named("openai_responses"), {"input": [*items, USER]}).turns
+    (found,) = documents.get_format("codex").conversations([{"type": "session_meta", "payload": {}}, *lines])
+    assert turns_of(found) == bodies.load(get_format("openai_responses"), {"input": [*items, USER]}).turns
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_codex_reads_usual_items_at_once_as_they_are_read_one_by_one(items):
 def test_a_response_that_is_not_completed_is_truncated_for_whatever_reason(status, details, finish):
     """By ``ResponseStatus`` and ``IncompleteDetails`` of openai 3.57.0, and a reason that it does not have."""
     item = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "x"}]}
-    reply = named("openai_responses").reply({"status": status, "incomplete_details": details, "output": [item]})
+    reply = get_format("openai_responses").reply({"status": status, "incomplete_details": details, "output": [item]})
     assert reply.finish_reason == finish
     assert is_truncated(finish) == (finish not in ("stop", None))
 
@@ -141,5 +141,5 @@ def test_a_response_that_is_not_completed_is_truncated_for_whatever_reason(statu
 @pytest.mark.parametrize("status", ["in_progress", "queued"])
 def test_a_response_that_was_logged_before_it_ended_is_cut(status):
     item = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "x"}]}
-    reply = named("openai_responses").reply({"status": status, "output": [item]})
+    reply = get_format("openai_responses").reply({"status": status, "output": [item]})
     assert (reply.finish_reason, reply.cut) == (None, True)

@@ -29,7 +29,7 @@ LOGS = [log for case in CASES for log in golden.logs(case) if "storage" not in l
 def from_database(data):
     """All sessions in the bytes of a database."""
     with closing(Database(Options(), data=data)) as opened:
-        _, found = recognise_database(opened, map(documents.named, ("crush", "goose", "opencode")))
+        _, found = recognise_database(opened, map(documents.get_format, ("crush", "goose", "opencode")))
         return [each for family in found.families() for each in found.objects(family)]
 
 
@@ -177,8 +177,8 @@ def test_files_that_tell_nothing_are_counted():
 
 
 def test_where_the_files_of_a_session_lie():
-    assert opencode.beside("ses_1aB.json") == "../../message/ses_1aB/msg_*.json\0../../part/\0/prt_*.json"
-    assert opencode.beside("ses_*.json") is opencode.beside("session.json") is None
+    assert opencode.companions("ses_1aB.json") == "../../message/ses_1aB/msg_*.json\0../../part/\0/prt_*.json"
+    assert opencode.companions("ses_*.json") is opencode.companions("session.json") is None
     assert opencode.owner("a/storage/message/ses_1/msg_1.json") == "a/storage/session"
     assert opencode.owner("storage/part/msg_1/prt_1.json") == "storage/session"
     assert opencode.owner("a/storage/session/p/ses_1.json") is opencode.owner("part/msg_1/prt_1.json") is None
@@ -289,12 +289,12 @@ def test_which_table_a_session_is_read_from(at, expected):
 
 @cases(
     "table, cell, message",
-    ("message", {"data": "{"}, "message m has a data that is no JSON"),
-    ("message", {"data": None}, "message m has a data that is no JSON"),
+    ("message", {"data": "{"}, "message m has a data that is not valid JSON"),
+    ("message", {"data": None}, "message m has a data that is not valid JSON"),
     ("message", {"data": "[]"}, "message m has a data that is a list, not an object"),
-    ("message", {"data": '{"a": "\udcff"}'}, "message m has a data that is no JSON"),
-    ("part", {"data": "[" * 100_000}, "part p has a data that is no JSON"),
-    ("session", {"revert": "{"}, "session s has a revert that is no JSON"),
+    ("message", {"data": '{"a": "\udcff"}'}, "message m has a data that is not valid JSON"),
+    ("part", {"data": "[" * 100_000}, "part p has a data that is not valid JSON"),
+    ("session", {"revert": "{"}, "session s has a revert that is not valid JSON"),
 )
 def test_a_cell_that_is_broken_is_named(table, cell, message):
     rows = copy.deepcopy({"session": [{"id": "s"}], "message": OLD, "part": PARTS})

@@ -12,7 +12,7 @@ from msgspec import to_builtins
 from chatsquash.core.blocks import FORM, PROMPTS, Call, Result
 from chatsquash.core.chat import PRIVATE, Private
 from chatsquash.core.errors import UsageError
-from chatsquash.formats.calls import parsed
+from chatsquash.formats.calls import parse_json
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.translate import conversations
 from tests.conftest import cases
@@ -261,7 +261,7 @@ def is_field(field, left, right, sides):
         return sides[0].name(left) == sides[1].name(right)
     if field == "arguments" and not left.get("custom"):
         old, new = (
-            parsed(text) if parsed(text) is not None else text
+            parse_json(text) if parse_json(text) is not None else text
             for text in (left.get(field, "{}"), right.get(field, "{}"))
         )
     if field in ("name", "mime", "apart") and not old:

@@ -8,7 +8,7 @@ import pytest
 from msgspec import structs
 
 from chatsquash.core.times import stamp
-from chatsquash.formats import bodies, documents, formats, named, view
+from chatsquash.formats import bodies, documents, formats, get_format, view
 from chatsquash.formats.providers.openai_chat.read import merge_results, turns_of, turns_of_messages
 from chatsquash.translate import conversations
 from tests.formats.table import NAMES, bare, built, conversation, each, is_marked, outcome, rows, spelled
@@ -42,32 +42,32 @@ def member(form, name, given):
 
 @each("turns")
 def test_turns(name, given, expected):
-    found = outcome(loaded, named(name), given)
-    whole = outcome(bodies.load, named(name), {named(name).TURNS: given})
+    found = outcome(loaded, get_format(name), given)
+    whole = outcome(bodies.load, get_format(name), {get_format(name).TURNS: given})
     if "refused" in expected:
         assert found == expected
-        assert whole == {"refused": f"{named(name).TURNS}[{len(given) - 1}] {expected['refused']}"}
+        assert whole == {"refused": f"{get_format(name).TURNS}[{len(given) - 1}] {expected['refused']}"}
     else:
         assert spelled(shows(found)) == spelled(expected)
         assert built(turns_of(whole)) == built(merge_results(found))
-        assert whole.tools == outcome(bodies.tools_of_turns, named(name), given)
+        assert whole.tools == outcome(bodies.tools_of_turns, get_format(name), given)
 
 
 @each("system")
 def test_system_prompts(name, given, expected):
-    found = member(named(name), "system", given)
+    found = member(get_format(name), "system", given)
     assert spelled(found if "refused" in expected else shows(found)) == spelled(expected)
 
 
 @each("tools")
 def test_tools(name, given, expected):
-    found = member(named(name), "tools", given)
+    found = member(get_format(name), "tools", given)
     assert spelled(found) == spelled(expected)
 
 
 @each("brought")
 def test_tools_that_a_turn_brings(name, given, expected):
-    assert spelled(member(named(name), "turn_tools", given)) == spelled(expected)
+    assert spelled(member(get_format(name), "turn_tools", given)) == spelled(expected)
 
 
 def told(reply):
@@ -80,7 +80,7 @@ def told(reply):
 
 @each("reply")
 def test_replies(name, given, expected):
-    found = member(named(name), "reply", given)
+    found = member(get_format(name), "reply", given)
     assert json.loads(spelled(told(found))) == json.loads(spelled(expected))
     assert is_marked([found.message or {}])
     assert (found.message is None) is bool(found.problem)
@@ -88,20 +88,20 @@ def test_replies(name, given, expected):
 
 @each("stream")
 def test_streams(name, given, expected):
-    found = member(named(name), "assemble", given)
+    found = member(get_format(name), "assemble", given)
     error = {} if found.error is None else {"error": found.error}
-    assert spelled({"body": found.body, "whole": found.whole, **error}) == spelled(expected)
+    assert spelled({"body": found.body, "whole": found.is_complete, **error}) == spelled(expected)
 
 
 @each("marks")
 def test_marks(name, given, expected):
     [(place, value)] = given.items()
-    assert [mark.rank for mark in getattr(named(name).marks, place) if mark.test(value)] == expected
+    assert [mark.rank for mark in getattr(get_format(name).marks, place) if mark.test(value)] == expected
 
 
 @each("files")
 def test_files(name, given, expected):
-    found = outcome(documents.named(name).conversations, given)
+    found = outcome(documents.get_format(name).conversations, given)
     if "refused" in expected:
         assert found == expected
         return
@@ -147,7 +147,7 @@ def of_origin(origin):
 
 @each("fits")
 def test_the_evidence_for_a_document(name, given, expected):
-    assert member(documents.named(name), "fits", given) == expected
+    assert member(documents.get_format(name), "fits", given) == expected
     if expected:
         assert documents.recognise(given).name == name, "a file is of one format"
 
@@ -169,13 +169,13 @@ def test_a_format_holds_what_was_read_of_it(name, kind):
 
 
 def written(name, held):
-    form = named(name) if name in EXCHANGES else documents.named(name)
+    form = get_format(name) if name in EXCHANGES else documents.get_format(name)
     return form.dump(held)
 
 
 @each("again")
 def test_what_was_read_is_written_as_it_was(name, given, expected):
-    again = written(name, bodies.load(named(name), given))
+    again = written(name, bodies.load(get_format(name), given))
     assert json.dumps(again, sort_keys=True) == json.dumps(given, sort_keys=True)
 
 

@@ -38,7 +38,7 @@ def logs(case: Path) -> list[Path]:
 def source(case: Path, log: Path) -> Path | list[bytes]:
     """The lines of a log, or its path where other files tell something of it."""
     has_others = any(path.is_dir() or path.suffix != ".jsonl" for path in (case / "logs").iterdir())
-    has_others |= case.parent.name in documents.names() and bool(documents.named(case.parent.name).BESIDE_MARKS)
+    has_others |= case.parent.name in documents.names() and bool(documents.get_format(case.parent.name).COMPANION_MARKS)
     return log if has_others else log.read_bytes().split(b"\n")
 
 

@@ -149,7 +149,7 @@ def test_a_log_that_only_grows_is_parsed_once_and_its_turns_are_loaded_once(name
     form, effort = formats()[name], Effort()
     load = mock.Mock(wraps=form.load)
     counting = replace(form, load=load)
-    with mock.patch("chatsquash.reading.entries.named", return_value=counting):
+    with mock.patch("chatsquash.reading.entries.get_format", return_value=counting):
         found, _ = read(data, Shape.of(name, envelope), effort)
     request = json.loads(data.split(b"\n")[-2])["request"]
     turns = len(request.get("body", request)[form.TURNS])

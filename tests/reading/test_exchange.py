@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsquash.core.model import Response
-from chatsquash.formats import named
+from chatsquash.formats import get_format
 from chatsquash.reading import exchange, replies, scan
 from chatsquash.reading.exchange import LineError, split
 from chatsquash.reading.members import elements
 from tests.conftest import cases
 
-openai_chat = named("openai_chat")
+openai_chat = get_format("openai_chat")
 
 LINES = [
     b'{"request":{"messages":[{"role":"user","content":"[]{}\\"\\\\"}],"tools":[]},"timestamp":1,"session_id":"s"}',

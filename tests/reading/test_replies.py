@@ -5,12 +5,12 @@ import json
 import pytest
 from msgspec.structs import replace
 
-from chatsquash.formats import formats, named
+from chatsquash.formats import formats, get_format
 from chatsquash.reading import replies
 from tests.conftest import cases
 from tests.reading.exchanges import CHAT, EXCHANGES, ndjson, sse
 
-openai_chat, openai_responses = named("openai_chat"), named("openai_responses")
+openai_chat, openai_responses = get_format("openai_chat"), get_format("openai_responses")
 
 A, B = {"a": 1}, {"b": [2, "\n\n", "data: x"]}
 

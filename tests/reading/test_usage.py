@@ -4,12 +4,12 @@ import json
 
 from chatsquash.core.accounting import LoggedUsage, of_reply
 from chatsquash.core.model import Response
-from chatsquash.formats import named
+from chatsquash.formats import get_format
 from chatsquash.reading import envelopes
 from chatsquash.reading.exchange import split
 from tests.conftest import cases
 
-openai_chat = named("openai_chat")
+openai_chat = get_format("openai_chat")
 
 CHAT = {"model": "m", "choices": [], "usage": {"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12}}
 ANTHROPIC = {
@@ -48,7 +48,7 @@ def line(response, **request):
     ("a model that is no text", line({"model": 5}, model=["m"]), LoggedUsage()),
     ("counts that are none", line({"usage": {"prompt_tokens": True, "completion_tokens": -1}}), LoggedUsage()),
     ("counts beyond 64 bits", line({"usage": {"prompt_tokens": 10**30, "completion_tokens": "7"}}), LoggedUsage()),
-    ("usage that is no object", line({"usage": [1], "model": ""}), LoggedUsage()),
+    ("usage that is not an object", line({"usage": [1], "model": ""}), LoggedUsage()),
     ("a text with half of a UTF-16 pair", line({**CHAT, "x": "\ud800"}), LoggedUsage("m", 10, 2)),
     ("a logger's wrap", {"request": {"headers": {}, "body": {"messages": []}}, "response": {"status": 200, "body": CHAT}}, LoggedUsage("m", 10, 2)),
 )  # fmt: skip

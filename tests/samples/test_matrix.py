@@ -27,7 +27,7 @@ def test_a_sample_is_taken_by_its_own_reader_alone(name, path):
     assert found is not None
     assert found.format == name
     assert identify.is_readable(str(path))
-    others = [other for other in documents.names() if other != name and documents.named(other).fits(found.objects)]
+    others = [other for other in documents.names() if other != name and documents.get_format(other).fits(found.objects)]
     assert others == []
 
 
@@ -106,9 +106,9 @@ def test_a_value_of_any_type_in_any_place_gives_conversations_or_says_what_is_wr
         place = data.draw(st.sampled_from(sorted(places(made), key=repr)))
         made = replaced(made, place, data.draw(st.sampled_from(ODD)))
         made = made if isinstance(made, list) else [made]
-    module = documents.named(name)
+    module = documents.get_format(name)
     for each in documents.names():
-        documents.named(each).fits(made)  # never raises
+        documents.get_format(each).fits(made)  # never raises
     try:
         found = module.conversations(made)
     except TurnError:

@@ -20,7 +20,7 @@ from chatsquash.core.model import Violation
 from chatsquash.records import presets
 from chatsquash.records.presets import ShapeResult
 from chatsquash.session.converter import Converter
-from chatsquash.session.log_findings import unreadable
+from chatsquash.session.log_findings import unreadable_outcome
 from tests import oracle, strategies
 from tests.checks.rows import assistant, call, result, tool, user
 from tests.conftest import cases, examples, log_line, often
@@ -142,7 +142,7 @@ ROWS = [
     Row("bad-line", "text", ["hello", *GROWING], [("bad-line", "error", 1)], "the line is left out, no JSON object"),
     Row("bad-line", "a line cut off", [GROWING[0], json.dumps(GROWING[1])[:-2]], [("bad-line", "error", 2)]),
     Row("bad-line", "two objects on one line", [GROWING[0], json.dumps(GROWING[1]) * 2], [("bad-line", "error", 2)]),
-    Row("bad-line", "JSON that is no object", ["[]", "1", "null", '"x"', GROWING[0]], [("bad-line", "error", number) for number in (1, 2, 3, 4)]),
+    Row("bad-line", "JSON that is not an object", ["[]", "1", "null", '"x"', GROWING[0]], [("bad-line", "error", number) for number in (1, 2, 3, 4)]),
     Row("bad-line", "bytes that are no text", [GROWING[0], json.dumps(GROWING[1]).encode().replace(b'"c"', b'"\xff"')], [("bad-line", "error", 2)]),
     Row("bad-line", "NaN in a message", [GROWING[0], line({**A, "x": [float("nan")]})], [("bad-line", "error", 2)], "hold the number"),
     Row("bad-line", "Infinity in a tool", [GROWING[0], line(A, tools=[{"x": float("inf")}])], [("bad-line", "error", 2)], "hold the number"),
@@ -150,10 +150,10 @@ ROWS = [
     Row("bad-line", "nesting that no parser follows", [GROWING[0], json.dumps(GROWING[1]).replace('"c"', "[" * 10**5 + "]" * 10**5)], [("bad-line", "error", 2)], "nested too deeply"),
     Row("bad-entry", "a request with messages is enough", ['{"session_id": "s", "timestamp": 1, "request": {"messages": []}, "response": {"choices": [{"message": {}}]}}']),
     Row("bad-entry", "no request", [GROWING[0], without(GROWING[1], "request")], [("bad-entry", "error", 2)], "request is missing"),
-    Row("bad-entry", "a request that is no object", [GROWING[0], {**GROWING[1], "request": [1]}], [("bad-entry", "error", 2)], "request is a list"),
+    Row("bad-entry", "a request that is not an object", [GROWING[0], {**GROWING[1], "request": [1]}], [("bad-entry", "error", 2)], "request is a list"),
     Row("bad-entry", "no messages", [GROWING[0], without(GROWING[1], "request", "messages")], [("bad-entry", "error", 2)], "request.messages is missing"),
     Row("bad-entry", "messages that are no list", [GROWING[0], {**GROWING[1], "request": {"messages": "hi"}}], [("bad-entry", "error", 2)], "request.messages is a string"),
-    Row("bad-entry", "a message that is no object", [GROWING[0], line(A, None)], [("bad-entry", "error", 2)], "request.messages[1] is no object"),
+    Row("bad-entry", "a message that is not an object", [GROWING[0], line(A, None)], [("bad-entry", "error", 2)], "request.messages[1] is no object"),
     Row("bad-entry", "a message without a role", [GROWING[0], line(A, B, {"content": "c"})], [("bad-entry", "error", 2)], "request.messages[2] has no role"),
     Row("bad-entry", "a role that is no string", [GROWING[0], line({"role": 5})], [("bad-entry", "error", 2)], "request.messages[0] has no role"),
     Row("bad-entry", "a bad message among known ones", [*GROWING, line(A, {"role": None}, C)], [("bad-entry", "error", 3)], "request.messages[1] has no role"),
@@ -400,7 +400,7 @@ def test_a_log_that_cannot_be_read_is_a_finding_with_its_reason(tmp_path):
     job = Log(str(tmp_path), "logs/a.jsonl", "a.jsonl", 0)
     with pytest.raises(OSError) as raised:
         Converter(NATIVE).convert(job)
-    outcome = unreadable(job, raised.value)
+    outcome = unreadable_outcome(job, raised.value)
     assert (outcome.record, outcome.left_out, outcome.account.lines, sum(outcome.account.counts)) == (
         None,
         "unreadable-log",
@@ -548,7 +548,7 @@ def test_a_session_is_left_out_for_its_reason_also_when_its_log_changes_meanwhil
     def grow(*_: Any) -> None:
         path.write_bytes(path.read_bytes() + b"\n")
 
-    outcome = Converter(NATIVE).convert(log, also=grow)
+    outcome = Converter(NATIVE).convert(log, visit=grow)
     assert outcome.left_out == "timestamp-order"
     assert outcome.findings[-1].code == "changed-log"
 

@@ -316,7 +316,7 @@ def test_a_body_that_is_broken_says_where(here):
     put("logs/a.json", {"contents": [{"role": "user", "parts": [{"text": "hi"}]}, 5]})
     assert dict(run().left_out) == {"unknown-format": 1}
     (found,) = findings("unknown-format")
-    assert "gemini: contents[1] is no object" in found["text"]
+    assert "gemini: contents[1] is not an object" in found["text"]
 
 
 def test_a_line_of_a_dataset_is_no_session(here):
@@ -570,7 +570,7 @@ MANY = {
 def parses(monkeypatch):
     """Counts how often the conversations of a document are made of its bytes, and how often its bytes are parsed."""
     counts = {"conversations": 0, "parsed": 0}
-    named, counting = documents.named, {}
+    named, counting = documents.get_format, {}
     for name in MANY:
         real = named(name).conversations
 
@@ -579,7 +579,7 @@ def parses(monkeypatch):
             return real(objects)
 
         counting[name] = replace(named(name), conversations=counted)
-    monkeypatch.setattr(documents, "named", lambda name: counting.get(name) or named(name))
+    monkeypatch.setattr(documents, "get_format", lambda name: counting.get(name) or named(name))
     parsed = contents.parse
 
     def counted_too(*given):

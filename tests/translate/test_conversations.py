@@ -45,7 +45,7 @@ from tests.samples.table import WITH_OTHERS, agents
 
 EXCHANGES = ("gemini", "openai_responses", "anthropic", "ollama", "openai_chat")
 LOGGED_ONLY = ("bedrock", "gemini_interactions")
-READ_ONLY = tuple(name for name in documents.names() if not documents.named(name).dump and name not in WITH_OTHERS)
+READ_ONLY = tuple(name for name in documents.names() if not documents.get_format(name).dump and name not in WITH_OTHERS)
 TEXT_ONLY = ("oumi_history",)
 WRITTEN = ("clippy", "model_messages", "oumi", "portable", "pydantic_ai", "vercel_ai")
 TOOL = {
@@ -142,7 +142,7 @@ def test_messages_have_turns_without_having_been_loaded():
 
 @cases(
     "messages, expected",
-    ("a message that is no object", [user(), 3], "messages[1] is no object"),
+    ("a message that is not an object", [user(), 3], "messages[1] is not an object"),
     ("a message without a role", [{"content": "a"}], "messages[0] has no role"),
     ("content that is none", [user(3)], "messages[0] has content that is a number"),
 )

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import chatsquash
 from chatsquash.core.blocks import Media, Reasoning, Text
-from chatsquash.formats import calls, named, writing
+from chatsquash.formats import calls, get_format, writing
 from chatsquash.formats.calls import State
 from chatsquash.translate.conversations import losses
 from tests.formats.kinds import answers, asks, calling, conversation, gives, says
@@ -129,7 +129,7 @@ def test_twice_as_much_costs_twice_as_much(make, work):
 
 
 def test_a_long_turn_of_openai_responses_is_not_copied_for_each_of_its_items():
-    form = named("openai_responses")
+    form = get_format("openai_responses")
     state = form.START
     for each in numbers(1000):
         state = form.load({"type": "function_call", "call_id": each, "name": "f", "arguments": "{}"}, state).state

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 import chatsquash
 from chatsquash.core.blocks import Call, HostedCall, HostedResult, Media, Other, Reasoning, Refusal, Result, Source
 from chatsquash.core.errors import UsageError
-from chatsquash.formats import named, names
+from chatsquash.formats import get_format, names
 from chatsquash.translate import conversations, losses, sendable
 from tests.conftest import cases
 from tests.formats.kinds import KINDS, ODD, PDF, answers, asks, calling, conversation, gives, says, turn
 from tests.formats.odd import CONVERSATIONS
 
-SENT = tuple(name for name in names() if named(name).dump)
+SENT = tuple(name for name in names() if get_format(name).dump)
 LEGAL = {
     "anthropic": r"[a-zA-Z0-9_-]{1,128}",
     "gemini": r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}",
@@ -37,7 +37,7 @@ def sent(name, *turns, tools=(), reasoning="drop"):
 
 
 def fitted(name, *turns, tools=()):
-    return dict(sendable.request(named(name), conversation(*turns, tools=tools), "drop").fitted)
+    return dict(sendable.request(get_format(name), conversation(*turns, tools=tools), "drop").fitted)
 
 
 def blocks(turns, kind):
@@ -251,7 +251,7 @@ def test_what_is_said_as_a_text_stands_apart(name):
 @pytest.mark.parametrize("name", [*SIGNED, "openai_chat"])
 def test_what_is_said_as_a_text_is_no_loss(name):
     held = conversation(asks(), says(FOREIGN[0], "a"))
-    made = sendable.request(named(name), held, "text")
+    made = sendable.request(get_format(name), held, "text")
     assert made.fitted == {"reasoning said as text": 1}
     assert conversations.loss_of(made.original, made.body, name) == []
     assert conversations.loss_of(held, made.body, name) != []

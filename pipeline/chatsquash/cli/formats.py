@@ -48,7 +48,7 @@ def _describe(name: str) -> KnownFormat:
     streams = isinstance(form, Format)
     what = " ".join(form.doc.strip().partition("\n\n")[0].split()).removesuffix(".")
     package = plugins.versions().get(name)
-    return KnownFormat(name, name in conversations.writable(), streams, documents.holds_tools(name), what, package)
+    return KnownFormat(name, name in conversations.writable(), streams, documents.has_tools(name), what, package)
 
 
 def envelope_rows() -> Iterator[tuple[str, str, str]]:

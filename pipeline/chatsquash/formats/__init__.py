@@ -1,8 +1,12 @@
-"""One module or package per conversation format: how to recognise it, and how to load it.
+"""Conversation formats: how each is recognised, loaded and written.
 
-A format of a provider is a module in ``providers`` that declares its ``NAME``, and by ``PLACE`` whose evidence comes
-first among those of a rank.  Both are read without running it.  What several formats need is in the modules here.  An
-installed package adds formats by entry points of the group ``chatsquash.formats``.
+Formats of requests and responses are modules or packages in ``providers``; document formats are in ``agents``,
+``clients`` and ``exports`` and are listed by ``documents``.  The modules here contain what several formats share.
+Reading log files and grouping lines into sessions belong to ``reading`` and ``session``.
+
+A provider's module declares its ``NAME`` and optionally its ``PLACE``, which orders formats whose evidence has the same
+rank.  Both are read from the source text without importing the module.  Installed packages add formats through entry
+points in the group ``chatsquash.formats``.
 """
 
 from __future__ import annotations
@@ -22,16 +26,16 @@ from chatsquash.formats.base import Format, Mark
 from chatsquash.formats.values import Object, kind, objects
 
 PLAIN = "openai_chat"
-"""The format of chat messages that no provider has marked: plain text means the same in all of them."""
+"""The format of chat messages without marks of a provider; plain text means the same in all formats."""
 PLAIN_RANK, NO_RANK = 9, 10
-"""Behind the ranks of all marks: plain chat messages, and nothing that is known."""
+"""Ranks after those of all marks: plain chat messages, and no known format."""
 
-_NAMED = re.compile(r"^NAME = ", re.MULTILINE)
-_PLACED = re.compile(r"^PLACE = (\d+)$", re.MULTILINE)
-_USUAL_PLACE = 50
-"""Of a format that declares none: before plain chat."""
+_NAME_LINE = re.compile(r"^NAME = ", re.MULTILINE)
+_PLACE_LINE = re.compile(r"^PLACE = (\d+)$", re.MULTILINE)
+_DEFAULT_PLACE = 50
+"""The place of a format that declares none, which is before plain chat."""
 _DECISIVE = 4
-"""Up to this rank, two formats contradict each other."""
+"""Evidence up to this rank rules out other formats, so evidence of two formats is a contradiction."""
 _SHOWN_KEYS, _SHOWN_LENGTH = 8, 40
 
 
@@ -39,9 +43,9 @@ class Recognised(NamedTuple):
     """The format of one exchange."""
 
     name: str | None
-    """``None`` where nothing is known, or where two formats contradict each other."""
+    """``None`` if no format is known, or if two formats contradict each other."""
     why: str
-    """The evidence in words, or what was seen instead."""
+    """The evidence in words, or a description of the value without any."""
     rank: int
     """The rank of the evidence; ``NO_RANK`` without any."""
 
@@ -53,55 +57,55 @@ class RecognisedFile(NamedTuple):
     why: str
     """The evidence with counts of lines."""
     mixed: bool
-    """Whether there is evidence of other formats, or lines that contradict themselves."""
+    """Whether some lines are evidence of other formats or of two formats at once."""
 
 
 def _place(item: Item) -> int | None:
-    """The place of a format; ``None`` for what is none."""
+    """Return the place of a format; ``None`` for a module that is not a format."""
     text = Path(item.path).read_text(encoding="utf-8")
-    if not _NAMED.search(text):
+    if not _NAME_LINE.search(text):
         return None
-    placed = _PLACED.search(text)
-    return int(placed[1]) if placed else _USUAL_PLACE
+    match = _PLACE_LINE.search(text)
+    return int(match[1]) if match else _DEFAULT_PLACE
 
 
 _ROOM: Room[Format] = Room(Format, providers, place=_place, accepts=lambda module: hasattr(module, "TURNS"))
-names, named = _ROOM.names, _ROOM.get
+names, get_format = _ROOM.names, _ROOM.get
 
 
 @cache
 def formats() -> dict[str, Format]:
-    """Every format by its name."""
+    """Return all formats by name."""
     return _ROOM.all()
 
 
 def recognise(request: Object | None, response: Json, events: list[Json] | None) -> Recognised:
-    """The format of an exchange, by the evidence of the lowest rank in its response, its stream and its request."""
+    """Detect the format of an exchange by the lowest-ranked evidence in its response, its stream or its request."""
     return _strongest(_marks(), request, response, events) or _unmarked(request, response)
 
 
 def recognise_request(request: Object | None) -> Recognised:
-    """The format of a request by its own evidence."""
+    """Detect the format of a request without its response."""
     return _strongest(_marks_of("request"), request, None, None) or _unmarked(request, None)
 
 
 def recognise_response(response: Json, events: list[Json] | None) -> Recognised:
-    """The format of a response, or of its stream, by its own evidence."""
-    answered = _strongest(_marks_of("stream", "response"), None, response, events)
-    return answered or Recognised(None, _describe(response), NO_RANK)
+    """Detect the format of a response or its stream without the request."""
+    evidence = _strongest(_marks_of("stream", "response"), None, response, events)
+    return evidence or Recognised(None, _describe(response), NO_RANK)
 
 
 def _strongest(
     marks: list[tuple[str, str, Mark]], request: Object | None, response: Json, events: list[Json] | None
 ) -> Recognised | None:
-    """The evidence of the lowest rank; ``None`` without any."""
-    listed = response if isinstance(response, list) else []
-    values = {"stream": [*listed, *(events or [])], "response": [response, *listed], "request": [request]}
+    """Return the lowest-ranked evidence; ``None`` without any."""
+    elements = response if isinstance(response, list) else []
+    values = {"stream": [*elements, *(events or [])], "response": [response, *elements], "request": [request]}
     places = {place: objects(each) for place, each in values.items()}
     hits: list[Recognised] = []
     for name, place, mark in marks:
         if hits and mark.rank > hits[0].rank:
-            break
+            break  # marks are sorted by rank, so no later one can be as strong
         if any(map(mark.test, places[place])):
             hits.append(Recognised(name, f"{mark.what} in the {place}", mark.rank))
     if not hits:
@@ -115,7 +119,7 @@ def _strongest(
 
 @cache
 def _marks() -> list[tuple[str, str, Mark]]:
-    """Every mark with its format and the place where it is looked for, by rank, and by the order of the formats."""
+    """Return all marks, each with its format and where to look for it, sorted by rank, then by format."""
     marks = []
     for name, form in formats().items():
         marks += [(name, "stream", mark) for mark in form.marks.event]
@@ -126,7 +130,7 @@ def _marks() -> list[tuple[str, str, Mark]]:
 
 @cache
 def _marks_of(*places: str) -> list[tuple[str, str, Mark]]:
-    """The marks that are looked for in some places."""
+    """Return the marks that are looked for in the given places."""
     return [each for each in _marks() if each[1] in places]
 
 
@@ -138,7 +142,10 @@ def _unmarked(request: Json, response: Json) -> Recognised:
 
 
 def _is_chat(request: Json) -> bool:
-    """Whether a request has messages, one of them at least with a role; ``model`` is that of a format with parts."""
+    """Whether a request has messages of which at least one has a role.
+
+    The role ``model`` belongs to Gemini, whose turns have parts.
+    """
     messages = request.get("messages") if isinstance(request, dict) else None
     if not isinstance(messages, list):
         return False
@@ -147,7 +154,7 @@ def _is_chat(request: Json) -> bool:
 
 
 def _is_count(response: Json) -> bool:
-    """Whether a response only counts tokens."""
+    """Whether a response contains only a token count."""
     return isinstance(response, dict) and "input_tokens" in response and not response.keys() & {"choices", "content"}
 
 
@@ -158,16 +165,16 @@ def _describe(value: Json) -> str:
 
 
 def _keys(value: Object) -> str:
-    """The first keys of an object, as JSON and no longer than can be read."""
-    shown = [json.dumps(key if len(key) <= _SHOWN_LENGTH else f"{key[:_SHOWN_LENGTH]}...") for key in value]
-    more = [f"{len(shown) - _SHOWN_KEYS} more"] if len(shown) > _SHOWN_KEYS else []
-    return f"the keys {', '.join([*shown[:_SHOWN_KEYS], *more])}" if shown else "no keys"
+    """List the first keys of an object as JSON, each shortened to a readable length."""
+    keys = [json.dumps(key if len(key) <= _SHOWN_LENGTH else f"{key[:_SHOWN_LENGTH]}...") for key in value]
+    more = [f"{len(keys) - _SHOWN_KEYS} more"] if len(keys) > _SHOWN_KEYS else []
+    return f"the keys {', '.join([*keys[:_SHOWN_KEYS], *more])}" if keys else "no keys"
 
 
 def recognise_file(lines_seen: list[Recognised]) -> RecognisedFile:
-    """The format of most of a file's first lines; plain chat counts only where no line is marked."""
-    named = [line for line in lines_seen if line.name]
-    voting = [line for line in named if line.rank < PLAIN_RANK] or named
+    """Return the format of most of the first lines of a file; plain chat counts only if no line has a mark."""
+    candidates = [line for line in lines_seen if line.name]
+    voting = [line for line in candidates if line.rank < PLAIN_RANK] or candidates
     clashing = [line for line in lines_seen if line.name is None and line.rank <= _DECISIVE]
     if not voting:
         why = next((line.why for line in [*clashing, *lines_seen]), "there are no lines")
@@ -175,21 +182,21 @@ def recognise_file(lines_seen: list[Recognised]) -> RecognisedFile:
     votes = Counter(line.name or "" for line in voting)
     best = min(votes, key=lambda name: (-votes[name], names().index(name)))
     evidence = Counter(line.why for line in voting if line.name == best).most_common(1)[0][0]
-    others = Counter(_sort(line) for line in lines_seen if line.name != best)
+    others = Counter(_label_of(line) for line in lines_seen if line.name != best)
     counts = [f"{best} on {sum(line.name == best for line in lines_seen)} of {len(lines_seen)} lines ({evidence})"]
     counts += [f"{sort} on {count}" for sort, count in sorted(others.items())]
     return RecognisedFile(best, ", ".join(counts), len(votes) > 1 or bool(clashing))
 
 
-def _sort(line: Recognised) -> str:
-    """What a line counts as in a file of another format."""
+def _label_of(line: Recognised) -> str:
+    """Return the label under which a line is counted in a file of another format."""
     if line.name is None:
         return "two formats at once" if line.rank <= _DECISIVE else "no known format"
     return line.name if line.rank < PLAIN_RANK else "messages without marks"
 
 
 def look_alike(obj: Json) -> str | None:
-    """What an object is that is no log entry, in words; ``None`` for a log entry, a provider's body and no object."""
+    """Describe an object that is not a log entry; ``None`` for log entries, bodies of providers and other values."""
     if not isinstance(obj, dict):
         return None
     for words, test in _LOOK_ALIKES:
@@ -227,8 +234,8 @@ _LOOK_ALIKES: tuple[tuple[str, Callable[[Object], bool]], ...] = (
     ("an instruction dataset", _has("instruction", "output")),
     ("a dataset of messages", _is_dataset),
     ("a response with embeddings", lambda obj: any("embedding" in item for item in objects(obj.get("data")))),
-    ("metrics or traces of OpenTelemetry without messages", lambda obj: bool(obj.keys() & _TELEMETRY)),
-    ("a notebook of Jupyter", _has("cells", "nbformat")),
+    ("OpenTelemetry metrics or traces without messages", lambda obj: bool(obj.keys() & _TELEMETRY)),
+    ("a Jupyter notebook", _has("cells", "nbformat")),
     (
         "a HAR capture without requests to a model",
         lambda obj: isinstance(obj.get("log"), dict) and "entries" in obj["log"],

@@ -1,4 +1,4 @@
-"""What a format is made of: the values ``Format`` and ``DocumentFormat``, which a module or a package declares."""
+"""The interface of a format: ``Format`` and ``DocumentFormat``, whose members a module or package declares."""
 
 from __future__ import annotations
 
@@ -17,29 +17,45 @@ T = TypeVar("T")
 
 
 class TurnError(ValueError):
-    """A turn that is none of its format's: what is wrong with it, in words that follow the turn's place."""
+    """A turn that its format does not allow; the message continues a sentence that begins with the turn's place."""
 
 
-def of_each(objects: list[Json], load: Callable[[Json], T]) -> list[T]:
-    """What each object of a file holds; the ``TurnError`` says which it is about, where there are several."""
-    loaded = []
+def load_objects(objects: list[Json], load: Callable[[Json], T]) -> list[T]:
+    """Load each object of a file; if there are several, ``TurnError`` names the object."""
+    values = []
     for number, each in enumerate(objects, 1):
         try:
-            loaded.append(load(each))
+            values.append(load(each))
         except TurnError as problem:
             raise TurnError(f"conversation {number}: {problem}" if len(objects) > 1 else str(problem)) from None
-    return loaded
+    return values
 
 
 def expect_object(value: Json, what: str) -> Object:
-    """Return a value that must be an object; raise ``TurnError`` for any other (``what``: "message 3 is")."""
+    """Return a value that must be an object.
+
+    Args:
+        value: the value to check
+        what: the beginning of the error message, such as "message 3 is"
+
+    Raises:
+        TurnError: for any other value
+    """
     if not isinstance(value, dict):
         raise TurnError(f"{what} {kind(value)}, not an object")
     return value
 
 
 def expect_list(value: Json, what: str) -> list[Json]:
-    """Return a value that must be a list; raise ``TurnError`` for any other (``what``: "the messages are")."""
+    """Return a value that must be a list.
+
+    Args:
+        value: the value to check
+        what: the beginning of the error message, such as "the messages are"
+
+    Raises:
+        TurnError: for any other value
+    """
     if not isinstance(value, list):
         raise TurnError(f"{what} {kind(value)}, not a list")
     return value
@@ -49,21 +65,21 @@ class Mark(Struct, frozen=True):
     """Evidence that an object is of a format."""
 
     rank: int
-    """Lower ranks decide first; see ``docs/formats.md``."""
+    """The lowest rank decides; see ``docs/formats.md``."""
     what: str
-    """What was seen, in words: ``contents``, ``choices[].message``."""
+    """The evidence in words, such as ``contents`` or ``choices[].message``."""
     test: Callable[[dict[str, Any]], bool]
 
 
 class Marks(Struct, frozen=True):
-    """The evidence for a format, by the place where it is looked for."""
+    """The evidence for a format, by where to look for it."""
 
     request: tuple[Mark, ...] = ()
-    """On a request's body; evidence in turns is looked for in all of them."""
+    """In a request's body; marks of turns are checked in every turn."""
     response: tuple[Mark, ...] = ()
-    """On a whole response's body."""
+    """In the body of a complete response."""
     event: tuple[Mark, ...] = ()
-    """On one chunk or event of a streamed response."""
+    """In one chunk or event of a streamed response."""
 
 
 class Tools(NamedTuple):
@@ -72,29 +88,29 @@ class Tools(NamedTuple):
     functions: list[Tool]
     """As OpenAI function tools, ``{"type": "function", "function": {...}}``."""
     hosted: list[Tool] = []  # noqa: RUF012 - never changed
-    """Those that the provider runs itself, as logged; they are no part of a record."""
+    """Tools that the provider runs itself, as logged; they are not part of records."""
 
 
-class Continued(NamedTuple):
-    """Where the beginning of a session is that continues in another file."""
+class Continuation(NamedTuple):
+    """The location of the beginning of a session that continues in another file."""
 
     patterns: tuple[str, ...]
-    """Globs for the file with the beginning; the first that fits counts."""
+    """Globs for the file with the beginning; the first match is used."""
     end: int
-    """The number of the first line that does not belong to it."""
+    """The number of the first line that is not part of the beginning."""
     number: Callable[[Json, int, str], int | None]
-    """Return the number of a line, given its place in the file and the session; ``None``: it is of another session."""
+    """Return the number of a line, given its place in the file and the session; ``None`` for another session's line."""
     session: str = ""
     """The id of the session that the file belongs to."""
 
 
 class LoadedTurn(NamedTuple):
-    """What a turn of a format gives."""
+    """The result of loading a turn of a format."""
 
     turns: list[Turn]
-    """Those that are complete with it."""
+    """The turns that it completes."""
     state: Any
-    """What the next turn needs to know."""
+    """The state for the next turn."""
 
 
 class ShownTurns(NamedTuple):
@@ -102,119 +118,120 @@ class ShownTurns(NamedTuple):
 
     turns: list[Json]
     summary: str = ""
-    """The text of the first turn, if it replaced others."""
-    replaced: list[Json] = []  # noqa: RUF012 - never changed
-    """The turns that it replaced, as far as the request contains them."""
+    """The text of the first turn if it is a summary of others."""
+    summarized: list[Json] = []  # noqa: RUF012 - never changed
+    """The summarized turns that the request still contains."""
     is_hidden: bool = False
-    """Whether the model also saw a summary that is encrypted."""
+    """Whether the model also saw an encrypted summary."""
 
 
 class Stream(NamedTuple):
-    """A response put together from its events."""
+    """A response assembled from its events."""
 
     body: Json
-    """The response's body, as if it had come whole."""
-    whole: bool
-    """Whether the stream came to its end."""
+    """The body, as if the response had not been streamed."""
+    is_complete: bool
+    """Whether the stream reached its end."""
     error: Json = None
-    """What a service sent instead of the rest; the body is what came before it."""
+    """The error that a service sent instead of the rest; the body contains the part before it."""
 
     def answer(self, reply: Callable[[Json], Response]) -> Response:
-        """Return the reply in the body, or in the error if nothing came before it."""
+        """Return the reply in the body, or the error if the body is empty."""
         response = reply(self.body)
-        return response if self.error is None or _says_something(response) else reply({"error": self.error})
+        return response if self.error is None or _has_content(response) else reply({"error": self.error})
 
 
-def _says_something(response: Response) -> bool:
+def _has_content(response: Response) -> bool:
     message = response.message or {}
     return any(value for name, value in message.items() if name not in ("role", PRIVATE))
 
 
 def nothing_open(state: Any) -> list[Turn]:  # noqa: ARG001 - the interface's
-    """The ``close`` of a format whose turns are complete in themselves."""
+    """Default ``close``: every turn is complete by itself."""
     return []
 
 
 def no_system(value: Json) -> list[Turn]:  # noqa: ARG001 - the interface's
-    """The ``system`` of a format whose system prompt is one of the turns."""
+    """Default ``system``: the system prompt is one of the turns."""
     return []
 
 
 def no_tools(value: Json) -> Tools:  # noqa: ARG001 - as above
-    """The ``turn_tools`` of a format whose turns bring no tools."""
+    """Default ``turn_tools``: turns define no tools."""
     return Tools([])
 
 
 def accept(request: Object) -> bool:  # noqa: ARG001 - the interface's
-    """The ``accepts`` of a format whose requests nothing else looks like."""
+    """Default ``accepts``: no other format has similar requests."""
     return True
 
 
 def is_no_compaction(turn: Json) -> bool:  # noqa: ARG001 - as above
-    """The ``is_compaction`` of a format whose services never compact a request."""
+    """Default ``is_compaction``: the service never compacts requests."""
     return False
 
 
 def all_visible(turns: list[Json]) -> ShownTurns:
-    """The ``visible_turns`` of such a format."""
+    """Default ``visible_turns``: the model sees all turns."""
     return ShownTurns(turns)
 
 
 def no_messages(turn: Json) -> None:
-    """The ``plain`` of a format whose turns depend on each other."""
+    """Default ``plain``: turns depend on each other."""
 
 
 def nowhere(path: str) -> None:
-    """The ``beside``, ``owner`` and ``siblings`` of a format whose files have no others around them."""
+    """Default ``companions``, ``owner`` and ``siblings``: files are independent."""
 
 
 def complete(path: str, objects: list[Json]) -> None:
-    """The ``continued`` of a format whose files contain all of their sessions."""
+    """Default ``continues_from``: each file contains its sessions completely."""
 
 
 def unknown(path: str, origin: Origin) -> None:
-    """The ``home`` and ``session`` of a format whose paths say nothing of either."""
+    """Default ``home`` and ``session``: they cannot be derived from the path."""
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class AnyFormat:
-    """What formats of exchanges and of documents have in common, as their modules or packages declare it."""
+    """The members that exchange and document formats share."""
 
     NAME: str
-    """As in ``--from`` and ``--to``."""
+    """The name for ``--from`` and ``--to``."""
     module: str
-    """The name of its module, and the docstring."""
+    """The name of the module."""
     doc: str
+    """The docstring of the module."""
     dump: Callable[[Conversation], Any] | None = None
-    """Write a conversation as a body or a document; raises ``TurnError`` for one that no document can hold."""
+    """Write a conversation as a body or document; raises ``TurnError`` if a document cannot express it."""
     LOSES: str | None = None
-    """What ``dump`` cannot express, in words of ``docs/formats.md`` with commas between them."""
+    """What ``dump`` cannot express, as a comma-separated list of terms from ``docs/formats.md``."""
     BLURS: str = ""
-    """What is only preserved by marks of chatsquash."""
+    """What ``dump`` preserves only with chatsquash's own marks."""
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class Format(AnyFormat):
     """The format of a provider's requests and responses.
 
-    Turns are loaded in order, each with the state that the previous one left: ``load`` must depend on nothing else,
-    change nothing, and return equal results for equal arguments, since turns that a request repeats are not loaded
-    again.  A state is compared with ``==``; what distinguishes ``1`` from ``True`` must not be in it.
+    Turns are loaded in order, each with the state returned for the previous one.  ``load`` must be a pure function of
+    its arguments, since turns that a request repeats are not loaded again.  States are compared with ``==`` and must
+    not depend on the difference between ``1`` and ``True``.
     """
 
     TURNS: str
-    """The member of a request's body that has the list of turns."""
+    """The member of a request's body that contains the list of turns."""
     SYSTEM: tuple[str, ...]
-    """The members of a request's body that may have the system prompt, in addition to the turns."""
+    """The members of a request's body that may contain the system prompt, in addition to the turns."""
     TOOLS: tuple[str, ...]
-    """The members that may have tool definitions."""
+    """The members that may contain tool definitions."""
     REFERS: tuple[str, ...]
     """The members by which a request refers to turns that are stored elsewhere."""
     START: Any
     """The state before the first turn."""
     marks: Marks
     READS: tuple[str, ...] = ("",)
-    """The members of a response's body that ``reply`` reads, if no others; without the first there is no reply."""
+    """The members of a response's body that ``reply`` reads, if no others; the first is required for a reply."""
     ECHOES: bool = False
     """Whether a response may repeat the tools and the system prompt of its request."""
     accepts: Callable[[Object], bool] = accept
@@ -226,109 +243,111 @@ class Format(AnyFormat):
     close: Callable[[Any], list[Turn]]
     """Return the turns that are still open after the last one."""
     tools: Callable[[Json], Tools]
-    """Load a member with tool definitions, whatever it is."""
+    """Load a member with tool definitions; must accept any value."""
     turn_tools: Callable[[Json], Tools] = no_tools
-    """Load the tools that a turn brings."""
+    """Load the tools that a turn defines."""
     plain: Callable[[Json], list[Message] | None] = no_messages
     """Load a turn whose messages depend on no other turn; ``None`` for any other."""
     is_compaction: Callable[[Json], bool] = is_no_compaction
-    """Whether a turn contains a summary by which the service replaced others."""
+    """Whether a turn contains a summary with which the service replaced other turns."""
     visible_turns: Callable[[list[Json]], ShownTurns] = all_visible
-    """Return the turns that the model saw, given those of a request with such a turn."""
+    """Return the turns that the model saw, given the turns of a request with a compaction."""
     reply: Callable[[Json], Response]
-    """Load the reply in a whole response's body; never raises: what is wrong goes into ``Response.problem``."""
+    """Load the reply in the body of a complete response; never raises, since errors go into ``Response.problem``."""
     reply_turns: Callable[[Object], list[Json]] | None = None
     """Return the turns that a response adds, for requests that refer to it by its id; ``None`` if none does."""
     assemble: Callable[[list[Json]], Stream]
-    """Put a response's body together from what was streamed; an error event gives the error body."""
+    """Assemble a response's body from its stream; an error event results in an error body."""
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class DocumentFormat(AnyFormat):
-    """The format of a document: a whole file that a client or an agent keeps, or that is exported from one."""
+    """The format of a document: a file that a client or an agent stores or exports."""
 
-    HOLDS_TOOLS: bool
-    """Whether its files have definitions of tools, and not only calls."""
+    HAS_TOOLS: bool
+    """Whether its files contain tool definitions, not only calls."""
     fits: Callable[[list[Json]], str | None]
     """Return the evidence that a file is of this format, in words; the objects are its lines, or its single value."""
     MEMBERS: tuple[str, ...] | None = None
-    """The objects of a file that fits have at least one of these members; a name that ends with a dot is a prefix."""
+    """Members of which at least one occurs in every file of the format; a name that ends with a dot is a prefix."""
     conversations: Callable[..., list[Conversation]]
-    """Load the conversations in a file from its objects; raises ``TurnError`` for what is broken, and says where.
+    """Load the conversations in a file from its objects; raises ``TurnError`` with the place of malformed content.
 
-    A function with the argument ``lines``, the second, gets the 1-based numbers of the lines of the objects; ``None``
-    means 1, 2, 3 and so on.  One with ``meta``, the third, gets the content of the file that ``beside`` names, or a
-    list of the contents of several.  One with ``earlier`` gets the lines of the files that ``continued`` leads to, the
-    oldest file first, or ``None``.
+    The function may have these arguments in addition to the objects:
+
+    - ``lines`` (the second): the 1-based line numbers of the objects; ``None`` means 1, 2, 3 and so on
+    - ``meta`` (the third): the content of the file named by ``companions``, or a list of contents if it names several
+    - ``earlier``: the lines of the files found by ``continues_from``, oldest file first, or ``None``
     """
-    continued: Callable[[str, list[Json]], Continued | None] = complete
-    """Return where a session begins, given the path and the lines of its file; ``None``: it begins in this file."""
-    beside: Callable[[str], str | None] = nowhere
-    """Return a glob for what is next to a file and tells more of it; ``sources.EACH`` joins it to a glob in folders."""
-    BESIDE_MARKS: tuple[bytes, ...] = ()
-    """What files next to it have in their first bytes, one of these; others of the names are not read."""
+    continues_from: Callable[[str, list[Json]], Continuation | None] = complete
+    """Return where a session begins, given the path and the lines of its file; ``None`` if it begins in this file."""
+    companions: Callable[[str], str | None] = nowhere
+    """Return a glob for files with more data about a file; ``sources.EACH`` joins it to a glob in folders."""
+    COMPANION_MARKS: tuple[bytes, ...] = ()
+    """Bytes of which the start of a companion file must contain one; other files with matching names are not read."""
     owner: Callable[[str], str | None] = nowhere
-    """Return the file, or folder, that a file with this path may be a part of."""
+    """Return the file or folder that a file with this path may be a part of."""
     home: Callable[[str, Origin], str | None] = unknown
-    """Return a glob for the file of the session that began a sub-agent, whose own file has this path."""
+    """Return a glob for the file of the session that started a sub-agent, given the path of the sub-agent's file."""
     session: Callable[[str, Origin], str | None] = unknown
-    """Return the id of the session of a conversation whose file has none, by the file's path."""
+    """Return the session id of a conversation whose file contains none, given the path of the file."""
     siblings: Callable[[str], str | None] = nowhere
-    """Return a glob for the files of the sub-agents of a session, one of which has this path."""
-    KEPT: tuple[str, ...] = ()
-    """Globs of where an agent keeps such files, as ``sources.agent_files`` reads them."""
+    """Return a glob for the files of the sub-agents of a session, given the path of one of them."""
+    LOCATIONS: tuple[str, ...] = ()
+    """Globs for the files that an agent stores, as read by ``sources.agent_files``."""
     IN_PROJECTS: tuple[str, ...] = ()
-    """The files, below the folder of a project, in which an agent keeps sessions."""
+    """The files in which an agent stores sessions, relative to a project folder."""
     every: Callable[[list[Json]], list[Conversation]] | None = None
-    """Load all branches of a history, in the order of the file."""
+    """Load all branches of a history in file order."""
     dump_all: Callable[[list[Conversation]], Json] | None = None
     """Write the branches of a history as one document."""
     defined_tools: Callable[[Json], list[Tool]] | None = None
-    """Load the definitions in a document that ``dump`` wrote, for a format that writes them."""
+    """Load the tool definitions in a document that ``dump`` wrote, if the format writes them."""
     PER_ELEMENT: bool = False
     """Whether each element of an array is a conversation."""
-    begins: Callable[[bytes], bool] | None = None
-    """Whether a file that begins so may be one that ``divided`` divides."""
-    divided: Callable[[BinaryIO], list[bytes] | None] | None = None
-    """Return the places of the units of a file; ``objects`` loads one."""
+    may_split: Callable[[bytes], bool] | None = None
+    """Whether ``split`` may apply to a file, given its first bytes."""
+    split: Callable[[BinaryIO], list[bytes] | None] | None = None
+    """Return the locations of the units of a file, each of which is loaded separately."""
     objects: Callable[[BinaryIO, bytes], Iterable[Json]] | None = None
+    """Load the objects of one unit, for ``conversations``."""
     tables: Callable[[dict[str, list[str]]], dict[str, tuple[str, ...]] | None] | None = None
-    """Return the columns that distinguish the rows of each table of a database; ``None``: of another program."""
+    """Return the columns to index for each table of a database; ``None`` for a database of another program."""
     families: Callable[[Any], Any] = nothing_open
-    """Return the numbers of the rows of each session with those that belong to it."""
+    """Return for each session the row numbers of the session and its sub-agents."""
     from_rows: Callable[[Any], list[Json]] = nothing_open
-    """Return the objects of one family, which ``conversations`` takes."""
+    """Return the objects of one family, for ``conversations``."""
     SESSIONS: tuple[str, ...] = ()
-    """The tables that have sessions, if not the first one."""
+    """The tables that contain sessions, if not the first one."""
 
 
 def with_private(tool: Tool, native: Native) -> Tool:
-    """A definition with what only its provider knows of it, unless there is nothing of that."""
+    """Attach provider-specific data to a tool definition, unless it is empty."""
     return {**tool, PRIVATE: Private(native)} if native else tool
 
 
 def without_private(tool: Any) -> dict[str, Any]:
-    """A definition without what only its provider knows of it."""
+    """Return a tool definition without provider-specific data."""
     return {name: value for name, value in tool.items() if name != PRIVATE}
 
 
 def role_of(turn: Object, roles: tuple[str, ...]) -> str:
-    """The role of a turn; raises ``TurnError`` for none, and for one that is not among these."""
+    """Return the role of a turn; raises ``TurnError`` if it is missing or not one of ``roles``."""
     role = turn.get("role")
     if role is None:
         raise TurnError("has no role")
     if role not in roles:
-        raise TurnError(f"has the role {compact(role)[:40]}, which is none of {', '.join(roles)}")
+        raise TurnError(f"has the role {compact(role)[:40]}, which is not one of {', '.join(roles)}")
     return str(role)
 
 
 def wrong(what: str, seen: str, choices: int = 0) -> Response:
-    """No reply, since a member is of another type."""
+    """Return a response without a reply, since a member has the wrong type."""
     return Response(None, choices, None, f"{what} is {seen}", WrongType(what, seen))
 
 
 def missing_reply(body: Json) -> Response | None:
-    """Why a body has no reply in any format; ``None`` for one that may have one."""
+    """Return a response that states why a body has no reply in any format; ``None`` if it may have one."""
     if body is None:
         return Response(problem="there is no response")
     if not isinstance(body, dict):

@@ -1,4 +1,4 @@
-"""Whole bodies of exchange formats as conversations, and what of them is no part of one."""
+"""Load bodies of requests as conversations, and describe their other content."""
 
 from __future__ import annotations
 
@@ -20,60 +20,69 @@ from chatsquash.formats.values import at
 
 
 def load(form: Format, body: Json) -> Conversation:
-    """The conversation in a request's body, or in its list of turns, with its messages; raises ``TurnError``."""
+    """Load the conversation in a request's body or a list of turns; raises ``TurnError``."""
     conversation = read(form, body)
     return replace(conversation, messages=view.messages(turns_of(conversation)))
 
 
 def read(form: Format, body: Json, tools: Tools | None = None) -> Conversation:
-    """The same without its messages; ``tools`` are those of the body, if they were loaded before."""
+    """Load a conversation with its turns but without messages.
+
+    Args:
+        form: the format of the body
+        body: a request's body, or its list of turns
+        tools: the tools of the body, if they are already loaded
+
+    Raises:
+        TurnError: if the body has no list of turns, or a turn is malformed
+    """
     members: dict[str, Any] = body if isinstance(body, dict) else {form.TURNS: body}
     turns = members.get(form.TURNS)
     turns = [turns] if isinstance(turns, (str, dict)) else turns
     if not isinstance(turns, list):
         raise TurnError(f"has no list of {form.TURNS}")
     if form.NAME == formats.PLAIN:
-        from chatsquash.formats.providers.openai_chat import rewriting  # which logs of plain chat do not need
+        from chatsquash.formats.providers.openai_chat import rewriting  # imported late: only documents need it
 
         turns = [message for turn in turns for message in rewriting.messages(turn)]
     tools = tools or tools_in(form, members)
     merged_tools = merge_tools(tools.functions, tools_of_turns(form, turns))
     prompt = _first_member(form.SYSTEM, members)
     system = form.system(prompt) if prompt is not None else []
-    said, state = load_each(form.load, turns, form.START, form.TURNS)
-    return Conversation([], merged_tools, turns=merge_results([*system, *said, *form.close(state)]))
+    own_turns, state = load_each(form.load, turns, form.START, form.TURNS)
+    return Conversation([], merged_tools, turns=merge_results([*system, *own_turns, *form.close(state)]))
 
 
 def tools_in(form: Format, body: Json, *, is_repeated: bool = False) -> Tools:
-    """The tools that a body defines; ``is_repeated``: other bodies may define the same ones."""
+    """Load the tools that a body defines; ``is_repeated`` means that other bodies may define the same ones."""
     tools = _first_member(form.TOOLS, body) if isinstance(body, dict) else None
     return Tools([]) if tools is None else form.tools(share(tools) if is_repeated else tools)
 
 
 def load_each(load: Callable[[Json, Any], LoadedTurn], turns: list[Json], state: Any, place: str) -> LoadedTurn:
-    """What a list of turns is read as, and the state behind them; raises ``TurnError`` that names the turn."""
+    """Load a list of turns, and return them with the state after the last; ``TurnError`` names the turn."""
     turns_loaded = list[Turn]()
     for number, turn in enumerate(turns):
         try:
-            made, state = load(turn, state)
+            loaded_turns, state = load(turn, state)
         except TurnError as problem:
             raise TurnError(f"{place}[{number}] {problem}") from None
-        turns_loaded += made
+        turns_loaded += loaded_turns
     return LoadedTurn(turns_loaded, state)
 
 
 def _first_member(names: tuple[str, ...], members: dict[str, Any]) -> Json:
-    """The first of some members that is there."""
+    """Return the first of some members that is not null."""
     return next((members[name] for name in names if members.get(name) is not None), None)
 
 
 def tools_of_turns(form: Format, turns: Iterable[Json]) -> list[Tool]:
-    """The tools that turns bring into a conversation that goes on, where the format has such turns."""
+    """Return the tools that turns add to a conversation, for formats with such turns."""
     return [tool for turn in turns for tool in form.turn_tools(turn).functions]
 
 
 def merge_tools(tools: list[Tool], more: list[Tool]) -> list[Tool]:
-    """Tools and those of others that have another name; the same list if there are none."""
+    """Add tools with new names to a list; the list itself is returned if there are none."""
     if not more:
         return tools
     known = set(map(_name, tools))
@@ -86,47 +95,52 @@ def _name(tool: Tool) -> bytes:
     return jsonio.dumps(at(tool, of, "name"))
 
 
-class Aside(Struct, frozen=True):
-    """What a request has beside its conversation."""
+class RequestExtras(Struct, frozen=True):
+    """The content of a request that is not part of its conversation."""
 
     hosted: int
-    """How many of its tools the service runs itself."""
+    """The number of tools that the service runs itself."""
     elsewhere: list[str]
-    """The members by which it refers to turns that are kept elsewhere."""
+    """The members that refer to turns stored elsewhere."""
     options: list[str]
-    """The members that only say how the service is to answer."""
+    """The members that only configure the reply, such as the temperature."""
 
 
-def aside(form: Format, body: Json, tools: Tools | None = None) -> Aside:
-    """What a request's body has beside its conversation; ``tools`` as for ``read``."""
+def request_extras(form: Format, body: Json, tools: Tools | None = None) -> RequestExtras:
+    """Return the content of a body that is not part of its conversation; ``tools`` as in ``read``."""
     members = {name for name, value in body.items() if value is not None} if isinstance(body, dict) else set()
     tools = tools or tools_in(form, body)
     known = {form.TURNS, *form.SYSTEM, *form.TOOLS, *form.REFERS}
-    return Aside(len(tools.hosted), sorted(members.intersection(form.REFERS)), sorted(members - known))
+    return RequestExtras(len(tools.hosted), sorted(members.intersection(form.REFERS)), sorted(members - known))
 
 
 def has_turns(form: Format, body: Json) -> bool:
-    """Whether there is anything in the list of a body's turns."""
+    """Whether a body has at least one turn."""
     turns = body.get(form.TURNS) if isinstance(body, dict) else body
     return isinstance(body, dict | list) and bool(turns)
 
 
 def recognise(body: Json) -> formats.Recognised:
-    """The format of a request's body, or of a list of its turns."""
+    """Detect the format of a request's body or a list of turns."""
     request = body if isinstance(body, dict) else {"messages": body} if isinstance(body, list) else None
     return formats.recognise(request, None, None)
 
 
 def messages_with_places(form: Format, turns: Iterable[tuple[str, Json]]) -> list[tuple[Message, range]]:
-    """The messages of an agent's turns, each with the indices of the turns that it is made of.
+    """Return the messages of an agent's turns, each with the indices of the turns that it was made from.
 
-    Each turn comes with its place, which ``TurnError`` names.
+    Args:
+        form: the format of the turns
+        turns: each turn with its place, which ``TurnError`` names
     """
     return [(message, places) for turn, places in _turns_with_places(form, turns) for message in view.messages([turn])]
 
 
 def _turns_with_places(form: Format, turns: Iterable[tuple[str, Json]]) -> Iterator[tuple[Turn, range]]:
-    """Turns with those that they are made of: what gives none waits for the first one that a later one gives."""
+    """Yield each turn with the range of logged turns that it was made from.
+
+    A logged turn that completes no turn is part of the range of the next one.
+    """
     state, first, number = form.START, 0, -1
     for number, (place, turn) in enumerate(turns):
         try:

@@ -1,4 +1,4 @@
-"""Calls of tools and their results: the ids that they lack, and which of them belong together."""
+"""Tool calls and their results: how results are matched with calls, and ids for those logged without one."""
 
 from __future__ import annotations
 
@@ -13,111 +13,115 @@ from chatsquash.core import jsonio
 from chatsquash.core.blocks import Block, Call, Native, Outcome, Result, Turn
 from chatsquash.core.chat import PRIVATE, Private
 from chatsquash.core.model import Json, Tool
-from chatsquash.formats.unanswered_calls import Link, Many, append_run, many
+from chatsquash.formats.unanswered_calls import Link, OpenCalls, append_run, index_open_calls
 from chatsquash.formats.values import Object, compact, string, without
 
 T = TypeVar("T")
-parsed = jsonio.value
-"""What a text is as JSON; ``None`` for one that is none."""
+parse_json = jsonio.value
+"""Parse a text as JSON; ``None`` if it is not valid."""
 
 ERROR = "ERROR: "
-"""What stands before the text of a result that failed, where a format has no member for that."""
+"""The prefix of the text of a failed result, in formats without a member for failures."""
 KEY = "chatsquash"
-"""The member in which is kept what a format has no place for, and what only we read."""
+"""The member for content that a format cannot express, and for marks that only chatsquash reads."""
 _FEW = 40
-"""As many open calls as are searched one by one."""
+"""The largest number of open calls that is searched linearly."""
 UNPARSED = "INVALID_JSON"
-"""The member that arguments which are no object are kept in, where they must be one."""
+"""The member for arguments that are not an object, in formats that require one."""
 
 
 # Reading
 
 
 class State(Struct, frozen=True, gc=False):
-    """What a turn needs to know of those before it."""
+    """The state that loading a turn takes over from the turns before it."""
 
     call: int = 1
     """The number of the next call without an id."""
     orphan: int = 1
-    """The number of the next result that has no id and answers nothing."""
-    open: tuple[Link, ...] | Many = ()
-    """Ids and names of the nearest assistant's calls that no result has answered."""
+    """The number of the next result without an id and without a call."""
+    open: tuple[Link, ...] | OpenCalls = ()
+    """Ids and names of the unanswered calls of the last assistant turn."""
     by_assistant: bool = False
-    """Whether the last turn was the assistant's, in formats where his turns in a row count as one."""
+    """Whether the last turn was the assistant's, in formats that treat consecutive assistant turns as one."""
     before: tuple[tuple[Link, ...], ...] = ()
-    """The open calls before those, by runs, where such turns have very many."""
+    """Earlier open calls of consecutive assistant turns, in runs; only used if there are very many."""
 
-    def but(self, **members: Any) -> State:
-        """The same with these members."""
+    def evolve(self, **members: Any) -> State:
+        """Return a copy with other values for some members."""
         return replace(self, **members)
 
     def searchable(self) -> State:
-        """The same, whose calls are not searched one by one where they are very many."""
+        """Return a copy with an index of the open calls if there are many."""
         calls = self.open
-        if isinstance(calls, Many) or (len(calls) <= _FEW and not self.before):
+        if isinstance(calls, OpenCalls) or (len(calls) <= _FEW and not self.before):
             return self
-        return self.but(open=many((*chain.from_iterable(self.before), *calls)), before=())
+        return self.evolve(open=index_open_calls((*chain.from_iterable(self.before), *calls)), before=())
 
-    def waits(self, member: int, value: str) -> bool:
-        """Whether a call of this id (0) or this name (1) is open."""
+    def is_open(self, member: int, value: str) -> bool:
+        """Whether a call with this id (``member`` 0) or tool name (1) is open."""
         calls = self.searchable().open
-        if isinstance(calls, Many):
+        if isinstance(calls, OpenCalls):
             return calls.place(member, value) is not None
         return any(call[member] == value for call in calls)
 
-    def answer(self, logged: str, name: Json) -> tuple[str, State]:
-        """The id of the call that a result answers: by id, else by its tool's name, else the first that is open."""
+    def answer(self, logged_id: str, name: Json) -> tuple[str, State]:
+        """Match a result with an open call, and return the id of the call and the next state.
+
+        A result with an id matches only calls with this id; one without matches by tool name, or else the first open
+        call.
+        """
         calls = self.open
-        if isinstance(calls, Many) or len(calls) > _FEW or self.before:
-            return _answer_of_many(self.searchable(), logged, name)
-        if logged:
-            fitting = [call for call in calls if call[0] == logged]
+        if isinstance(calls, OpenCalls) or len(calls) > _FEW or self.before:
+            return _answer_of_many(self.searchable(), logged_id, name)
+        if logged_id:
+            fitting = [call for call in calls if call[0] == logged_id]
         else:
             fitting = [call for call in calls if call[1] is not None and call[1] == name] or list(calls)
         if fitting:
-            left = list(calls)
-            left.remove(fitting[0])
-            return fitting[0][0], State(self.call, self.orphan, tuple(left), self.by_assistant)
-        return (logged, self) if logged else self.lose()
+            remaining = list(calls)
+            remaining.remove(fitting[0])
+            return fitting[0][0], State(self.call, self.orphan, tuple(remaining), self.by_assistant)
+        return (logged_id, self) if logged_id else self.take_orphan()
 
     def without(self, ids: Collection[str]) -> State:
-        """The same without the calls of these ids."""
+        """Return a copy without the calls with these ids."""
         calls = self.open
-        if not (isinstance(calls, Many) or len(calls) > _FEW or self.before):
-            left = tuple([call for call in calls if call[0] not in ids])
-            return State(self.call, self.orphan, left, self.by_assistant)
+        if not (isinstance(calls, OpenCalls) or len(calls) > _FEW or self.before):
+            remaining = tuple([call for call in calls if call[0] not in ids])
+            return State(self.call, self.orphan, remaining, self.by_assistant)
         state = self.searchable()
-        return state.but(open=state.open.without(ids) or ()) if isinstance(state.open, Many) else state
+        return state.evolve(open=state.open.without(ids) or ()) if isinstance(state.open, OpenCalls) else state
 
-    def lose(self) -> tuple[str, State]:
-        """The id of a result that answers nothing."""
-        return f"orphan_{self.orphan}", self.but(orphan=self.orphan + 1)
+    def take_orphan(self) -> tuple[str, State]:
+        """Return an id for a result without a call, and the next state."""
+        return f"orphan_{self.orphan}", self.evolve(orphan=self.orphan + 1)
 
     def after_calls(self, blocks: Iterable[Block], *, by_assistant: bool = False) -> State:
-        """The state behind an assistant's turn; if the last turn was his, too, its calls are still open."""
+        """Return the state after an assistant turn; calls of a directly preceding assistant turn stay open."""
         calls = [block for block in blocks if type(block) is Call]
         made_up = len([call for call in calls if call.made_up])
-        opened, before = tuple([(call.id, call.name) for call in calls]), self.before
+        own_calls, before = tuple([(call.id, call.name) for call in calls]), self.before
         if not self.by_assistant:
             before = ()
-        elif isinstance(self.open, Many) or len(self.open) > _FEW:
+        elif isinstance(self.open, OpenCalls) or len(self.open) > _FEW:
             before = append_run(before, tuple(self.open))
         else:
-            opened = self.open + opened
-        return State(self.call + made_up, self.orphan, opened, by_assistant, before)
+            own_calls = self.open + own_calls
+        return State(self.call + made_up, self.orphan, own_calls, by_assistant, before)
 
 
-def _answer_of_many(state: State, logged: str, name: Json) -> tuple[str, State]:
+def _answer_of_many(state: State, logged_id: str, name: Json) -> tuple[str, State]:
     calls: Any = state.open
-    place = calls.place(0, logged) if logged else calls.place(1, name) if isinstance(name, str) else None
-    if place is None and logged:
-        return logged, state
-    answered, left = calls.take(calls.first() if place is None else place)
-    return answered, state.but(open=left or ())
+    place = calls.place(0, logged_id) if logged_id else calls.place(1, name) if isinstance(name, str) else None
+    if place is None and logged_id:
+        return logged_id, state
+    call_id, remaining = calls.take(calls.first() if place is None else place)
+    return call_id, state.evolve(open=remaining or ())
 
 
 def renumber(turn: Turn, number: int) -> Turn:
-    """A turn with other numbers in the ids that were made up, from this one on."""
+    """Renumber the generated call ids of a turn, starting with ``number``."""
     if not any(type(block) is Call and block.made_up for block in turn.blocks):
         return turn
     blocks = list[Block]()
@@ -131,62 +135,77 @@ def renumber(turn: Turn, number: int) -> Turn:
 
 
 def call(  # noqa: PLR0913 - its members
-    logged: str, number: int, name: Json, arguments: str, native: Native, *, custom: bool = False
+    logged_id: str, number: int, name: Json, arguments: str, native: Native, *, custom: bool = False
 ) -> Call:
-    """A call, whose id is made up where none was logged."""
+    """Build a call; its id is generated if none was logged."""
     known = name if isinstance(name, str) else None
-    return Call(logged or f"call_{number}", known, arguments, custom, not logged, native)
+    return Call(logged_id or f"call_{number}", known, arguments, custom, not logged_id, native)
 
 
 def result(  # noqa: PLR0913, PLR0917 - its members
-    answered: str, logged: str, name: Json, said: Said, outcome: Outcome, native: Native
+    call_id: str, logged_id: str, name: Json, content: ResultContent, outcome: Outcome, native: Native
 ) -> Result:
-    """The result of a call; ``logged`` is the id that it has itself."""
+    """Build the result of a call.
+
+    Args:
+        call_id: the id of the call
+        logged_id: the id that the result was logged with, which may be empty
+        name: the name of the tool
+        content: the content of the result
+        outcome: whether the call succeeded
+        native: members that only the provider understands
+    """
     known = name if isinstance(name, str) else ""
-    return Result(answered, known, said.content, said.json, outcome, not logged, native)
+    return Result(call_id, known, content.content, content.json, outcome, not logged_id, native)
 
 
-class Said(Struct, frozen=True):
-    """What a result says."""
+class ResultContent(Struct, frozen=True):
+    """The content of a result."""
 
     content: tuple[Any, ...] = ()
     json: bool = False
-    """Whether the content spells JSON that is no text."""
+    """Whether the content is the JSON text of a value that was not a string."""
 
 
 def arguments(value: Json, missing: str = "{}") -> str:
-    """Arguments as text; what could not be parsed when it was written here is what it was."""
+    """Return arguments as a text; the text in ``UNPARSED`` is restored."""
     if isinstance(value, dict) and list(value) == [UNPARSED] and isinstance(value[UNPARSED], str):
         return str(value[UNPARSED])
     return missing if value is None else value if isinstance(value, str) else compact(value)
 
 
 def native(provider: str, holder: Object, *read: str, required: tuple[str, ...] = ()) -> Native:
-    """The members of an object but those that are read and those that say nothing, as what a provider alone knows.
+    """Return the members of an object that are neither read nor empty, as provider-specific data.
 
-    ``required`` are members that a provider requires even where they say nothing.
+    Args:
+        provider: the key of the result
+        holder: the object
+        read: the members that are read elsewhere
+        required: members that the provider requires, which are returned even if they are empty
     """
-    left = {key: value for key, value in holder.items() if key not in read and (value not in EMPTY or key in required)}
+    unread_members = {
+        key: value for key, value in holder.items() if key not in read and (value not in EMPTY or key in required)
+    }
     if KEY in holder and not is_mark(holder[KEY]):
-        left[KEY] = holder[KEY]
-    return {provider: left} if left else {}
+        unread_members[KEY] = holder[KEY]
+    return {provider: unread_members} if unread_members else {}
 
 
 def is_mark(value: Json, *names: str) -> bool:
-    """Whether the value of ``KEY`` is as we write it, and says one of these."""
+    """Whether the value of ``KEY`` is a mark written by chatsquash, with one of these names (default: any)."""
     return isinstance(value, dict) and len(value) == 1 and any(value.get(n) is True for n in names or MARKS)
 
 
 MARKS = ("failed", "instructions")
-"""What we say there: that the text of a result begins in our words, and that a prompt was given as instructions."""
+"""The marks: the text of a result begins with ``ERROR``; a prompt was sent as instructions."""
 
 
 EMPTY: tuple[Json, ...] = (None, "", [], {})
-"""Values of a member that say no more than its absence."""
+"""Values that mean the same as a missing member."""
 
 
 def results_first(items: list[T], is_result: Callable[[T], bool]) -> list[T]:
-    """A turn's items with what stands before its first results behind them."""
+    """Move the items before the first results of a turn after these results."""
     lead = list(takewhile(lambda item: not is_result(item), items))
     results = list(takewhile(is_result, items[len(lead) :]))
     return [*results, *lead, *items[len(lead) + len(results) :]]
@@ -196,78 +215,78 @@ def results_first(items: list[T], is_result: Callable[[T], bool]) -> list[T]:
 
 
 def arguments_object(raw: Json) -> Object:
-    """Arguments as an object; those that are none are kept in one, from which they are read again."""
+    """Return arguments as an object; other values are stored in ``UNPARSED``, and ``arguments`` restores them."""
     if raw is None or raw == "":
         return {}
-    value = parsed(raw) if isinstance(raw, str) else raw
+    value = parse_json(raw) if isinstance(raw, str) else raw
     return value if isinstance(value, dict) else {UNPARSED: raw if isinstance(raw, str) else compact(raw)}
 
 
 def call_input(block: Call) -> Object:
-    """The arguments of a call as an object."""
+    """Return the arguments of a call as an object."""
     return custom_input(block.arguments) if block.custom else arguments_object(block.arguments)
 
 
 def custom_input(text: Json) -> Object:
-    """The text that a custom tool gets, as the arguments of a function."""
+    """Return the input text of a custom tool as the arguments of a function."""
     return {"input": text}
 
 
 def custom_function(definition: Object) -> Object:
-    """The definition of a custom tool as that of a function with one argument."""
+    """Convert the definition of a custom tool to a function with one argument."""
     return {**without({key: definition.get(key) for key in ("name", "description")}), "parameters": takes_text()}
 
 
 def definition(tool: Tool) -> Any:
-    """What of a definition has its name: its function, its custom tool, or itself."""
+    """Return the part of a definition that contains the name: its function, its custom tool, or the definition."""
     return tool.get("function", tool.get("custom", tool)) if isinstance(tool, dict) else None
 
 
 def is_custom(tool: Tool) -> bool:
-    """Whether a definition is of a custom tool."""
+    """Whether a definition describes a custom tool."""
     return "function" not in tool and "custom" in tool
 
 
 def takes_text() -> Object:
-    """The parameters of a custom tool, which gets a text, where a tool must have some."""
+    """Return parameters for a custom tool, whose input is a text, for formats that require parameters."""
     return {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
 
 
-def function_call(logged: Json, name: Json, arguments: Json) -> Object:
-    """A call of a function as OpenAI chat has it, its name and its arguments unless they are null."""
-    return {"id": logged, "type": "function", "function": without({"name": name, "arguments": arguments})}
+def function_call(call_id: Json, name: Json, arguments: Json) -> Object:
+    """Build a function call for OpenAI chat; a null name and null arguments are omitted."""
+    return {"id": call_id, "type": "function", "function": without({"name": name, "arguments": arguments})}
 
 
 def spell_arguments(arguments: Json) -> str:
-    """Return arguments as a text: a text as it is, anything else as JSON, an empty object if they are missing."""
+    """Return arguments as a text: texts unchanged, other values as JSON, missing ones as an empty object."""
     return arguments if isinstance(arguments, str) else compact({} if arguments is None else arguments)
 
 
-def spell_call(logged: Json, name: Json, arguments: Json) -> Object:
-    """A call of a function as OpenAI chat has it, with its arguments as a text."""
-    return {"id": logged, "type": "function", "function": {"name": name, "arguments": spell_arguments(arguments)}}
+def spell_call(call_id: Json, name: Json, arguments: Json) -> Object:
+    """Build a function call for OpenAI chat, with its arguments as a text."""
+    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": spell_arguments(arguments)}}
 
 
 def tool_message(call_id: Json, content: Json, outcome: str = "", name: Json = None) -> Object:
-    """The result of a call as OpenAI chat has it, with its outcome if it is not a success."""
-    named = {"name": name} if isinstance(name, str) and name else {}
+    """Build a tool message for OpenAI chat, with the outcome unless the call succeeded."""
+    name_member = {"name": name} if isinstance(name, str) and name else {}
     outcomes = {PRIVATE: Private({"outcome": outcome})} if outcome else {}
-    return {"role": "tool", "tool_call_id": call_id, **named, "content": content, **outcomes}
+    return {"role": "tool", "tool_call_id": call_id, **name_member, "content": content, **outcomes}
 
 
 def assistant_message(content: Json, calls: list[Any], thoughts: str = "") -> Object:
-    """A reply as OpenAI chat has it; one of calls alone has no content."""
+    """Build an assistant message for OpenAI chat; the content is null if there are only calls."""
     message: Object = {"role": "assistant", "content": content or (None if calls else "")}
     message |= {"tool_calls": calls} if calls else {}
     return message | ({"reasoning_content": thoughts} if thoughts else {})
 
 
 def call_name(call: Object) -> str | None:
-    """The name of the tool that a call of OpenAI chat is for."""
+    """Return the name of the tool in a call of OpenAI chat."""
     function = call.get("function") or call.get("custom")
     return string(function, "name") or None
 
 
 def named_calls(calls: list[Object]) -> tuple[Link, ...]:
-    """The id and the name of each call of OpenAI chat."""
+    """Return the id and the tool name of each call of OpenAI chat."""
     return tuple((call["id"], call_name(call)) for call in calls)

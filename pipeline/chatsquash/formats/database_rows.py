@@ -1,4 +1,4 @@
-"""Rows of agents' databases: their order, their keys, and the JSON in their cells."""
+"""Helpers for rows of agents' databases: sort order, keys and JSON in cells."""
 
 from __future__ import annotations
 
@@ -22,47 +22,47 @@ def order(value: Json, errors: str = "surrogatepass") -> tuple[int, Any]:
 
 
 def key(value: Json) -> object:
-    """Return a key for a session's id: numbers equal their digits, and a missing id equals nothing."""
+    """Return a key for a session id: a number equals its digits, and a missing id never equals another one."""
     return object() if value is None else str(value)
 
 
 def id_text(value: Json) -> str | None:
-    """Return the id of a session as a text; ``None`` for a value that is no id."""
+    """Return the id of a session as a text; ``None`` for a value that is not an id."""
     return str(value) if isinstance(value, str | int) and value != "" else None
 
 
 def roots(parents: dict[T, T]) -> dict[T, T]:
-    """Return the first ancestor of each session; sessions in a loop share one of them."""
+    """Return the root ancestor of each session; sessions in a cycle share one of its members."""
     known: dict[T, T] = {}
     for start in parents:
-        way, name = dict[T, None](), start
-        while name not in known and name not in way:
-            way[name] = None
+        path, name = dict[T, None](), start
+        while name not in known and name not in path:
+            path[name] = None
             above = parents[name]
             if above not in parents:
                 break
             name = above
         root = known.get(name, name)
-        known.update(dict.fromkeys(way, root))
+        known.update(dict.fromkeys(path, root))
     return known
 
 
 def parse_cell(row: Object, column: str, place: str) -> Json:
-    """Return the JSON in a cell, which may be a text or bytes; raise ``TurnError`` if it is invalid."""
-    written: Any = row.get(column)
+    """Parse the JSON in a cell, which may be a text or bytes; raises ``TurnError`` if it is invalid."""
+    cell: Any = row.get(column)
     try:
-        return jsonio.loads(written.encode("utf-8", "surrogateescape") if isinstance(written, str) else written)
+        return jsonio.loads(cell.encode("utf-8", "surrogateescape") if isinstance(cell, str) else cell)
     except (ValueError, TypeError, RecursionError):
-        raise TurnError(f"{place} has a {column} that is no JSON") from None
+        raise TurnError(f"{place} has a {column} that is not valid JSON") from None
 
 
 def readable(value: Json) -> Json:
-    """Return a cell; invalid bytes in a text are replaced, and bytes become null."""
+    """Return the value of a cell, with invalid UTF-8 in texts replaced and bytes as null."""
     if isinstance(value, str):
         return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace") if not value.isascii() else value
     return None if isinstance(value, bytes) else value
 
 
 def row_label(row: Object, table: str) -> str:
-    """Return a row as errors name it."""
+    """Return the label of a row for error messages."""
     return f"{table} {readable(row.get('id'))}"

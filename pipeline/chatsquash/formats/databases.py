@@ -1,8 +1,10 @@
-"""The databases of agents, read session by session by a process that is confined; each agent's module says which rows.
+"""Databases of agents, read session by session in a confined process.
 
-Such a module has three functions beside those of a document.  ``tables(held)`` gives the columns by which the rows of
-each table are told apart, or ``None`` for a database of anybody else; ``families(index)`` the numbers of the rows of
-each session with those that belong to it; ``from_rows(rows)`` the objects of one family, which ``conversations`` takes.
+The format of such a database defines three functions in addition to those of a document format:
+
+- ``tables(columns)`` returns the columns to index for each table, or ``None`` for a database of another program
+- ``families(index)`` returns for each session the row numbers of the session and its sub-agents
+- ``from_rows(rows)`` returns the objects of one family, for ``conversations``
 """
 
 from __future__ import annotations
@@ -19,12 +21,12 @@ from chatsquash.storage.confine.process import BeyondBoundsError, Confined, Ende
 
 _STRUCTURE = b"[{,:"
 _PARSED = 64
-"""Bytes of memory that a list, an object or a value takes once it is parsed, beside those that it is spelled with."""
+"""Bytes of memory for a parsed list, object or value, in addition to the bytes of its JSON text."""
 
 Index = dict[str, list[tuple[Any, ...]]]
-"""Of each table its rows: the number of the row, and some of its columns."""
+"""The rows of each table: the row number and some columns."""
 Family = dict[str, list[int]]
-"""Of each table the numbers of rows."""
+"""The row numbers of each table."""
 
 
 class Database:
@@ -33,89 +35,92 @@ class Database:
     def __init__(self, options: Options, data: bytes | bytearray | None = None, path: str | None = None) -> None:
         self._options = options
         self._process = Confined("chatsquash.storage.confine.tables", options.max_memory, options.max_database_time)
-        self._beyond = ""
-        """Why nothing more can be read of it."""
+        self._limit_message = ""
+        """The reason why the database cannot be read any further, if there is one."""
         self.close: Callable[[], object] = self._process.close
         try:
-            list(self._ask({"do": "open"} if path is None else {"do": "open", "path": path}, data or b""))
+            list(self._request({"do": "open"} if path is None else {"do": "open", "path": path}, data or b""))
         except BaseException:
             self.close()
             raise
 
     def tables(self) -> dict[str, list[str]]:
-        """Return the columns of each table; raises as ``index``."""
-        return {name: columns for _, name, columns in self._ask({"do": "tables"})}
+        """Return the columns of each table; raises like ``index``."""
+        return {name: columns for _, name, columns in self._request({"do": "tables"})}
 
     def index(self, table: str, columns: tuple[str, ...]) -> list[tuple[Any, ...]]:
-        """Return the number of each row of a table with these of its columns.
+        """Return the number of each row of a table with the values of these columns.
 
-        Raises ``TurnError`` for a database that is broken, and ``BeyondBoundsError`` for one that takes more memory or
-        time to read than the options allow.
+        Raises:
+            TurnError: if the database is corrupt
+            BeyondBoundsError: if reading takes more memory or time than the options allow
         """
         request = {"do": "index", "table": table, "columns": columns}
-        return [tuple(map(_cell, row)) for _, rows in self._ask(request) for row in rows]
+        return [tuple(map(_cell, row)) for _, rows in self._request(request) for row in rows]
 
     def has_rows(self, table: str) -> bool:
-        """Whether a table has any rows; raises as ``index``."""
+        """Whether a table has any rows; raises like ``index``."""
         request = {"do": "index", "table": table, "columns": (), "most": 1}
-        frames = list(self._ask(request))  # all of it, since who asks for no more ends the process
+        frames = list(self._request(request))  # consumed completely, since stopping early would end the process
         return any(rows for _, rows in frames)
 
     def rows(self, table: str, columns: list[str], rowids: list[int]) -> list[dict[str, Json]]:
-        """Return the rows of these numbers; raises as ``index``."""
+        """Return the rows with these numbers; raises like ``index``."""
         request = {"do": "rows", "table": table, "columns": columns, "rowids": rowids}
-        return [dict(zip(columns, map(_cell, row), strict=True)) for _, rows in self._ask(request) for row in rows]
+        return [dict(zip(columns, map(_cell, row), strict=True)) for _, rows in self._request(request) for row in rows]
 
-    def _ask(self, request: dict[str, Any], data: bytes | bytearray = b"") -> Iterator[list[Any]]:
+    def _request(self, request: dict[str, Any], data: bytes | bytearray = b"") -> Iterator[list[Any]]:
         memory, seconds = self._options.max_memory, self._options.max_database_time
-        left = memory
-        if self._beyond:
-            raise BeyondBoundsError(self._beyond)
+        remaining = memory
+        if self._limit_message:
+            raise BeyondBoundsError(self._limit_message)
         try:
             self._process.begin(jsonio.dumps(request) + b"\n", cast("bytes", data))
             for frame in self._process.answers(memory):
-                left -= len(frame) + _PARSED * sum(map(frame.count, _STRUCTURE))
-                if left < 0:
-                    raise OutOfMemoryError  # noqa: TRY301 - as if that process had told it
+                remaining -= len(frame) + _PARSED * sum(map(frame.count, _STRUCTURE))
+                if remaining < 0:
+                    raise OutOfMemoryError  # noqa: TRY301 - handled like the error of that process
                 answer = jsonio.loads(frame) if frame else ["nothing"]
                 if answer[0] == "broken":
-                    raise TurnError(f"is a database that is broken ({answer[1]})")
+                    raise TurnError(f"is a corrupt database ({answer[1]})")
                 if answer[0] != "nothing":
                     yield answer
         except OutOfTimeError:
-            self._beyond = f"its tables take more than {seconds} s to read (--max-database-time allows more)"
+            self._limit_message = f"its tables take more than {seconds} s to read (--max-database-time allows more)"
         except OutOfMemoryError:
-            self._beyond = f"its tables take more than {memory:,} bytes of memory to read (--max-memory allows more)"
+            self._limit_message = (
+                f"its tables take more than {memory:,} bytes of memory to read (--max-memory allows more)"
+            )
         except EndedError as problem:
-            self._beyond = f"reading its tables failed: {problem}"
-        if self._beyond:
-            raise BeyondBoundsError(self._beyond)
+            self._limit_message = f"reading its tables failed: {problem}"
+        if self._limit_message:
+            raise BeyondBoundsError(self._limit_message)
 
 
 def _cell(cell: Json) -> Json:
-    """Return a cell; an object stands for bytes."""
+    """Return the value of a cell; bytes are encoded as an object."""
     return b64decode(cell["base64"]) if isinstance(cell, dict) else cell
 
 
 class AgentDatabase:
-    """What a database contains for the format of its agent."""
+    """A database, read with the format of its agent."""
 
-    def __init__(self, database: Database, form: DocumentFormat, wanted: dict[str, tuple[str, ...]]) -> None:
-        self._database, self._form, self._wanted = database, form, wanted
-        self.tables = list(wanted)
-        sessions = [name for name in form.SESSIONS if name in wanted] or self.tables[:1]
+    def __init__(self, database: Database, form: DocumentFormat, columns: dict[str, tuple[str, ...]]) -> None:
+        self._database, self._form, self._key_columns = database, form, columns
+        self.tables = list(columns)
+        sessions = [name for name in form.SESSIONS if name in columns] or self.tables[:1]
         self.is_empty = not any(map(database.has_rows, sessions))
-        """Whether none of the tables that hold sessions has rows: those in ``SESSIONS``, else the first one."""
+        """Whether the tables with sessions have no rows: those in ``SESSIONS``, or else the first table."""
         self._columns = database.tables()
 
     def families(self) -> list[Family]:
-        """Return the sessions, each with the numbers of its rows; raises as ``Database.index``."""
-        index = {table: self._database.index(table, columns) for table, columns in self._wanted.items()}
+        """Return the row numbers of each session; raises like ``Database.index``."""
+        index = {table: self._database.index(table, columns) for table, columns in self._key_columns.items()}
         families: list[Family] = self._form.families(index)
         return families
 
     def objects(self, family: Family) -> list[Json]:
-        """Return the objects of a session; raises as ``Database.index``."""
+        """Return the objects of a session; raises like ``Database.index``."""
         read = {
             table: self._database.rows(table, self._columns[table], rowids)
             for table, rowids in family.items()
@@ -127,15 +132,18 @@ class AgentDatabase:
 def recognise_database(
     database: Database, known: Iterable[DocumentFormat]
 ) -> tuple[DocumentFormat, AgentDatabase] | None:
-    """Return the format that reads a database, and its contents; ``None`` for an unknown database.
+    """Return the format of a database, and the database read with it; ``None`` for an unknown database.
 
-    Raises ``TurnError`` for one that may be of two agents.
+    Raises:
+        TurnError: if the database matches the formats of two agents
     """
     tables = database.tables()
-    fitting = [(form, wanted) for form in known if form.tables and (wanted := form.tables(tables)) is not None]
-    if len(fitting) > 1:
-        raise TurnError(f"two formats at once: {fitting[0][0].NAME} and {fitting[1][0].NAME}")
-    if not fitting:
+    candidates = [
+        (form, key_columns) for form in known if form.tables and (key_columns := form.tables(tables)) is not None
+    ]
+    if len(candidates) > 1:
+        raise TurnError(f"two formats at once: {candidates[0][0].NAME} and {candidates[1][0].NAME}")
+    if not candidates:
         return None
-    form, wanted = fitting[0]
-    return form, AgentDatabase(database, form, wanted)
+    form, key_columns = candidates[0]
+    return form, AgentDatabase(database, form, key_columns)

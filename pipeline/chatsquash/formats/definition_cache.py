@@ -1,4 +1,4 @@
-"""Definitions of tools that many requests repeat: one object for each, of which everything is made once."""
+"""A cache for tool definitions, which most requests repeat: equal ones share an object and are converted once."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _MOST = 1 << 18
-"""Bytes of all definitions that are remembered, as they are when many requests have the same ones."""
+"""The size of the cache in bytes of JSON."""
 
 
 class _Definitions:
-    """Those that are remembered, until the process ends."""
+    """The cached definitions, which are kept until the process ends."""
 
     def __init__(self) -> None:
         self.by_content = dict[bytes, Json]()
         self.ids = set[int]()
-        """Their ids, and those of what was made of them."""
-        self.left = _MOST
+        """The ids (as of ``id()``) of the definitions and of the values derived from them."""
+        self.free_bytes = _MOST
 
     def add(self, content: bytes, tool: Json) -> None:
-        """Remember a definition if there is space for it."""
-        if len(content) <= self.left:
-            self.left -= len(content)
+        """Cache a definition if there is room for it."""
+        if len(content) <= self.free_bytes:
+            self.free_bytes -= len(content)
             self.by_content[content] = tool
             self.ids.add(id(tool))
 
@@ -37,7 +37,7 @@ _definitions = _Definitions()
 
 
 def share(tools: Json) -> Json:
-    """Definitions with those that came before as the same objects, which nobody may change."""
+    """Return definitions with known ones replaced by the cached objects, which must not be modified."""
     return list(map(_share_one, tools)) if isinstance(tools, list) else tools
 
 
@@ -51,8 +51,8 @@ def _share_one(tool: Json) -> Json:
     return tool if known is None else known
 
 
-def once(make: Callable[P, T]) -> Callable[P, T]:
-    """A function that runs once for each definition that is shared, and each time for any other."""
+def once_per_definition(make: Callable[P, T]) -> Callable[P, T]:
+    """Decorate a function to run only once per cached definition (compared by identity)."""
     results = dict[tuple[int, ...], T]()
 
     @wraps(make)

@@ -1,22 +1,19 @@
-"""Definitions of tools in whichever spelling, as function tools of OpenAI chat."""
+"""Tool definitions in any known spelling, converted to function tools of OpenAI chat."""
 
 from __future__ import annotations
 
 from chatsquash.core import jsonio
 from chatsquash.core.chat import SCHEMAS
 from chatsquash.core.model import Json, Tool
-from chatsquash.formats.definition_cache import once
+from chatsquash.formats.definition_cache import once_per_definition
 from chatsquash.formats.values import Object, at, string, without
 
 _TYPES = (None, "", "function", "custom")
 
 
-@once
+@once_per_definition
 def function_tool(value: Json) -> Tool | None:
-    """Return a definition as a function tool, or as it is if it is one; ``None`` for a tool that the provider runs.
-
-    A definition may be spelled as a JSON text.
-    """
+    """Convert a definition, which may be a JSON text, to a function tool; ``None`` for tools that the provider runs."""
     tool = jsonio.value(value) if isinstance(value, str) else value
     if not isinstance(tool, dict):
         return None
@@ -41,7 +38,7 @@ def _function(tool: Object, schema: Json) -> Object:
 
 
 def custom_members(tool: Object) -> Object:
-    """The members of a flat definition of a custom tool, with the grammar where OpenAI chat has it."""
+    """Return the members of a flat definition of a custom tool, with the grammar nested as in OpenAI chat."""
     members = without({name: tool.get(name) for name in ("name", "description", "format")})
     form = members.get("format")
     if isinstance(form, dict) and form.get("type") == "grammar" and "grammar" not in form:
@@ -50,7 +47,7 @@ def custom_members(tool: Object) -> Object:
 
 
 def is_definition(value: Json) -> bool:
-    """Whether a value defines a tool, and is not what a tool returned: it has a name and a schema of arguments."""
+    """Whether a value is a tool definition and not a tool's output: it has a name and a schema for arguments."""
     tool = jsonio.value(value) if isinstance(value, str) and value[:1] == "{" else value
     if not isinstance(tool, dict):
         return False

@@ -1,4 +1,4 @@
-"""One module or package per document of a conversation: what clients and agents keep, whole files of it."""
+"""The document formats: files of agents and clients, and exports.  One module or package per format."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from chatsquash.formats.branch_budget import without_repeats
 from chatsquash.formats.values import at
 
 _FIRST = 100
-"""Values of a file, one of which at least is an object or a list in every document."""
+"""The number of values of which at least one is an object or a list in every document."""
 _VERSIONS: dict[str, list[tuple[str, ...]]] = {
     "atif": [("agent", "version")],
     "claude_code": [("version",), ("claude_code_version",)],
     "codex": [("payload", "cli_version")],
     "opencode": [("info", "version"), ("version",)],
 }
-"""Where the files of agents say of which version the agent was; each object in one of these places."""
+"""Where the objects of a file may contain the version of the agent."""
 _COMPLETE = {"transcript.jsonl": "full.jsonl"}
-"""What a checkpoint of Entire has of a session: a view of it, and the complete file of the agent."""
+"""Files of a checkpoint of Entire: the view of a session, and the complete file of the agent."""
 
 
 class RecognisedDocument(Struct, frozen=True):
-    """The format of a file."""
+    """The format of a file, with the evidence in words."""
 
     name: str
     why: str
@@ -39,64 +39,80 @@ class RecognisedDocument(Struct, frozen=True):
 _ROOM: Room[DocumentFormat] = Room(
     DocumentFormat, agents, clients, exports, accepts=lambda module: not hasattr(module, "TURNS")
 )
-names, named = _ROOM.names, _ROOM.get
+names, get_format = _ROOM.names, _ROOM.get
 
 
 def load(name: str, objects: list[Json], lines: list[int] | None = None, **known: Any) -> list[Conversation]:
-    """The conversations in a file; ``known`` and errors are as for ``DocumentFormat.conversations``."""
-    read = named(name).conversations
+    """Load the conversations in a file.
+
+    Args:
+        name: the name of the format
+        objects: the lines of the file, or its single value
+        lines: the line numbers of the objects; ``None`` means 1, 2, 3 and so on
+        known: the other arguments of ``DocumentFormat.conversations``; those that the format does not take are dropped
+
+    Raises:
+        TurnError: if the file is malformed
+    """
+    load_file = get_format(name).conversations
     arguments: dict[str, Any] = {"lines": lines, "meta": None, **known}
-    known = {key: arguments[key] for key in _wanted_arguments(read) if key in arguments}
-    return without_repeats(read(objects, **known), objects)
+    known = {key: arguments[key] for key in _optional_arguments(load_file) if key in arguments}
+    return without_repeats(load_file(objects, **known), objects)
 
 
 @cache
-def _wanted_arguments(read: Callable[..., list[Conversation]]) -> tuple[str, ...]:
-    """What of that which lies around its objects a reader wants to know."""
+def _optional_arguments(read: Callable[..., list[Conversation]]) -> tuple[str, ...]:
+    """Return the optional arguments that a format's reader takes."""
     return tuple(key for key in ("lines", "meta", "earlier") if key in signature(read).parameters)
 
 
 def owners(path: str) -> list[str]:
-    """The files, or folders, that one with this path may be a part of."""
+    """Return the files or folders that a file with this path may be a part of."""
     folder, slash, last = path.rpartition("/")
-    beside = [f"{folder}{slash}{_COMPLETE[last]}"] if last in _COMPLETE else []
-    return [*beside, *(owner for name in names() if (owner := named(name).owner(path)))]
+    complete_file = [f"{folder}{slash}{_COMPLETE[last]}"] if last in _COMPLETE else []
+    return [*complete_file, *(owner for name in names() if (owner := get_format(name).owner(path)))]
 
 
 @cache
-def holds_tools(name: str) -> bool:
-    """Whether logs or files of a format have definitions of tools: all formats of requests have."""
-    return name not in names() or named(name).HOLDS_TOOLS
+def has_tools(name: str) -> bool:
+    """Whether files of a format contain tool definitions, which is true of all request formats."""
+    return name not in names() or get_format(name).HAS_TOOLS
 
 
 def version(name: str, objects: list[Json]) -> str | None:
-    """The version of the agent that wrote a file, the first that its objects name."""
-    named = (at(value, *path) for value in objects for path in _VERSIONS.get(name, ()))
-    return next((each for each in named if isinstance(each, str) and each), None)
+    """Return the version of the agent that wrote a file; the first one in its objects counts."""
+    versions = (at(value, *path) for value in objects for path in _VERSIONS.get(name, ()))
+    return next((each for each in versions if isinstance(each, str) and each), None)
 
 
 def recognise(objects: list[Json]) -> RecognisedDocument | None:
-    """The document format of a file, if it is of one; raises ``TurnError`` where it may be of two."""
+    """Detect the document format of a file; ``None`` for other files.
+
+    Raises:
+        TurnError: if the file matches two formats
+    """
     if not any(isinstance(each, dict | list) for each in objects[:_FIRST]):
-        return None  # at once, since there may be millions of them
-    fitting = [RecognisedDocument(name, why) for name in _possible(objects) if (why := named(name).fits(objects))]
-    if len(fitting) > 1:
-        both = " and ".join(f"{each.name} ({each.why})" for each in fitting[:2])
+        return None  # early, since a file may have millions of values
+    candidates = [
+        RecognisedDocument(name, why) for name in _possible(objects) if (why := get_format(name).fits(objects))
+    ]
+    if len(candidates) > 1:
+        both = " and ".join(f"{each.name} ({each.why})" for each in candidates[:2])
         raise TurnError(f"two formats at once: {both}")
-    return fitting[0] if fitting else None
+    return candidates[0] if candidates else None
 
 
 def _possible(objects: list[Json]) -> list[str]:
-    """The formats that a file may be of by the members of its objects, which are looked at once for all formats."""
+    """Return the formats whose ``MEMBERS`` occur in a file; the members are collected once for all formats."""
     if not all(type(each) is dict for each in objects):
         return list(names())
     members = set[str]().union(*objects)
-    return [name for name in names() if _may_hold(members, named(name).MEMBERS)]
+    return [name for name in names() if _may_match(members, get_format(name).MEMBERS)]
 
 
-def _may_hold(members: set[str], wanted: tuple[str, ...] | None) -> bool:
-    """Whether objects have one of these members; a format that names none may be of any file."""
-    if wanted is None or not members.isdisjoint(wanted):
+def _may_match(members: set[str], expected_members: tuple[str, ...] | None) -> bool:
+    """Whether one of the expected members occurs; without any, every file may match."""
+    if expected_members is None or not members.isdisjoint(expected_members):
         return True
-    begun = tuple(name for name in wanted if name.endswith("."))
-    return bool(begun) and any(name.startswith(begun) for name in members)
+    prefixes = tuple(name for name in expected_members if name.endswith("."))
+    return bool(prefixes) and any(name.startswith(prefixes) for name in members)

@@ -42,7 +42,7 @@ class Evidence(NamedTuple):
     lacks_context: bool = False
     """Both as in ``OriginReply``."""
 
-    def and_then(self, later: Evidence) -> Evidence:
+    def merge(self, later: Evidence) -> Evidence:
         """Combine what is known of this turn with what is known of a later one of the same message."""
         # Each is told by itself, since a loop over the members takes three times as long.
         return Evidence(
@@ -92,85 +92,92 @@ def moment(value: Json) -> Moment | None:
 
 def load_turns(form: Any, turns: Sequence[LoggedTurn]) -> LoggedMessages:
     """Load the turns of a format (its value or its package) as messages; raise ``TurnError`` with the place."""
-    form = formats.named(form.NAME)
-    if known := _plainly(form, turns):
+    form = formats.get_format(form.NAME)
+    if known := _load_independent_turns(form, turns):
         return known
-    placed = bodies.messages_with_places(form, [(each.place, each.turn) for each in turns])
-    evidence = [together(turns[places.start : places.stop]) for _, places in placed]
-    return LoggedMessages([message for message, _ in placed], evidence)
+    messages_with_places = bodies.messages_with_places(form, [(each.place, each.turn) for each in turns])
+    evidence = [merge_evidence(turns[places.start : places.stop]) for _, places in messages_with_places]
+    return LoggedMessages([message for message, _ in messages_with_places], evidence)
 
 
-def _plainly(form: Format, turns: Sequence[LoggedTurn]) -> LoggedMessages | None:
+def _load_independent_turns(form: Format, turns: Sequence[LoggedTurn]) -> LoggedMessages | None:
     """Load the turns one by one if none depends on another, which is nearly always so."""
-    loaded = LoggedMessages([], [])
+    result = LoggedMessages([], [])
     for each in turns:
         messages = form.plain(each.turn)
         if messages is None:
             return None
-        loaded.messages.extend(messages)
-        loaded.evidence.extend([each.evidence] * len(messages))
-    return loaded
+        result.messages.extend(messages)
+        result.evidence.extend([each.evidence] * len(messages))
+    return result
 
 
 def load_conversation(
     form: Any, turns: Sequence[LoggedTurn], tools: list[Tool] | None = None, /, **members: Any
 ) -> Conversation:
     """Load the turns of a format as a conversation; ``members`` are those of its origin."""
-    loaded = load_turns(form, turns)
-    return Conversation(loaded.messages, tools or [], origin=origin(loaded, **members))
+    logged_messages = load_turns(form, turns)
+    return Conversation(logged_messages.messages, tools or [], origin=origin(logged_messages, **members))
 
 
 def conversation(
-    said: Iterable[tuple[Turn, Evidence]], native: Native, branch: Branch | None = None, **members: Any
+    turns_with_evidence: Iterable[tuple[Turn, Evidence]], native: Native, branch: Branch | None = None, **members: Any
 ) -> Conversation:
     """Build a conversation from turns and what is known of each; ``members`` are those of its origin."""
-    loaded, turns = LoggedMessages([], []), list[Turn]()
-    for turn, evidence in said:
+    logged_messages, turns = LoggedMessages([], []), list[Turn]()
+    for turn, evidence in turns_with_evidence:
         messages = view.messages([turn])
         turns.append(turn)
-        loaded.messages.extend(messages)
-        loaded.evidence.extend([evidence] * len(messages))
+        logged_messages.messages.extend(messages)
+        logged_messages.evidence.extend([evidence] * len(messages))
     return Conversation(
-        loaded.messages, [], branch, origin=origin(loaded, **members), turns=merge_results(turns), native=native
+        logged_messages.messages,
+        [],
+        branch,
+        origin=origin(logged_messages, **members),
+        turns=merge_results(turns),
+        native=native,
     )
 
 
-def together(turns: Sequence[LoggedTurn]) -> Evidence:
+def merge_evidence(turns: Sequence[LoggedTurn]) -> Evidence:
     """Combine what is known of the turns of one message."""
     evidence = turns[0].evidence
     for turn in turns[1:]:
-        evidence = evidence.and_then(turn.evidence)
+        evidence = evidence.merge(turn.evidence)
     return evidence
 
 
-def origin(loaded: LoggedMessages, /, session_times: Any = None, **members: Any) -> Origin:
+def origin(logged_messages: LoggedMessages, /, session_times: Any = None, **members: Any) -> Origin:
     """Return the origin of a conversation from what is known of each message and ``members`` of the whole.
 
     ``session_times`` (of ``span`` or ``bounds``) count only if no message has a time.
     """
-    times_of = [each.time.at for each in loaded.evidence if each.time]
-    naive = next((each.line for each in loaded.evidence if each.time and each.time.naive), 0)
-    both = zip(loaded.messages, loaded.evidence, strict=True)
+    times_of = [each.time.at for each in logged_messages.evidence if each.time]
+    naive = next((each.line for each in logged_messages.evidence if each.time and each.time.naive), 0)
+    pairs = zip(logged_messages.messages, logged_messages.evidence, strict=True)
     replies = [
         OriginReply(place, each.line, each.time.at if each.time else None, *each[3:])
-        for place, (message, each) in enumerate(both)
+        for place, (message, each) in enumerate(pairs)
         if each.is_sampled and message["role"] == "assistant"
     ]
     if naive != 0:
         members["findings"] = (*members.get("findings", ()), (naive, RepeatedViolation("naive-timestamp")))
     bounds = {"started_at": min(times_of), "ended_at": max(times_of)} if times_of else session_times or {}
-    return Origin(**{**bounds, **members}, replies=tuple(replies), lines=tuple(each.line for each in loaded.evidence))
+    return Origin(
+        **{**bounds, **members}, replies=tuple(replies), lines=tuple(each.line for each in logged_messages.evidence)
+    )
 
 
-def span(began: Json, ended: Json) -> Object:
+def span(start: Json, end: Json) -> Object:
     """Return when a session began and ended, as members of an origin; empty without a beginning."""
-    first, last = moment(began), moment(ended)
+    first, last = moment(start), moment(end)
     return {"started_at": first.at, "ended_at": (last or first).at} if first else {}
 
 
-def bounds(began: Json, ended: Json) -> Object:
+def bounds(start: Json, end: Json) -> Object:
     """Return the same as ``span``, but a session never ends before it began."""
-    times_of = span(began, ended)
+    times_of = span(start, end)
     return {**times_of, "ended_at": max(times_of.values())} if times_of else {}
 
 
@@ -184,7 +191,7 @@ def session_folder(path: str, inner: str = "") -> str | None:
 
 def entries(values: list[Json], lines: list[int] | None) -> Iterator[tuple[int, int, Object]]:
     """Yield each object of a file with its 1-based place and its line; raise ``TurnError`` for other values."""
-    for place, (line, value) in enumerate(zip(numbers(values, lines), values, strict=True), 1):
+    for place, (line, value) in enumerate(zip(line_numbers(values, lines), values, strict=True), 1):
         if not isinstance(value, dict):
             raise TurnError(f"entry {place} is no object")
         yield place, line, value
@@ -198,18 +205,18 @@ def entries_after_header(
     for place, line, value in entries(values, lines):
         if value.get("type") == of:
             header = header or value
-            unread.rest(of, value, *read)
+            unread.count_members(of, value, *read)
         else:
             rows.append((place, line, value))
     return header, rows
 
 
-def numbers(objects: list[Json], lines: list[int] | None) -> Sequence[int]:
+def line_numbers(objects: list[Json], lines: list[int] | None) -> Sequence[int]:
     """Return the line of each object of a file."""
     return range(1, len(objects) + 1) if lines is None else lines
 
 
-def histories(values: list[Json], lines: Sequence[int], mark: str, *members: str) -> list[MessageList]:
+def message_lists(values: list[Json], lines: Sequence[int], mark: str, *members: str) -> list[MessageList]:
     """Return the lists of messages in a file; if a value has ``mark``, the values themselves are one list."""
     if any(isinstance(value, dict) and mark in value for value in values):
         return [MessageList(values, lines)]
@@ -223,18 +230,18 @@ def histories(values: list[Json], lines: Sequence[int], mark: str, *members: str
 
 def at_line(conversation: Conversation, line: int) -> Conversation:
     """Return a conversation that is on one line of its file."""
-    replies = tuple(reply._replace(line=line) for reply in of(conversation).replies)
+    replies = tuple(reply._replace(line=line) for reply in origin_of(conversation).replies)
     return with_origin(conversation, replies=replies, lines=(line,) * len(conversation.messages))
 
 
-def of(conversation: Conversation) -> Origin:
+def origin_of(conversation: Conversation) -> Origin:
     """Return the origin of a conversation."""
     return conversation.origin or Origin()
 
 
 def with_origin(conversation: Conversation, **members: Any) -> Conversation:
     """Return a conversation with these members of its origin."""
-    return structs.replace(conversation, origin=structs.replace(of(conversation), **members))
+    return structs.replace(conversation, origin=structs.replace(origin_of(conversation), **members))
 
 
 _PLAIN = re.compile(r"(?:[A-Za-z_$ -]++\d{0,3}+\.?+)++")
@@ -257,25 +264,25 @@ class Unread(Struct):
     shapes: dict[tuple[str, ...], list[str]] = field(default_factory=dict)
     """Of objects with the same name and the same members those that are not read, looked up once."""
 
-    def rest(self, name: str, holder: Json, *read: str) -> None:
+    def count_members(self, name: str, holder: Json, *read: str) -> None:
         """Count the members of an object that are not read, unless they are null or empty."""
         if isinstance(holder, dict):
             shape = (name, *holder)
-            left = self.shapes.get(shape)
-            if left is None:
-                left = [key for key in holder if key not in read]
+            unread_names = self.shapes.get(shape)
+            if unread_names is None:
+                unread_names = [key for key in holder if key not in read]
                 if len(self.shapes) < _NAMES:
-                    self.shapes[shape] = left
-            for key in left:
+                    self.shapes[shape] = unread_names
+            for key in unread_names:
                 if holder[key] is not None and holder[key] not in ("", [], {}):
-                    self.one(member_path(name, key))
+                    self.count(member_path(name, key))
 
-    def one(self, name: str) -> None:
+    def count(self, name: str) -> None:
         """Count a single item, such as a line of a type without any part of the conversation."""
         short = name if len(name) <= _LONGEST else f"{name[:_LONGEST]}…"
         is_counted = short in self.counts or len(self.counts) < _NAMES
         self.counts[short if is_counted else "other names"] += 1
 
-    def of(self, place: int) -> Object:
+    def counts_for(self, place: int) -> Object:
         """Return the counts for the first conversation of a file; empty for others."""
         return dict(sorted(self.counts.items())) if place == 0 else {}

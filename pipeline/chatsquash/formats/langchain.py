@@ -1,4 +1,4 @@
-"""Messages of LangChain, as tracers write them: with roles of their own, maybe as arguments of a constructor."""
+"""LangChain messages as tracers write them: with their own role names, possibly as constructor arguments."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ _ROLES = {
     "tool": "tool",
     "function": "tool",
 }
-"""Roles by the types of messages, and by what the names of their classes begin with."""
+"""Roles by message type, which is also the beginning of the name of the message's class."""
 _READ = ("content", "tool_calls", "invalid_tool_calls", "additional_kwargs", "tool_call_id", "name")
 _REASONS = {"tool_call": "tool_calls", "max_output_tokens": "length", "MAX_TOKENS": "length", "STOP": "stop"}
 
 
 def message(value: Json) -> Json:
-    """Return a message with the role of OpenAI chat; its content and its calls stay as LangChain spells them.
+    """Return a message with its OpenAI chat role; content and calls keep LangChain's form.
 
-    Values that are not messages of LangChain are returned unchanged.
+    Values that are not LangChain messages are returned unchanged.
     """
     if not isinstance(value, dict) or "role" in value:
         return value
     inner = kwargs(value)
-    of = string(inner, "type") or string(value, "type")
-    role = _ROLES.get(of.removesuffix("MessageChunk").lower()) or _role_of_class(value.get("id"))
+    message_type = string(inner, "type") or string(value, "type")
+    role = _ROLES.get(message_type.removesuffix("MessageChunk").lower()) or _role_of_class(value.get("id"))
     role = string(inner, "role") or role
     if not role or "content" not in inner:
         return value
-    made: Object = {"role": role, **{name: inner[name] for name in _READ if inner.get(name) not in (None, [], {})}}
-    made.setdefault("content", inner.get("content"))
-    return {**made, "is_error": True} if role == "tool" and inner.get("status") == "error" else made
+    converted: Object = {"role": role, **{name: inner[name] for name in _READ if inner.get(name) not in (None, [], {})}}
+    converted.setdefault("content", inner.get("content"))
+    return {**converted, "is_error": True} if role == "tool" and inner.get("status") == "error" else converted
 
 
 def kwargs(value: Object) -> Object:
-    """Return the members of a message, which may be in its constructor's arguments or in its data."""
+    """Return the members of a message, which may be nested in ``kwargs`` or ``data``."""
     return next((value[name] for name in ("kwargs", "data") if isinstance(value.get(name), dict)), value)
 
 
@@ -49,7 +49,7 @@ def _role_of_class(names: Json) -> str | None:
 
 
 def messages(value: Json) -> list[Json] | None:
-    """Return the messages in a list, or in a list with one list of them; ``None`` for anything else."""
+    """Return the messages in a list, which may be wrapped in another list; ``None`` for anything else."""
     if isinstance(value, list) and len(value) == 1 and isinstance(value[0], list):
         value = value[0]
     return [message(each) for each in value] if isinstance(value, list) else None
@@ -64,8 +64,8 @@ def generation(outputs: Json) -> Object | None:
 
 
 def finish_reason(generation: Object) -> str | None:
-    """Return why a generation ended, in the words of chat completions."""
-    from chatsquash.formats.providers.anthropic.response import FINISHED  # which plain chat does not need
+    """Return the finish reason of a generation, as in chat completions."""
+    from chatsquash.formats.providers.anthropic.response import FINISHED  # imported late: plain chat does not need it
 
     metadata = members(kwargs(members(generation.get("message"))).get("response_metadata"))
     places = (members(generation.get("generation_info")), metadata)
@@ -75,8 +75,8 @@ def finish_reason(generation: Object) -> str | None:
 
 
 def usage(generation: Object) -> Object | None:
-    """Return what a generation used, as chat completions have it."""
-    used = kwargs(members(generation.get("message"))).get("usage_metadata")
-    if not isinstance(used, dict):
+    """Return the token usage of a generation, as in chat completions."""
+    metadata = kwargs(members(generation.get("message"))).get("usage_metadata")
+    if not isinstance(metadata, dict):
         return None
-    return {"prompt_tokens": used.get("input_tokens"), "completion_tokens": used.get("output_tokens")}
+    return {"prompt_tokens": metadata.get("input_tokens"), "completion_tokens": metadata.get("output_tokens")}

@@ -1,4 +1,4 @@
-"""Parts of content as OpenAI chat has them, and content that is made of them."""
+"""Content parts of OpenAI chat, and content that consists of parts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from chatsquash.core.model import Json
 from chatsquash.formats.values import Object
 
 DATA_URL = re.compile(r"data:([^;,]+);base64,(.*)", re.DOTALL)
-"""The address of what is there in base64: its type, and the data."""
+"""A data URL with base64: its media type and its data."""
 _STANDARD = str.maketrans("-_", "+/")
 _MAGIC = (
     (b"\x89PNG", "image/png"),
@@ -23,67 +23,70 @@ _MAGIC = (
 
 
 def text(value: str) -> Object:
-    """A text."""
+    """Build a text part."""
     return {"type": "text", "text": value}
 
 
 def image(url: str, detail: Json = None) -> Object:
-    """An image by its address, which may be its data; ``detail``: how closely it is looked at, if that is a text."""
+    """Build an image part; ``url`` may be a data URL, and a ``detail`` that is not a text is dropped."""
     return {"type": "image_url", "image_url": {"url": url, **({"detail": detail} if isinstance(detail, str) else {})}}
 
 
 def video(url: str) -> Object:
-    """A film by its address."""
+    """Build a video part."""
     return {"type": "video_url", "video_url": {"url": url}}
 
 
 def file(**members: Json) -> Object:
-    """A file with those members that are given."""
+    """Build a file part; members that are null are omitted."""
     return {"type": "file", "file": {name: value for name, value in members.items() if value is not None}}
 
 
 def data_url(mime: str, data: str) -> str:
-    """The address of what is there in base64; of no known type where that is empty."""
+    """Build a data URL from base64; an empty type becomes ``application/octet-stream``."""
     return f"data:{mime or 'application/octet-stream'};base64,{data}"
 
 
-_USUAL = {
+_CANONICAL = {
     **dict.fromkeys(("audio/x-wav", "audio/wave", "audio/vnd.wave"), "audio/wav"),
     "audio/mp3": "audio/mpeg",
 }
 
 
-def usual_type(mime: str) -> str:
-    """A media type by the name that most use for it."""
-    return _USUAL.get(mime, mime)
+def canonical_type(mime: str) -> str:
+    """Return the most common name of a media type."""
+    return _CANONICAL.get(mime, mime)
 
 
 def decode_base64(data: str) -> bytes | None:
-    """What is there in base64 of the standard alphabet; ``None`` for what is none."""
+    """Decode base64 in the standard alphabet; ``None`` if it is invalid."""
     try:
         return base64.b64decode(data, validate=True)
     except ValueError:
         return None
 
 
-def standard(data: str) -> str:
-    """Base64 in the standard alphabet, the only one of data URLs; some SDKs write the one for file names."""
+def standard_base64(data: str) -> str:
+    """Convert base64 to the standard alphabet, which data URLs require; some SDKs write the URL-safe one."""
     return data.translate(_STANDARD)
 
 
 def image_type(head: bytes) -> str | None:
-    """The type of an image by its first twelve bytes; ``None`` for what is no image."""
+    """Detect the media type of an image by its first twelve bytes; ``None`` for anything else."""
     if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
         return "image/webp"
     return next((mime for magic, mime in _MAGIC if head.startswith(magic)), None)
 
 
-def alone(parts: list[Json]) -> str | None:
-    """The text of parts that are a single text, which is their content then."""
+def single_text(parts: list[Json]) -> str | None:
+    """Return the text of the only part, if it is a text part."""
     return part_text(parts[0]) if len(parts) == 1 else None
 
 
 def content(parts: list[Json], *, beside_calls: bool = False) -> Json:
-    """What parts are as a content: themselves, or their text where it is alone; without any, nothing beside calls."""
-    text = alone(parts)
+    """Return content for parts: the text of a single text part, otherwise the list of parts.
+
+    Without parts, the content is null if the message has calls (``beside_calls``), otherwise an empty text.
+    """
+    text = single_text(parts)
     return text if text is not None else parts or (None if beside_calls else "")

@@ -1,6 +1,7 @@
-"""What the services of formats want of a request.
+"""The constraints that the services of formats impose on requests.
 
-A format with a service has a module ``service`` with ``SERVICE``; ``docs/formats.md`` names the source of each row.
+A format with a service has a module ``service`` with ``SERVICE``; ``docs/formats.md`` lists the source of each
+constraint.
 """
 
 from __future__ import annotations
@@ -17,72 +18,72 @@ from chatsquash.formats.parts import decode_base64
 from chatsquash.formats.values import Object, string
 
 
-class Letters(Struct, frozen=True):
-    """How a service wants names or ids."""
+class NameRule(Struct, frozen=True):
+    """The syntax that a service requires for names or ids."""
 
-    unfit: re.Pattern[str]
-    """What must not be in one; it becomes an underscore."""
-    longest: int
-    starts: re.Pattern[str] = re.compile("")
-    """How one must begin; an underscore is put before others."""
+    forbidden: re.Pattern[str]
+    """Forbidden characters, which are replaced by underscores."""
+    max_length: int
+    start: re.Pattern[str] = re.compile("")
+    """The required beginning; other names are prefixed with an underscore."""
 
-    def fitted(self, wanted: str) -> str:
-        """A name as the service allows it; one that it allows is left."""
-        changed = self.unfit.sub("_", wanted)
-        return (changed if self.starts.match(changed) else f"_{changed}")[: self.longest]
+    def fit(self, name: str) -> str:
+        """Change a name to one that the service accepts; valid names are returned unchanged."""
+        changed = self.forbidden.sub("_", name)
+        return (changed if self.start.match(changed) else f"_{changed}")[: self.max_length]
 
 
 class Service(Struct, frozen=True):
-    """What a service wants of a conversation."""
+    """The constraints of a service on conversations."""
 
     provider: str
-    """Whose uploaded files it has."""
+    """The provider that stores uploaded files."""
     takes: Callable[[Reasoning], bool]
-    """Whether it takes a block of reasoning."""
-    names: Letters | None = None
-    """Of tools; ``None``: it takes any."""
-    ids: Letters | None = None
-    """Of calls."""
+    """Whether the service accepts a reasoning block."""
+    names: NameRule | None = None
+    """The rule for tool names; ``None`` if any name is accepted."""
+    ids: NameRule | None = None
+    """The rule for call ids."""
     runs: Callable[[HostedCall | HostedResult], bool] | None = None
-    """Whether it knows a call that it is said to have run, or a result of such; ``None``: all that are written."""
+    """Whether the service accepts a hosted call or its result; ``None`` if it accepts all."""
     addresses: re.Pattern[str] = re.compile(r"https?://(?!generativelanguage\.googleapis\.com/)", re.IGNORECASE)
-    """How the address of a medium begins that it can open; what was uploaded to Gemini only Gemini can."""
+    """The beginning of media URLs that the service can open; uploads to Gemini are only available to Gemini."""
     images: tuple[str, ...] = ("image/png", "image/jpeg", "image/gif", "image/webp")
-    """The types of images that it takes by their data."""
+    """The image types that it accepts as inline data."""
     reasoning_leads: bool = False
-    """Whether it refuses reasoning that nothing follows in its turn."""
+    """Whether it rejects reasoning at the end of a turn."""
     prompts: tuple[str, ...] = PROMPTS
-    """The roles that it has for prompts; others become the first of them."""
+    """The roles that it has for prompts; other roles become the first of these."""
     prompts_among_turns: bool = True
-    """Whether a prompt may stand behind the first turn; else the user says it in ``<system>`` tags."""
+    """Whether prompts may follow the first turn; otherwise they become user messages in ``<system>`` tags."""
     needs_words: bool = False
-    """Whether it refuses a text that is only white space."""
+    """Whether it rejects texts that consist of white space."""
     pairs: bool = True
-    """Whether it refuses a call without a result, but at the end, and a result without a call."""
+    """Whether it rejects results without a call, and calls without a result except at the end."""
     alternates: bool = False
-    """Whether it refuses calls that follow neither the user nor results."""
+    """Whether it rejects calls that follow neither a user turn nor results."""
     lists_properties: bool = False
-    """Whether it refuses parameters of tools that list no properties."""
+    """Whether it rejects tool parameters without properties."""
     strict: Callable[[Json], Json] | None = None
-    """Takes out of a request what the service does not know."""
+    """Remove the members of a request that the service does not accept."""
 
-    def shown(self, medium: Media) -> Media | None:
-        """A medium as it takes it; ``None`` for one that it cannot open or that lies with another provider."""
+    def fit_media(self, medium: Media) -> Media | None:
+        """Return a medium in the form that the service accepts; ``None`` if it has no access to it."""
         if medium.url:
             return medium if self.addresses.match(medium.url) else None
         if not medium.data:
             return medium if medium.provider in ("", self.provider) else None
-        made = replace(medium, mime="image/jpeg") if medium.mime == "image/jpg" else medium
-        fits = made.kind != "image" or made.mime in ("", *self.images)
-        return made if fits and decode_base64(made.data) is not None else None
+        fitting = replace(medium, mime="image/jpeg") if medium.mime == "image/jpg" else medium
+        is_supported = fitting.kind != "image" or fitting.mime in ("", *self.images)
+        return fitting if is_supported and decode_base64(fitting.data) is not None else None
 
 
 def only(holder: Object, names: Iterable[str]) -> Object:
-    """The members of an object that have these names."""
+    """Return the members of an object with these names."""
     return {name: holder[name] for name in names if name in holder}
 
 
 def known_members(holder: Json, members: dict[str, tuple[str, ...]]) -> Json:
-    """An object with its type and the members that this has; as it is where the type is not known."""
+    """Return an object with only the members known for its type; unchanged if the type is unknown."""
     own = members.get(string(holder, "type"))
     return holder if own is None else only(holder, ("type", *own))

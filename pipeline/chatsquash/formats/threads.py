@@ -8,7 +8,15 @@ from itertools import accumulate, chain
 from typing import Any, NamedTuple
 
 from chatsquash.core.model import Conversation, ConversationKind, Json, Tool
-from chatsquash.formats.evidence import LoggedTurn, Unread, load_conversation, load_turns, of, origin, with_origin
+from chatsquash.formats.evidence import (
+    LoggedTurn,
+    Unread,
+    load_conversation,
+    load_turns,
+    origin,
+    origin_of,
+    with_origin,
+)
 from chatsquash.formats.values import Object
 
 ROOT = -1
@@ -35,14 +43,14 @@ def link_entries(names: Sequence[str | None], parents: Sequence[str | None]) -> 
     before = [known.get(parent, ROOT) if parent is not None else ROOT for parent in parents]
     state = bytearray(len(before))  # 1: on the way, 2: known to end
     for start in range(len(before)):
-        way, place = list[int](), start
+        chain_of_entries, place = list[int](), start
         while place != ROOT and not state[place]:
             state[place] = 1
-            way.append(place)
+            chain_of_entries.append(place)
             place = before[place]
         if place != ROOT and state[place] == 1:
-            before[way[-1]] = ROOT
-        for each in way:
+            before[chain_of_entries[-1]] = ROOT
+        for each in chain_of_entries:
             state[each] = 2
     return before
 
@@ -52,32 +60,32 @@ def last_named(names: Sequence[str | None]) -> int:
     return next((place for place in range(len(names) - 1, -1, -1) if names[place] is not None), len(names) - 1)
 
 
-def paths(before: Sequence[int], leaf: int, sampled: Sequence[bool], unread: Unread) -> list[list[int]]:
+def paths(before: Sequence[int], leaf: int, is_sampled: Sequence[bool], unread: Unread) -> list[list[int]]:
     """Return the paths from a root to a leaf: the one to ``leaf``, then those to other leaves in order.
 
     A path is left out, and counted, that holds nothing of a model's which an earlier one has not.
     """
     inner = {place for place in before if place != ROOT}
     leaves = [leaf, *(place for place in range(len(before)) if place not in inner and place != leaf)]
-    taken, met, room = list[list[int]](), set[int](), EntryBudget(len(before))
+    selected, visited, budget = list[list[int]](), set[int](), EntryBudget(len(before))
     for each in leaves:
-        fresh = list(_up(each, before, met))
-        if taken and not any(sampled[place] for place in fresh):
-            unread.one("branch without a reply")
+        fresh = list(_ancestors(each, before, visited))
+        if selected and not any(is_sampled[place] for place in fresh):
+            unread.count("branch without a reply")
             continue
-        way = list(_up(each, before, set()))[::-1]
-        if not room.take(len(way)) and taken:
-            unread.one(BRANCH_BEYOND)
+        path = list(_ancestors(each, before, set()))[::-1]
+        if not budget.take(len(path)) and selected:
+            unread.count(BRANCH_BEYOND)
             continue
-        met.update(fresh)
-        taken.append(way)
-    return taken
+        visited.update(fresh)
+        selected.append(path)
+    return selected
 
 
-def _up(leaf: int, before: Sequence[int], met: set[int]) -> Iterator[int]:
+def _ancestors(leaf: int, before: Sequence[int], visited: set[int]) -> Iterator[int]:
     """Yield a leaf and the entries before it, up to one already met."""
     place = leaf
-    while place != ROOT and place not in met:
+    while place != ROOT and place not in visited:
         yield place
         place = before[place]
 
@@ -102,18 +110,18 @@ class EntryBudget:
     """Limits how often the entries of a file may be repeated."""
 
     def __init__(self, entries: int) -> None:
-        self._left = max(_LEAST, _MOST * entries)
+        self._remaining = max(_LEAST, _MOST * entries)
 
     def take(self, entries: int) -> bool:
         """Whether so many more entries may be repeated."""
-        self._left -= entries
-        return self._left >= 0
+        self._remaining -= entries
+        return self._remaining >= 0
 
 
 def load_paths(
     form: Any,
     steps: Sequence[ThreadEntry],
-    ways: Sequence[Sequence[int]],
+    paths_to_load: Sequence[Sequence[int]],
     session: Object,
     tools: Sequence[Tool] = (),
 ) -> list[Conversation]:
@@ -123,10 +131,10 @@ def load_paths(
     """
     converted = list[Conversation]()
     history = _ThreadHistory(steps)
-    for number, way in enumerate(ways):
-        eras = history.conversations_of(number, way)
-        made = [_conversation(form, steps, places, {**session, **known}, tools) for places, known in eras]
-        converted += [each for each in reversed(made) if each.messages]
+    for number, path in enumerate(paths_to_load):
+        eras = history.conversations_of(number, path)
+        parts = [_conversation(form, steps, places, {**session, **known}, tools) for places, known in eras]
+        converted += [each for each in reversed(parts) if each.messages]
     if len(converted) == 1:
         converted = [with_origin(converted[0], id="", parent=None)]
     return with_unread(converted, history.unread)
@@ -144,10 +152,10 @@ def load_eras(
     return [each for each in reversed(converted) if each.messages]
 
 
-def _with_room(lengths: list[int], room: EntryBudget) -> set[int]:
+def _eras_in_budget(lengths: list[int], budget: EntryBudget) -> set[int]:
     """Return the last era and the earlier ones that fit the budget."""
     last = len(lengths) - 1
-    return {last, *(at for at in range(last - 1, -1, -1) if room.take(lengths[at]))}
+    return {last, *(at for at in range(last - 1, -1, -1) if budget.take(lengths[at]))}
 
 
 class _ThreadHistory:
@@ -156,33 +164,35 @@ class _ThreadHistory:
     def __init__(self, steps: Sequence[ThreadEntry]) -> None:
         self.unread = Unread()
         self._steps = steps
-        self._room = EntryBudget(len(steps))
-        self._told = set[int]()
+        self._budget = EntryBudget(len(steps))
+        self._earlier_replies = set[int]()
         """The entries of paths before the current one that a model gave."""
         self._names = dict[int | None, str]()
         """The conversations by the summary that each begins with."""
 
-    def conversations_of(self, number: int, way: Sequence[int]) -> list[tuple[list[int], Object]]:
+    def conversations_of(self, number: int, path: Sequence[int]) -> list[tuple[list[int], Object]]:
         """Return the entries of each conversation along a path, with its place; of branches those with new replies."""
-        lengths = [len(era) for era in _eras(self._steps, way)]
+        lengths = [len(era) for era in _eras(self._steps, path)]
         last = len(lengths) - 1
-        with_room = _with_room(lengths, self._room) if number == 0 else {*range(last + 1)}
-        made = list[tuple[list[int], Object]]()
+        in_budget = _eras_in_budget(lengths, self._budget) if number == 0 else {*range(last + 1)}
+        selected = list[tuple[list[int], Object]]()
         previous: str | None = None
-        for at, era in enumerate(_eras(self._steps, way)):
+        for at, era in enumerate(_eras(self._steps, path)):
             name = f"{number + 1}.{at + 1}" if last else f"{number + 1}"
             known = self._place(name, era.summary, previous, is_first=number == 0)
             previous = self._names[era.summary]
-            if at not in with_room:
-                self.unread.one("history before a summary, beyond those that are read")
+            if at not in in_budget:
+                self.unread.count("history before a summary, beyond those that are read")
                 continue
             places = era.places()
-            is_new = number == 0 or any(self._steps[each].is_sampled and each not in self._told for each in places)
-            if is_new and (number == 0 or at == last or self._room.take(len(places))):
-                made.append((places, known))
+            is_new = number == 0 or any(
+                self._steps[each].is_sampled and each not in self._earlier_replies for each in places
+            )
+            if is_new and (number == 0 or at == last or self._budget.take(len(places))):
+                selected.append((places, known))
                 previous = name
-        self._told.update(place for place in way if self._steps[place].is_sampled)
-        return made
+        self._earlier_replies.update(place for place in path if self._steps[place].is_sampled)
+        return selected
 
     def _place(self, name: str, summary: int | None, previous: str | None, *, is_first: bool) -> Object:
         """Return the place of a conversation among those of a file; ``previous`` is the one before its summary."""
@@ -198,10 +208,10 @@ class _ThreadHistory:
 class _Era:
     """What the model sees: summaries and a stretch of a path without any."""
 
-    def __init__(self, steps: Sequence[ThreadEntry], way: Sequence[int]) -> None:
-        self._said = [place for place in way if not steps[place].is_summary]
-        self._at = {place: at for at, place in enumerate(self._said)}
-        self._sampled = [0, *accumulate(int(steps[place].is_sampled) for place in self._said)]
+    def __init__(self, steps: Sequence[ThreadEntry], path: Sequence[int]) -> None:
+        self._entries = [place for place in path if not steps[place].is_summary]
+        self._at = {place: at for at, place in enumerate(self._entries)}
+        self._reply_counts = [0, *accumulate(int(steps[place].is_sampled) for place in self._entries)]
         self._summaries = deque[int]()
         self._start = self._stop = 0
 
@@ -216,17 +226,17 @@ class _Era:
     @property
     def has_reply(self) -> bool:
         """Whether a model produced any of it."""
-        return self._sampled[self._stop] > self._sampled[self._start]
+        return self._reply_counts[self._stop] > self._reply_counts[self._start]
 
     def places(self) -> list[int]:
         """Return the places of the entries."""
-        return [*self._summaries, *self._said[self._start : self._stop]]
+        return [*self._summaries, *self._entries[self._start : self._stop]]
 
     def grow(self) -> None:
         """Include the next entry."""
         self._stop += 1
 
-    def give_way(self, summary: int, first_kept: int | None) -> None:
+    def replace_with_summary(self, summary: int, first_kept: int | None) -> None:
         """Replace everything before the first kept entry with a summary."""
         at = self._at.get(first_kept, -1) if first_kept is not None else -1
         if self._start <= at < self._stop:
@@ -241,48 +251,48 @@ class _Era:
         self._summaries.appendleft(summary)
 
 
-def _eras(steps: Sequence[ThreadEntry], way: Sequence[int]) -> Iterator[_Era]:
+def _eras(steps: Sequence[ThreadEntry], path: Sequence[int]) -> Iterator[_Era]:
     """Yield what the model saw before each summary of a path and at its end (one object, which changes)."""
-    seen = _Era(steps, way)
-    for place in way:
+    era = _Era(steps, path)
+    for place in path:
         if not steps[place].is_summary:
-            seen.grow()
+            era.grow()
             continue
-        if seen.has_reply:
-            yield seen
-        seen.give_way(place, steps[place].kept)
-    yield seen
+        if era.has_reply:
+            yield era
+        era.replace_with_summary(place, steps[place].kept)
+    yield era
 
 
-def with_more(before: Sequence[int], steps: Sequence[ThreadEntry]) -> set[int]:
+def entries_with_turns_after(before: Sequence[int], steps: Sequence[ThreadEntry]) -> set[int]:
     """Return the entries that turns follow."""
-    followed = set[int]()
+    result = set[int]()
     for place, step in enumerate(steps):
         if step.turns:
-            followed.update(_up(before[place], before, followed))
-    return followed
+            result.update(_ancestors(before[place], before, result))
+    return result
 
 
 def without_entries(steps: Sequence[ThreadEntry], unsent: Container[int], unread: Unread) -> list[ThreadEntry]:
     """Drop the turns of truncated or failed replies that later requests do not contain, and count them."""
-    left = list(steps)
+    remaining = list(steps)
     for place, step in enumerate(steps):
         if place in unsent and step.turns:
-            left[place] = ThreadEntry()
-            unread.one("reply that later requests do not contain")
-    return left
+            remaining[place] = ThreadEntry()
+            unread.count("reply that later requests do not contain")
+    return remaining
 
 
 def _conversation(
     form: Any, steps: Sequence[ThreadEntry], places: list[int], known: Object, tools: Sequence[Tool]
 ) -> Conversation:
-    loaded = load_turns(form, list(chain.from_iterable(steps[place].turns for place in places)))
-    if any(each.time for each in loaded.evidence):
+    logged_messages = load_turns(form, list(chain.from_iterable(steps[place].turns for place in places)))
+    if any(each.time for each in logged_messages.evidence):
         known = {name: value for name, value in known.items() if name not in ("started_at", "ended_at")}
-    return Conversation(loaded.messages, list(tools), origin=origin(loaded, **known))
+    return Conversation(logged_messages.messages, list(tools), origin=origin(logged_messages, **known))
 
 
-def of_each(
+def load_elements(
     values: Sequence[Json], lines: Sequence[int] | None, read: Callable[[Json, str, int], list[Conversation]]
 ) -> list[Conversation]:
     """Return the conversations of each element of a list, read by value, place and line."""
@@ -295,7 +305,10 @@ def of_each(
 
 def with_unread(converted: list[Conversation], unread: Unread) -> list[Conversation]:
     """Add the counts of unread items to the first of some conversations."""
-    return [with_origin(each, unread={**of(each).unread, **unread.of(place)}) for place, each in enumerate(converted)]
+    return [
+        with_origin(each, unread={**origin_of(each).unread, **unread.counts_for(place)})
+        for place, each in enumerate(converted)
+    ]
 
 
 def text(value: Json) -> str | None:

@@ -1,4 +1,4 @@
-"""Replies that agents stored though their streams ended early, which each agent's file shows in its own way."""
+"""Replies that were stored although their streams ended early; how to detect them differs between agents."""
 
 from __future__ import annotations
 
@@ -7,30 +7,28 @@ from collections.abc import Collection, Iterable
 from chatsquash.formats.evidence import Evidence, LoggedTurn
 
 TRUNCATED = "incomplete"
-"""The finish reason of such a reply."""
+"""The finish reason of truncated replies."""
 
 
 def as_truncated(turn: LoggedTurn) -> LoggedTurn:
-    """Return a reply with that finish reason."""
+    """Mark a reply as truncated."""
     return turn._replace(evidence=turn.evidence._replace(finish_reason=TRUNCATED))
 
 
 def reaches(completion: int | None, limit: int | None) -> bool:
-    """Whether a reply has as many tokens as the file says that it may have."""
+    """Whether the token count of a reply reaches the limit logged for it."""
     return completion is not None and limit is not None and completion >= limit > 0
 
 
 def models_with_usage(turns: Iterable[LoggedTurn]) -> set[str | None]:
-    """Return the models whose replies have token counts; a local server may never send any."""
+    """Return the models whose replies have token counts; local servers may never send them."""
     return {each.evidence.model for each in turns if each.evidence.is_sampled and _has_usage(each.evidence)}
 
 
 def mark_without_usage(turn: LoggedTurn, models: Collection[str | None]) -> LoggedTurn:
-    """Return a reply of one of these models as truncated if it has no token counts: these come last in a stream.
-
-    A reply may name its model with the counts only.
-    """
+    """Mark a reply of one of these models as truncated if it has no token counts, which come last in a stream."""
     known = turn.evidence
+    # The model may be logged only together with the counts, so a truncated reply can be without both.
     is_counted = known.model in models or (known.model is None and bool(models))
     return as_truncated(turn) if known.is_sampled and not _has_usage(known) and is_counted else turn
 

@@ -1,4 +1,4 @@
-"""Calls that no result has answered, where one turn has so many that they are not searched one by one."""
+"""An index of calls without results, for turns with too many calls for a linear search."""
 
 from __future__ import annotations
 
@@ -13,65 +13,67 @@ Link = tuple[str, str | None]
 
 
 class _Index(Struct, frozen=True):
-    """Calls in three orders, one behind the other: as they were made, those of each id, those of each name."""
+    """Calls in three concatenated orders: by position, grouped by id, and grouped by name."""
 
     calls: tuple[Link, ...]
     order: list[int]
-    """The number of the call at each place of the three."""
+    """The number of the call at each place of the concatenated orders."""
     places: list[list[int]]
     """The three places of each call."""
     spans: dict[tuple[int, Any], tuple[int, int]]
-    """The places of the calls of an id (0) or a name (1)."""
+    """The range of places for each id (0) or name (1)."""
 
 
-class Many(Struct, frozen=True):
-    """Those of many calls that are open: one that is answered is taken off by changing three bits."""
+class OpenCalls(Struct, frozen=True):
+    """The open calls among many; closing one changes three bits."""
 
     index: _Index
-    left: int
-    """A bit for each place whose call is open."""
+    open_bits: int
+    """One bit per place, set if the call is open."""
 
     def __iter__(self) -> Iterator[Link]:
-        """The calls that are open, in order."""
-        return (call for call, bit in zip(self.index.calls, reversed(f"{self.left:b}"), strict=False) if bit == "1")
+        """Iterate over the open calls in order."""
+        return (
+            call for call, bit in zip(self.index.calls, reversed(f"{self.open_bits:b}"), strict=False) if bit == "1"
+        )
 
     def __bool__(self) -> bool:
-        """Whether any is."""
-        return bool(self.left)
+        """Whether any call is open."""
+        return bool(self.open_bits)
 
     def place(self, member: int, value: str) -> int | None:
-        """A place of the first call of an id (0) or a name (1)."""
+        """Return a place of the first open call with an id (``member`` 0) or a name (1)."""
         low, high = self.index.spans.get((member, value), (0, 0))
-        some = self.left >> low & (1 << high - low) - 1
-        return low + _lowest(some) if some else None
+        bits = self.open_bits >> low & (1 << high - low) - 1
+        return low + _lowest(bits) if bits else None
 
     def first(self) -> int:
-        """A place of the first call, of which there must be one."""
-        return _lowest(self.left)
+        """Return a place of the first open call; at least one must be open."""
+        return _lowest(self.open_bits)
 
-    def take(self, place: int) -> tuple[str, Many]:
-        """The id of the call at a place, and the others."""
+    def take(self, place: int) -> tuple[str, OpenCalls]:
+        """Return the id of the call at a place, and the remaining open calls."""
         number = self.index.order[place]
-        left = self.left
+        open_bits = self.open_bits
         for each in self.index.places[number]:
-            left ^= 1 << each
-        return self.index.calls[number][0], Many(self.index, left)
+            open_bits ^= 1 << each
+        return self.index.calls[number][0], OpenCalls(self.index, open_bits)
 
-    def without(self, ids: Iterable[str]) -> Many:
-        """Those of other ids."""
-        left = self
+    def without(self, ids: Iterable[str]) -> OpenCalls:
+        """Return the open calls with other ids."""
+        remaining = self
         for each in ids:
-            while (place := left.place(0, each)) is not None:
-                _, left = left.take(place)
-        return left
+            while (place := remaining.place(0, each)) is not None:
+                _, remaining = remaining.take(place)
+        return remaining
 
 
 def _lowest(bits: int) -> int:
     return (bits & -bits).bit_length() - 1
 
 
-def many(calls: tuple[Link, ...]) -> Many:
-    """Calls of which all are open."""
+def index_open_calls(calls: tuple[Link, ...]) -> OpenCalls:
+    """Index calls, all of which are open."""
     order, spans = list(range(len(calls))), dict[tuple[int, Any], tuple[int, int]]()
     places = [[number] for number in order]
     for member in (0, 1):
@@ -83,11 +85,11 @@ def many(calls: tuple[Link, ...]) -> Many:
             for number in numbers:
                 places[number].append(len(order))
                 order.append(number)
-    return Many(_Index(calls, order, places, spans), (1 << len(order)) - 1)
+    return OpenCalls(_Index(calls, order, places, spans), (1 << len(order)) - 1)
 
 
 def append_run(runs: tuple[tuple[T, ...], ...], last: tuple[T, ...]) -> tuple[tuple[T, ...], ...]:
-    """Runs and one behind them; those that are no longer become one with it, so that there are never many."""
+    """Append a run to others, merging it with those that are not longer; the number of runs stays logarithmic."""
     while runs and len(runs[-1]) <= len(last):
         runs, last = runs[:-1], runs[-1] + last
     return (*runs, last)

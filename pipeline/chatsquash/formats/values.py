@@ -79,8 +79,8 @@ def without(members: dict[Any, Any], *names: str) -> Object:
 
 def rest(holder: Object, *read: str) -> list[Json]:
     """Return the unread members as one value in a list; empty without any."""
-    left = without(holder, *read)
-    return [left] if left else []
+    unread = without(holder, *read)
+    return [unread] if unread else []
 
 
 def text_members(holder: Object, *names: str) -> list[str]:
@@ -94,12 +94,12 @@ def index(holder: Object, missing: T, member: str = "index") -> int | T:
     return place if type(place) is int else missing
 
 
-def unrepeated(sequences: list[list[bytes]]) -> list[int]:
+def without_prefixes(sequences: list[list[bytes]]) -> list[int]:
     """Return the places of the sequences that do not begin another one; of equal ones the first."""
-    begun: dict[bytes, Json] = {}
+    prefixes: dict[bytes, Json] = {}
     places: list[int] = []
     for place in sorted(range(len(sequences)), key=lambda place: (-len(sequences[place]), place)):
-        level: Json = begun
+        level: Json = prefixes
         is_known = bool(places)
         for each in sequences[place]:
             is_known = is_known and each in level

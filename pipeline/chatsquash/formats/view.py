@@ -11,7 +11,7 @@ from chatsquash.core.model import Json, Message
 from chatsquash.formats import parts
 from chatsquash.formats.values import Object, at
 
-SOUNDS = {"audio/wav": "wav", "audio/mpeg": "mp3"}
+AUDIO_FORMATS = {"audio/wav": "wav", "audio/mpeg": "mp3"}
 """The sounds that OpenAI has parts for, by their media types."""
 
 
@@ -34,59 +34,62 @@ def public(turns: Iterable[Turn]) -> list[Message]:
     """The messages of turns alone, what is said behind calls as the last part of the content."""
     converted = list[Message]()
     for each in messages(turns):
-        late = [parts.text(text) for text in texts_after_calls(each)]
-        made: Any = {name: value for name, value in each.items() if name != PRIVATE}
-        if late:
-            content = made["content"]
-            shown = content if isinstance(content, list) else [parts.text(content)] if content else []
-            made["content"] = parts.content([*shown, *late])
-        converted.append(made)
+        late_parts = [parts.text(text) for text in texts_after_calls(each)]
+        plain_message: Any = {name: value for name, value in each.items() if name != PRIVATE}
+        if late_parts:
+            content = plain_message["content"]
+            content_parts = content if isinstance(content, list) else [parts.text(content)] if content else []
+            plain_message["content"] = parts.content([*content_parts, *late_parts])
+        converted.append(plain_message)
     return converted
 
 
 def message(turn: Turn) -> Message:
     """The message of a turn without results."""
     if turn.role == "assistant":
-        return _said(turn)
+        return _assistant_message(turn)
     blocks = turn.blocks
     if len(blocks) == 1 and type(blocks[0]) is Text:
-        made: Any = {"role": turn.role, "content": blocks[0].text}
+        converted: Any = {"role": turn.role, "content": blocks[0].text}
         if blocks[0].native or turn.native or turn.instructions:
-            made[PRIVATE] = turn
-        return cast("Message", made)
-    shown = [part for block in blocks if (part := part_of(block))]
-    made = {"role": turn.role, "content": parts.content(shown)}
+            converted[PRIVATE] = turn
+        return cast("Message", converted)
+    content_parts = [part for block in blocks if (part := part_of(block))]
+    converted = {"role": turn.role, "content": parts.content(content_parts)}
     if blocks or turn.native or turn.instructions:
-        made[PRIVATE] = turn
-    return cast("Message", made)
+        converted[PRIVATE] = turn
+    return cast("Message", converted)
 
 
-def _said(turn: Turn) -> Message:
+def _assistant_message(turn: Turn) -> Message:
     """An assistant's message; it says all of texts and of calls behind them."""
-    shown, thoughts, refused, calls = list[Object](), list[str](), list[str](), list[Object]()
-    says_all = not turn.native
+    content_parts, thoughts, refusals, calls = list[Object](), list[str](), list[str](), list[Object]()
+    is_complete = not turn.native
     for block in turn.blocks:
         if type(block) is Call:
             calls.append(call(block))
-            says_all = says_all and not (block.native or block.made_up)
+            is_complete = is_complete and not (block.native or block.made_up)
         else:
-            says_all = says_all and type(block) is Text and not (calls or block.native or block.apart)
+            is_complete = is_complete and type(block) is Text and not (calls or block.native or block.apart)
             if type(block) is Reasoning:
                 thoughts.append(block.text)
             elif type(block) is Refusal:
-                refused.append(block.text)
+                refusals.append(block.text)
             elif not calls and (part := part_of(block)):
-                shown.append(part)
-    made: Any = {"role": "assistant", "content": parts.content(shown, beside_calls=bool(calls or refused))}
-    if refused:
-        made["refusal"] = "\n\n".join(refused)
+                content_parts.append(part)
+    converted: Any = {
+        "role": "assistant",
+        "content": parts.content(content_parts, beside_calls=bool(calls or refusals)),
+    }
+    if refusals:
+        converted["refusal"] = "\n\n".join(refusals)
     if thought := "\n\n".join(filter(None, thoughts)):
-        made["reasoning_content"] = thought
+        converted["reasoning_content"] = thought
     if calls:
-        made["tool_calls"] = calls
-    if not says_all:
-        made[PRIVATE] = turn
-    return cast("Message", made)
+        converted["tool_calls"] = calls
+    if not is_complete:
+        converted[PRIVATE] = turn
+    return cast("Message", converted)
 
 
 def call(block: Call) -> Object:
@@ -108,14 +111,14 @@ def _results(turn: Turn) -> list[Message]:
     native = turn.native
     for block in turn.blocks:
         if type(block) is Result:
-            made: Any = {"role": "tool", "tool_call_id": block.id}
+            converted_result: Any = {"role": "tool", "tool_call_id": block.id}
             if block.name:
-                made["name"] = block.name
-            made["content"] = parts.content([part for each in block.content if (part := part_of(each))])
+                converted_result["name"] = block.name
+            converted_result["content"] = parts.content([part for each in block.content if (part := part_of(each))])
             if native or not _is_plain(block):
-                made[PRIVATE] = Turn("tool", (block,), native=native)
+                converted_result[PRIVATE] = Turn("tool", (block,), native=native)
                 native = {}
-            converted.append(cast("Message", made))
+            converted.append(cast("Message", converted_result))
     return converted
 
 
@@ -141,8 +144,8 @@ def _medium(block: Media) -> Object | None:
     url = parts.data_url(block.mime, block.data) if block.data else block.url
     if block.kind == "image" and url:
         return parts.image(url, at(block.native, "openai", "detail"))
-    if block.kind == "audio" and block.data and block.mime in SOUNDS and not block.name:
-        return {"type": "input_audio", "input_audio": {"data": block.data, "format": SOUNDS[block.mime]}}
+    if block.kind == "audio" and block.data and block.mime in AUDIO_FORMATS and not block.name:
+        return {"type": "input_audio", "input_audio": {"data": block.data, "format": AUDIO_FORMATS[block.mime]}}
     if block.kind == "video" and block.url:
         return parts.video(block.url)
     place: Json = (

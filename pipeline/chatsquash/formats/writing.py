@@ -24,7 +24,7 @@ SPEAKERS = {"system": "system", "developer": "system", "user": "user", "assistan
 # Turns
 
 
-def prompts(turns: Iterable[Turn]) -> list[Turn]:
+def leading_prompts(turns: Iterable[Turn]) -> list[Turn]:
     """The turns of the system that stand before all others."""
     return list(takewhile(lambda turn: turn.role in PROMPTS, turns))
 
@@ -35,21 +35,21 @@ def join_results(turns: Iterable[Turn]) -> list[list[Turn]]:
     Results that answer calls of one turn are one, whatever stands between them.
     """
     groups = list[list[Turn]]()
-    called = set[str]()
+    call_ids = set[str]()
     for turn in turns:
         if turn.role == "assistant":
-            called = {block.id for block in turn.blocks if type(block) is Call}
-        if groups and groups[-1][0].role == "tool" and _goes_on(turn, groups[-1], called):
+            call_ids = {block.id for block in turn.blocks if type(block) is Call}
+        if groups and groups[-1][0].role == "tool" and _belongs_to_group(turn, groups[-1], call_ids):
             groups[-1].append(turn)
         else:
             groups.append([turn])
     return groups
 
 
-def _goes_on(turn: Turn, before: list[Turn], called: set[str]) -> bool:
+def _belongs_to_group(turn: Turn, group: list[Turn], call_ids: set[str]) -> bool:
     if turn.role == "tool":
-        return before[-1].role == "tool" or any(type(block) is Result and block.id in called for block in turn.blocks)
-    return turn.role == "user" and before[-1].role == "tool"
+        return group[-1].role == "tool" or any(type(block) is Result and block.id in call_ids for block in turn.blocks)
+    return turn.role == "user" and group[-1].role == "tool"
 
 
 def with_tool_names(turns: tuple[Turn, ...]) -> tuple[tuple[Turn, ...], dict[str, str]]:
@@ -58,26 +58,28 @@ def with_tool_names(turns: tuple[Turn, ...]) -> tuple[tuple[Turn, ...], dict[str
     Where calls of several tools share an id, as calls do that are numbered anew in each turn, the results that have no
     name get that of the call which they answer: in the nearest turn before, the first that none has answered.
     """
-    called, shared = dict[str, str](), set[str]()
+    tool_names, shared_ids = dict[str, str](), set[str]()
     for turn in turns:
         for block in turn.blocks:
-            if type(block) is Call and called.setdefault(block.id, block.name or "") != (block.name or ""):
-                shared.add(block.id)
-    if not shared:
-        return turns, called
-    waiting, renamed = Waiting(), list[Turn]()
+            if type(block) is Call and tool_names.setdefault(block.id, block.name or "") != (block.name or ""):
+                shared_ids.add(block.id)
+    if not shared_ids:
+        return turns, tool_names
+    open_calls, converted = OpenCallNames(), list[Turn]()
     for turn in turns:
-        waiting.ask((each.id, each.name or "") for each in turn.blocks if type(each) is Call and each.id in shared)
-        renamed.append(replace(turn, blocks=tuple(_with_tool_name(block, waiting) for block in turn.blocks)))
-    return tuple(renamed), called
+        open_calls.add(
+            (each.id, each.name or "") for each in turn.blocks if type(each) is Call and each.id in shared_ids
+        )
+        converted.append(replace(turn, blocks=tuple(_with_tool_name(block, open_calls) for block in turn.blocks)))
+    return tuple(converted), tool_names
 
 
-def _with_tool_name(block: Block, waiting: Waiting) -> Block:
-    name = waiting.take_answer(block.id) if type(block) is Result else None
+def _with_tool_name(block: Block, waiting: OpenCallNames) -> Block:
+    name = waiting.take(block.id) if type(block) is Result else None
     return replace(block, name=name) if type(block) is Result and name and not block.name else block
 
 
-class Waiting:
+class OpenCallNames:
     """What results need to know of the calls which they answer, by ids that several may have.
 
     That is the call in the nearest turn before; of several there the first that none has answered, at last the last.
@@ -86,17 +88,17 @@ class Waiting:
     def __init__(self) -> None:
         self._open = dict[str, deque[str]]()
 
-    def ask(self, calls: Iterable[tuple[str, str]]) -> None:
+    def add(self, calls: Iterable[tuple[str, str]]) -> None:
         """Take the ids of a turn's calls, each with what is to be known of it."""
         fresh = dict[str, deque[str]]()
         for ident, known in calls:
             fresh.setdefault(ident, deque()).append(known)
         self._open |= fresh
 
-    def take_answer(self, ident: str) -> str | None:
+    def take(self, ident: str) -> str | None:
         """What is known of the call which the next result of this id answers; ``None`` if there is none."""
-        waiting = self._open.get(ident)
-        return None if waiting is None else waiting.popleft() if len(waiting) > 1 else waiting[0]
+        names = self._open.get(ident)
+        return None if names is None else names.popleft() if len(names) > 1 else names[0]
 
 
 # Texts
@@ -105,16 +107,16 @@ class Waiting:
 def text_of(blocks: Iterable[Block], *, by_assistant: bool = False) -> str:
     """The texts among blocks as one, as those of a record are joined."""
     texts, breaks = list[Json](), set[int]()
-    is_apart = False
+    starts_paragraph = False
     for block in blocks:
         if isinstance(block, Text | Refusal):
             is_refused = type(block) is Refusal
-            if texts and (is_apart or is_refused or getattr(block, "apart", False)):
+            if texts and (starts_paragraph or is_refused or getattr(block, "apart", False)):
                 breaks.add(len(texts))
             texts.append(block.text)
-            is_apart = is_refused
+            starts_paragraph = is_refused
         else:
-            is_apart = is_apart or type(block) is not Source
+            starts_paragraph = starts_paragraph or type(block) is not Source
     return texts[0] if len(texts) == 1 else chat.join(texts, by_assistant, breaks)
 
 
@@ -139,7 +141,7 @@ def failure_text(text: str, result: Result) -> str:
     return f"{ERROR}{text}" if result.outcome in FAILED else text
 
 
-def mark(result: Result) -> Object:
+def failure_mark(result: Result) -> Object:
     """What tells us that the text of a result says in our words that its call failed."""
     return {KEY: {"failed": True}} if result.outcome in FAILED else {}
 
@@ -149,7 +151,7 @@ def is_failed(holder: Json) -> bool:
     return is_mark(at(holder, KEY), "failed")
 
 
-def came_out(content: tuple[Any, ...], *, is_marked: bool) -> tuple[tuple[Any, ...], Outcome]:
+def parse_outcome(content: tuple[Any, ...], *, is_marked: bool) -> tuple[tuple[Any, ...], Outcome]:
     """What a result says without our words for a failure, which count where it is marked so, and how it came out."""
     if not (is_marked and content and type(content[0]) is Text and content[0].text.startswith(ERROR)):
         return content, "success"
@@ -173,12 +175,12 @@ def without_marks(document: Json) -> Json:
     if isinstance(document, list):
         return list(map(without_marks, document))
     if isinstance(document, dict):
-        left = {key: without_marks(value) for key, value in document.items() if not is_ours(key, value)}
-        return {key: value for key, value in left.items() if value != {} or value == document[key]}
+        remaining = {key: without_marks(value) for key, value in document.items() if not is_own_mark(key, value)}
+        return {key: value for key, value in remaining.items() if value != {} or value == document[key]}
     return document
 
 
-def is_ours(key: str, value: Json) -> bool:
+def is_own_mark(key: str, value: Json) -> bool:
     """Whether a member says to us alone what something is."""
     return is_mark(value) if key == KEY else (key, value) == ("partMetadata", {"role": "system"})
 

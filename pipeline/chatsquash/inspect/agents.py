@@ -49,7 +49,9 @@ class AgentFiles(Struct, frozen=True):
 
 def agents() -> list[AgentFiles]:
     """Return the agents with files on this machine."""
-    agents_here = (AgentFiles(name, *_separate_copies(files(documents.named(name).KEPT))) for name in documents.names())
+    agents_here = (
+        AgentFiles(name, *_separate_copies(files(documents.get_format(name).LOCATIONS))) for name in documents.names()
+    )
     return [each for each in agents_here if each.files]
 
 
@@ -65,7 +67,7 @@ def _separate_copies(files: list[AgentFile]) -> tuple[list[AgentFile], list[Agen
 
 def known_agents() -> tuple[str, ...]:
     """Return the agents with known file locations."""
-    return tuple(name for name in documents.names() if documents.named(name).KEPT)
+    return tuple(name for name in documents.names() if documents.get_format(name).LOCATIONS)
 
 
 def paths(names: tuple[str, ...]) -> list[str]:
@@ -75,9 +77,9 @@ def paths(names: tuple[str, ...]) -> list[str]:
     for name in names:
         if name not in known:
             raise UsageError(f"--agent {name}: {_unknown(name, known)}")
-        agent_files = files(documents.named(name).KEPT)
+        agent_files = files(documents.get_format(name).LOCATIONS)
         if not agent_files:
-            folders = ", ".join(filter(None, map(place, documents.named(name).KEPT)))
+            folders = ", ".join(filter(None, map(place, documents.get_format(name).LOCATIONS)))
             raise UsageError(f"--agent {name}: no files found; searched {folders}{_elsewhere(name)}")
         paths_of_agents += [each.path for each in agent_files]
     return paths_of_agents
@@ -87,14 +89,14 @@ def _unknown(name: str, known: tuple[str, ...]) -> str:
     """Return why the files of an agent cannot be found, and what to do."""
     if name not in documents.names():
         return f"no such agent; {hint(name, known)}"
-    if documents.named(name).IN_PROJECTS:
+    if documents.get_format(name).IN_PROJECTS:
         return f"has no folder for all sessions{_elsewhere(name)}"
     return "has no fixed folder: pass its files as LOGS"
 
 
 def _elsewhere(name: str) -> str:
     """Return where an agent keeps files that are not searched for."""
-    folders = documents.named(name).IN_PROJECTS
+    folders = documents.get_format(name).IN_PROJECTS
     return f"; its files are in projects ({', '.join(folders)}): pass them as LOGS" if folders else ""
 
 

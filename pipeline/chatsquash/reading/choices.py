@@ -6,7 +6,7 @@ from typing import Any
 
 from chatsquash.core import jsonio
 from chatsquash.core.model import Response
-from chatsquash.formats import PLAIN, named
+from chatsquash.formats import PLAIN, get_format
 from chatsquash.reading import replies
 
 _MEMBERS = {"choices": PLAIN, "candidates": "gemini"}
@@ -24,7 +24,7 @@ def of_raw(raw: bytes) -> list[Response]:
     member = next((name for name in _MEMBERS for each in bodies if _lists(each, name)), None)
     if member is None:
         return []
-    form = named(_MEMBERS[member])
+    form = get_format(_MEMBERS[member])
     if streamed:
         body = form.assemble(streamed[0]).body
     if not _lists(body, member):

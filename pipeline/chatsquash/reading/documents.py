@@ -13,7 +13,7 @@ from chatsquash.core.options import Options
 from chatsquash.core.outcome import Relative
 from chatsquash.formats import bodies, documents
 from chatsquash.formats.base import TurnError
-from chatsquash.formats.evidence import of, with_origin
+from chatsquash.formats.evidence import origin_of, with_origin
 from chatsquash.reading import session_beginnings, sidecars
 from chatsquash.sources import relatives
 from chatsquash.sources.compression import ExpandedFile, uncompressed
@@ -44,13 +44,13 @@ class Content(NamedTuple):
         """Return its conversations; raises ``TurnError`` for an invalid document."""
         if self.format in documents.names():
             return documents.load(self.format, self.objects, self.lines, meta=self.meta, earlier=self.earlier)
-        return [bodies.load(formats.named(self.format), body) for body in self.objects]
+        return [bodies.load(formats.get_format(self.format), body) for body in self.objects]
 
-    def aside(self) -> bodies.Aside:
+    def aside(self) -> bodies.RequestExtras:
         """Return the parts of a request's body other than its conversation; empty for a document."""
         if self.line or self.format in documents.names():
-            return bodies.Aside(0, [], [])
-        return bodies.aside(formats.named(self.format), self.objects[0])
+            return bodies.RequestExtras(0, [], [])
+        return bodies.request_extras(formats.get_format(self.format), self.objects[0])
 
 
 class LogDocument(Struct):
@@ -61,7 +61,7 @@ class LogDocument(Struct):
     line: bytes
     """The file as a single line if it is one exchange on several lines."""
     rejected_lines: list[RejectedLine]
-    aside: bodies.Aside
+    aside: bodies.RequestExtras
     conversations: list[Conversation]
     problem: str | None
     """The reason why it has no conversations."""
@@ -115,7 +115,7 @@ def load(content: Content, file: BinaryIO, options: Options) -> LogDocument:
         why=content.why,
         line=content.line,
         rejected_lines=content.rejected_lines,
-        aside=bodies.Aside(0, [], []) if problem else content.aside(),
+        aside=bodies.RequestExtras(0, [], []) if problem else content.aside(),
         conversations=_with_sessions(conversations, content.format, name),
         problem=problem,
         cut=cut,
@@ -137,8 +137,8 @@ def _with_sessions(conversations: list[Conversation], form: str, path: object) -
     inside = uncompressed(relatives.within(path))
     result = list[Conversation]()
     for each in conversations:
-        origin = of(each)
-        session = None if origin.session_id else documents.named(form).session(inside, origin)
+        origin = origin_of(each)
+        session = None if origin.session_id else documents.get_format(form).session(inside, origin)
         result.append(with_origin(each, session_id=session) if session else each)
     return result
 

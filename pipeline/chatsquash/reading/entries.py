@@ -23,7 +23,7 @@ from chatsquash.core.model import (
     WrongType,
 )
 from chatsquash.core.times import Moment, moment
-from chatsquash.formats import PLAIN, bodies, named
+from chatsquash.formats import PLAIN, bodies, get_format
 from chatsquash.formats.base import Format, Tools
 from chatsquash.formats.providers.openai_chat import foreign
 from chatsquash.reading import envelopes
@@ -139,7 +139,7 @@ class EntryReader:
             # Tools of other formats are checked after they have been converted.
             check = self._bounds.check_new_tools if shape.request == PLAIN else None
             tools = self._known[shape.request] = KnownTools(check)
-        form, answers = named(shape.request), named(shape.response)
+        form, answers = get_format(shape.request), get_format(shape.response)
         loader = None if shape.request == PLAIN and not shape.is_mixed else self._loader(form, shape)
         history = History(form, answers, RepeatedMembers(form, tools, answers.ECHOES), self._effort)
         return _ShapeReader(shape, history, self._bounds, loader)

@@ -14,7 +14,7 @@ from chatsquash.formats import (
     PLAIN,
     PLAIN_RANK,
     Recognised,
-    named,
+    get_format,
     recognise,
     recognise_file,
     recognise_request,
@@ -108,7 +108,7 @@ def is_chat(line: bytes | bytearray) -> bool:
     if is_read and not bytes(members.status) and type(choices[0].message.get("role")) is str:
         return True
     try:
-        split(line, named(PLAIN))
+        split(line, get_format(PLAIN))
     except (LineError, ValueError):
         return False
     return True
@@ -289,7 +289,7 @@ def _shape(request: dict[str, Any] | None, response_evidence: Recognised, envelo
 
 def _is_of(request: dict[str, Any] | None, name: str) -> bool:
     """Whether a request may be of a format."""
-    form = named(name)
+    form = get_format(name)
     return request is not None and form.TURNS in request and form.accepts(request)
 
 

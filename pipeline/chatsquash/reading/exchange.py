@@ -20,7 +20,7 @@ from msgspec.structs import asdict
 
 from chatsquash.core import jsonio
 from chatsquash.core.model import Message, Response
-from chatsquash.formats import PLAIN, named
+from chatsquash.formats import PLAIN, get_format
 from chatsquash.formats.base import Format
 from chatsquash.reading import envelopes, replies, scan
 from chatsquash.reading.members import BYTE_ORDER_MARK, NOTHING, NUL, PARSE_ERRORS, kind
@@ -127,7 +127,7 @@ def _decoder(name: str | None, folders: tuple[str, ...]) -> msgspec.json.Decoder
     """Return a decoder that splits lines; for a named format, it parses the turns and leaves other used members raw."""
     names = {_field(at): member for at, member in enumerate(foreign_members(folders))}
     others = [(other, Raw, _MISSING) for other in names]
-    fields: list[Any] = [(REQUEST, dict[str, Raw] if name is None else _request(named(name))), *others]
+    fields: list[Any] = [(REQUEST, dict[str, Raw] if name is None else _request(get_format(name))), *others]
     line = msgspec.defstruct("Line", fields, bases=(_OuterMembers,), gc=False, kw_only=True, rename=names)
     return jsonio.decoder(line)
 

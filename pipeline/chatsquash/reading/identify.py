@@ -251,7 +251,7 @@ def _single(value: Json, data: bytes, forced: str | None) -> Content | None:
         return None  # read as a body, its reply would be lost
     body = bodies.recognise(value)
     name = forced or body.name
-    if name is None or not bodies.has_turns(formats.named(name), value):
+    if name is None or not bodies.has_turns(formats.get_format(name), value):
         return None
     return Content(name, f"{name}, set by --from" if forced else f"{name} ({body.why})", [value])
 

@@ -94,7 +94,7 @@ class Loader:
         """Return the summary and the last assistant message that it replaced."""
         summary: Any = {"role": "assistant", "content": visible.summary}
         assistant_turns = (
-            each for each in reversed(visible.replaced) if isinstance(each, dict) and each.get("role") == "assistant"
+            each for each in reversed(visible.summarized) if isinstance(each, dict) and each.get("role") == "assistant"
         )
         for turn in assistant_turns:
             messages = view.messages(self.form.load(turn, self.form.START).turns)

@@ -13,7 +13,7 @@ from msgspec.structs import asdict, replace
 
 from chatsquash.core import jsonio
 from chatsquash.core.model import Json, Response, WrongType
-from chatsquash.formats import PLAIN, named
+from chatsquash.formats import PLAIN, get_format
 from chatsquash.formats.base import Format
 from chatsquash.formats.providers.openai_chat.foreign import is_foreign
 from chatsquash.formats.providers.openai_chat.response import FIELDS, has_service_fields
@@ -111,7 +111,7 @@ def _read_chat(raw: bytes, requested_model: bytes) -> Response | None:
 @cache
 def _body_decoder(name: str) -> msgspec.json.Decoder[Any] | None:
     """Return a decoder of the used members of a format's body, which may repeat tools and the system prompt."""
-    first, *others = named(name).READS
+    first, *others = get_format(name).READS
     if not first:
         return None
     members = dict.fromkeys((*others, "error", *usage.IDS, *_MODEL, *usage.RESPONSE_HOLDERS, *usage.MEMBERS))
@@ -169,7 +169,7 @@ def read(response: Json, form: Format) -> Response:
         return Response(problem=f"the response is {seen}", wrong=WrongType("response", seen))
     stream = form.assemble(streamed)
     answer = stream.answer(partial(_answer, form=form))
-    return replace(answer, cut=not (stream.whole and is_complete), **_stream_metadata(streamed))
+    return replace(answer, cut=not (stream.is_complete and is_complete), **_stream_metadata(streamed))
 
 
 def _answer(body: Json, form: Format) -> Response:

@@ -13,7 +13,7 @@ from chatsquash.core import footprint, jsonio
 from chatsquash.core.model import Json
 from chatsquash.core.options import Options
 from chatsquash.formats import documents
-from chatsquash.formats.base import Continued
+from chatsquash.formats.base import Continuation
 from chatsquash.reading.ancestry import BLANK
 from chatsquash.reading.sidecars import is_linked
 from chatsquash.sources import relatives
@@ -44,13 +44,13 @@ def read(form: str, path: object, objects: list[Json], options: Options) -> Begi
     """
     if form not in documents.names() or not isinstance(path, str) or not path:
         return None
-    continued = documents.named(form).continued(relatives.absolute(path), objects)
+    continued = documents.get_format(form).continues_from(relatives.absolute(path), objects)
     if continued is None:
         return None
     lineage = _Lineage(form, relatives.absolute(path), options)
     # Each file is read once, so files that refer to each other do not loop forever.
     while continued and lineage.add(continued):
-        continued = documents.named(form).continued(lineage.path, lineage.files[-1])
+        continued = documents.get_format(form).continues_from(lineage.path, lineage.files[-1])
     return Beginning(None if continued else lineage.files[::-1], lineage.patterns)
 
 
@@ -67,7 +67,7 @@ class _Lineage:
         self._remaining, self._memory = _LONGEST, options.max_memory
         """Bytes that may still be read, and bytes that their parsed form may take."""
 
-    def add(self, continued: Continued) -> bool:
+    def add(self, continued: Continuation) -> bool:
         """Read the file that a session continues; return false if it is missing or was read before."""
         end = continued.end if self._end is None else min(continued.end, self._end)
         path = self._find(continued.patterns)
@@ -81,7 +81,7 @@ class _Lineage:
             return False
         return bool(self.files[-1])
 
-    def _lines(self, continued: Continued, end: int) -> Iterator[Json]:
+    def _lines(self, continued: Continuation, end: int) -> Iterator[Json]:
         """Yield the lines of the file up to a number or the first line of another session; ``None`` if not JSON."""
         with open_file(self.path, self.options) as raw, BufferedReader(raw, _PIECE) as file:  # type: ignore[type-var]
             place = 0

@@ -48,7 +48,7 @@ def read(form: str, path: object, options: Options) -> Sidecar | None:
         return None
     if not glob.has_magic(pattern.rpartition("/")[2]):
         return Sidecar(_value(_bytes(relatives.path_of(pattern), _LONGEST, options), options), pattern)
-    marks = documents.named(form).BESIDE_MARKS
+    marks = documents.get_format(form).COMPANION_MARKS
     return Sidecar(_values(pattern, relatives.absolute(str(path)), options, marks), pattern)
 
 
@@ -66,7 +66,7 @@ def _pattern(form: str, path: object) -> str | None:
     if form not in documents.names() or not isinstance(path, str) or not path or EACH in path:
         return None
     folder, _, name = relatives.absolute(path).rpartition("/")
-    first, *more = (documents.named(form).beside(uncompressed(name)) or "").split(EACH, 1)
+    first, *more = (documents.get_format(form).companions(uncompressed(name)) or "").split(EACH, 1)
     below = [_resolve(folder, each) for each in (first, *more) if each]
     return EACH.join(filter(None, below)) if below and all(below) else None
 

@@ -75,7 +75,12 @@ def divide(file: BinaryIO, forced: str | None, options: Options, head: bytes | N
     if head.startswith(DATABASE):
         return _of_database(file, forced, options)
     for form in _all():
-        if form.begins and form.begins(head) and forced in (None, form.NAME) and (division := _of_form(file, form)):
+        if (
+            form.may_split
+            and form.may_split(head)
+            and forced in (None, form.NAME)
+            and (division := _of_form(file, form))
+        ):
             return division
     if _OBJECTS.match(head):
         return _of_array(file, forced, options)
@@ -85,13 +90,13 @@ def divide(file: BinaryIO, forced: str | None, options: Options, head: bytes | N
 def objects(file: BinaryIO, unit: bytes, options: Options) -> list[Json]:
     """Return the objects of a unit; raises the errors of ``divide``."""
     name, _, place = unit.partition(_MARK)
-    form = documents.named(name.decode())
+    form = documents.get_format(name.decode())
     if form.tables:
         database = _content(file, options)
         if database is None:
             raise TurnError("changed while it was read")
         return database[1].objects(jsonio.loads(place))
-    if form.divided and form.objects:
+    if form.split and form.objects:
         return list(form.objects(file, place))
     offset, _, length = place.partition(b":")
     file.seek(int(offset))
@@ -110,12 +115,12 @@ def unit_lines(file: BinaryIO, count: int) -> list[int]:
 
 @cache
 def _all() -> list[DocumentFormat]:
-    return list(map(documents.named, documents.names()))
+    return list(map(documents.get_format, documents.names()))
 
 
 def _of_form(file: BinaryIO, form: DocumentFormat) -> Division | None:
     file.seek(0)
-    places = form.divided(file) if form.divided else None
+    places = form.split(file) if form.split else None
     return None if places is None else Division(form.NAME, form.NAME, lambda: places)
 
 

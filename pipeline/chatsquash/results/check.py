@@ -131,7 +131,7 @@ def _without_tools(path: str) -> dict[str, set[int]]:
         with closing(Folder(Path(path))) as folder, folder.reading(SESSIONS) as file:
             while line := file.readline(LONGEST):
                 row = jsonio.loads(line)
-                if row["row"] is not None and not documents.holds_tools(row["format"]):
+                if row["row"] is not None and not documents.has_tools(row["format"]):
                     rows.setdefault(str(Path(path, row["file"])), set()).add(row["row"])
     except (OSError, KeyError, *DAMAGE):  # without the table, records are checked as any others
         return {}

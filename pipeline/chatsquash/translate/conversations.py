@@ -37,9 +37,9 @@ def writable() -> tuple[str, ...]:
 def named(name: str) -> Format | DocumentFormat:
     """The format of a name; raises ``UsageError`` for a name that is none."""
     if name in formats.names():
-        return formats.named(name)
+        return formats.get_format(name)
     if name in documents.names():
-        return documents.named(name)
+        return documents.get_format(name)
     raise UsageError(f"{name}: no known format; {hint(name, known_formats())}")
 
 
@@ -117,7 +117,7 @@ def _of_body(form: Format, value: Json, name: str) -> Conversation:
 
 def read_body(value: Json, name: str) -> tuple[Conversation, Tools]:
     """The conversation in a body that is not an exchange, and the tools in it; raises ``UsageError``."""
-    form = formats.named(name)
+    form = formats.get_format(name)
     try:
         tools = bodies.tools_in(form, value, is_repeated=True)
         return bodies.read(form, value, tools), tools
@@ -211,7 +211,7 @@ def _refuse_none(conversation: Conversation) -> None:
     except TurnError as problem:
         raise UsageError(str(problem)) from None
     if not isinstance(conversation.tools, list):
-        raise UsageError("tools is no list")
+        raise UsageError("tools is not a list")
 
 
 def losses(conversation: Conversation, format: str) -> comparison.Losses:  # noqa: A002
@@ -241,7 +241,7 @@ def lost_of_dump(branches: list[Conversation], document: Json, format: str) -> l
         written = bodies.tools_in(form, document).functions
     elif form.defined_tools:
         written = form.defined_tools(document)
-    elif form.HOLDS_TOOLS:
+    elif form.HAS_TOOLS:
         return lost_of_all(branches, document, format)
     else:
         written = []

@@ -11,9 +11,9 @@ from msgspec.structs import replace
 from chatsquash.core.blocks import Block, Call, Result, Turn
 from chatsquash.core.model import Tool
 from chatsquash.formats.calls import definition
-from chatsquash.formats.service import Letters, Service
+from chatsquash.formats.service import NameRule, Service
 from chatsquash.formats.values import string
-from chatsquash.formats.writing import Waiting
+from chatsquash.formats.writing import OpenCallNames
 
 _UNKNOWN = "unknown"
 """The name of a tool that was logged without one."""
@@ -30,7 +30,7 @@ class Fitting:
         self._names = _assign(names, service.names)
         self._ids = service.ids
         self._taken = _NamesInUse(block.id for block in blocks if isinstance(block, Call | Result))
-        self._waiting = Waiting()
+        self._waiting = OpenCallNames()
         """Knows the ids that calls have now, by those that they had."""
         self._used = set[str]()
         self._fitted = fitted
@@ -56,7 +56,7 @@ class Fitting:
     def turn(self, turn: Turn) -> Turn:
         """A turn with the names and ids of its calls or results."""
         ids = [self._id(block.id) if type(block) is Call else "" for block in turn.blocks]
-        self._waiting.ask((each.id, own) for each, own in zip(turn.blocks, ids, strict=True) if type(each) is Call)
+        self._waiting.add((each.id, own) for each, own in zip(turn.blocks, ids, strict=True) if type(each) is Call)
         return replace(turn, blocks=tuple(map(self._block, turn.blocks, ids)))
 
     def _block(self, block: Block, own: str) -> Block:
@@ -65,7 +65,7 @@ class Fitting:
             return block
         name = block.name
         if type(block) is Result:
-            waiting = self._waiting.take_answer(block.id)
+            waiting = self._waiting.take(block.id)
             own = block.id if waiting is None else waiting
         if type(block) is Call or name:  # a result needs none
             name = self._names.get(name or "", name)
@@ -73,10 +73,10 @@ class Fitting:
 
     def _id(self, logged: str) -> str:
         """An id that no call before has."""
-        wanted = self._ids.fitted(logged) if self._ids else logged
+        wanted = self._ids.fit(logged) if self._ids else logged
         own = wanted
         if wanted in self._used or (wanted != logged and wanted in self._taken):
-            longest = self._ids.longest if self._ids else len(wanted) + 20
+            longest = self._ids.max_length if self._ids else len(wanted) + 20
             own = self._taken.free(wanted, longest)
         self._used.add(own)
         self._taken.add(own)
@@ -84,16 +84,16 @@ class Fitting:
         return own
 
 
-def _assign(names: Iterable[str], allowed: Letters | None) -> dict[str, str]:
+def _assign(names: Iterable[str], allowed: NameRule | None) -> dict[str, str]:
     """What each name becomes; those that are allowed stay, others become such that are nobody else's."""
     known = dict.fromkeys(names)
     if allowed is None:
         return {}
-    fitting = {name: name for name in known if name and allowed.fitted(name) == name}
+    fitting = {name: name for name in known if name and allowed.fit(name) == name}
     taken = _NamesInUse(fitting)
     for name in known:
         if name not in fitting:
-            fitting[name] = taken.free(allowed.fitted(name or _UNKNOWN), allowed.longest)
+            fitting[name] = taken.free(allowed.fit(name or _UNKNOWN), allowed.max_length)
             taken.add(fitting[name])
     return fitting
 

@@ -15,9 +15,9 @@ from chatsquash.core.blocks import FORM, PROMPTS, Block, Call, HostedResult, Nat
 from chatsquash.core.chat import Private, private
 from chatsquash.core.model import Conversation, Json, Tool
 from chatsquash.formats.calls import EMPTY
-from chatsquash.formats.definition_cache import once
+from chatsquash.formats.definition_cache import once_per_definition
 from chatsquash.formats.providers.openai_chat.read import turns_of
-from chatsquash.formats.writing import prompts, with_tool_names
+from chatsquash.formats.writing import leading_prompts, with_tool_names
 from chatsquash.translate import pairing
 
 _INDEX = re.compile(r"\[(\+?)\d+\]")
@@ -147,9 +147,9 @@ def _leading(before: Sequence[Turn], like: Sequence[Turn]) -> tuple[Sequence[int
 
     One behind turns that are not held leads, too, where it says what was read next.
     """
-    shown = prompts(like)
+    shown = leading_prompts(like)
     read = [block for turn in shown for block in turn.blocks]
-    led = list(range(len(prompts(before))))
+    led = list(range(len(leading_prompts(before))))
     count = sum(len(before[at].blocks) for at in led)
     behind = len(before) - len(like) + len(shown)
     for at in range(len(led), behind if 0 < count < len(read) else 0):
@@ -281,7 +281,7 @@ def of_tools(before: list[Tool], after: list[Tool]) -> Iterator[str]:
         yield from [f"tools[{at}]{path}" for path in _of_tool(left, right)]
 
 
-@once
+@once_per_definition
 def _of_tool(before: Json, after: Json) -> list[str]:
     """The differences of a definition, whose path is empty."""
     if before is None or after is None:

@@ -180,7 +180,7 @@ class Reader:
         left_out = Counter(conversation.origin.unread if conversation.origin else ())
         if body is None or conversations.is_document(form):
             return Source(None, conversation, group, left_out)
-        aside = bodies.aside(formats.named(form), body, tools)
+        aside = bodies.request_extras(formats.get_format(form), body, tools)
         if aside.hosted or aside.elsewhere:
             left_out += logs.unread(aside)
         return Source(None, conversation, group, left_out, tuple(aside.options))
@@ -233,7 +233,7 @@ def _holds_any(objects: list[Json], forced: str | None) -> bool:
 
 def _is_document(objects: list[Json], forced: str | None) -> bool:
     if forced in documents.names():
-        return documents.named(forced).fits(objects) is not None
+        return documents.get_format(forced).fits(objects) is not None
     return forced is None and documents.recognise(objects) is not None
 
 

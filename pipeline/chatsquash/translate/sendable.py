@@ -32,7 +32,7 @@ from chatsquash.core.model import Conversation, Json
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.formats.service import Service
-from chatsquash.formats.writing import prompts, without_marks
+from chatsquash.formats.writing import leading_prompts, without_marks
 from chatsquash.translate.fitting import Fitting
 
 _SAID = Text | Refusal | Call
@@ -169,7 +169,7 @@ def _fit(blocks: Blocks, service: Service, fitted: Counter[str], *, calls: bool 
             case Reasoning() if not service.takes(block):
                 fitted["reasoning left out"] += 1
             case Media():
-                shown = service.shown(block)
+                shown = service.fit_media(block)
                 result += [shown] if shown else []
                 fitted["media that the service cannot open left out"] += shown is None
             case Result():
@@ -181,7 +181,7 @@ def _fit(blocks: Blocks, service: Service, fitted: Counter[str], *, calls: bool 
 
 def _prompted(turns: list[Turn], service: Service, fitted: Counter[str]) -> list[Turn]:
     """Turns with one prompt at the beginning, and others in a role that the service has."""
-    leading = prompts(turns)
+    leading = leading_prompts(turns)
     made = list[Turn]()
     if leading:
         role = leading[0].role if leading[0].role in service.prompts else service.prompts[0]

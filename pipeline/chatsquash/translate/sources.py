@@ -179,7 +179,7 @@ _NONE = object()
 
 def _is_each_alone(form: str, values: list[Json]) -> bool:
     """Whether two values hold apart what they hold together."""
-    fitting = [value for value in values if documents.named(form).fits([value])][:2]
+    fitting = [value for value in values if documents.get_format(form).fits([value])][:2]
     if len(fitting) < 2:
         return False
     try:

@@ -99,7 +99,7 @@ def convert_shard(
         except OSError as problem:
             if _is_over(place, listing):
                 hint = "nothing of it is kept, and nothing is left to do where it was merged"
-                raise UsageError(f"shard {shard}: its listing was merged or made anew meanwhile; {hint}") from None
+                raise UsageError(f"shard {shard}: its listing was merged or regenerated meanwhile; {hint}") from None
             problem.filename = problem.filename or place.shown("")
             problem.add_note(f"nothing of shard {shard} is kept, and the same command converts it")
             raise

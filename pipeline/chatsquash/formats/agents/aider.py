@@ -16,9 +16,9 @@ from chatsquash.formats.threads import with_unread
 from chatsquash.formats.values import Object, count
 
 NAME = "aider"
-HOLDS_TOOLS = False
+HAS_TOOLS = False
 MEMBERS = ("aider",)
-KEPT = ()
+LOCATIONS = ()
 SUFFIXES = (".md",)
 IN_PROJECTS = (".aider.chat.history.md",)
 
@@ -44,12 +44,12 @@ def fits(values: list[Json]) -> str | None:
     return "runs of aider" if made else None
 
 
-def begins(head: bytes) -> bool:
+def may_split(head: bytes) -> bool:
     """Whether a file that begins like this may be a history or a log."""
     return _BEGINS.match(head) is not None
 
 
-def divided(file: BinaryIO) -> list[bytes] | None:
+def split(file: BinaryIO) -> list[bytes] | None:
     """Treat a text that begins like a history or a log as one unit."""
     del file
     return [b""]
@@ -181,7 +181,7 @@ def _run(lines: list[str], line: int, name: str, earlier: _EarlierRuns, unread: 
         elif each.startswith(_PRINTED) or each == _PRINTED.rstrip():
             if match := _MODEL.match(each):
                 speaking.known = speaking.known._replace(model=match[1])
-            unread.one("line that aider printed")
+            unread.count("line that aider printed")
         elif each.strip():
             speaking.to("assistant", number)
             speaking.add(each)
@@ -221,7 +221,7 @@ def _exchange(lines: list[str], line: int, unread: Unread) -> list[LoggedTurn]:
             speaking.to(match[1].lower(), number)
             speaking.add(match[2] or "")
         elif each.strip():
-            unread.one("line of another role")
+            unread.count("line of another role")
     speaking.close()
     return [each._replace(turn=_with_reasoning(each.turn)) for each in speaking.turns]
 

@@ -16,9 +16,9 @@ from chatsquash.formats.threads import ThreadEntry, load_paths, text, with_unrea
 from chatsquash.formats.values import Object, as_list, at, members, objects, string
 
 NAME = "antigravity"
-HOLDS_TOOLS = False
+HAS_TOOLS = False
 MEMBERS = ("step_index",)
-KEPT = (
+LOCATIONS = (
     "~/.gemini/antigravity*/brain/*/.system_generated/logs/transcript_full.jsonl",
     "~/.gemini/antigravity*/brain/*/.system_generated/logs/transcript.jsonl",
 )
@@ -40,12 +40,12 @@ def _is_step(value: Json) -> bool:
     return bool(string(value, "source")) and string(value, "type").isupper()
 
 
-def beside(name: str) -> str | None:
+def companions(name: str) -> str | None:
     """Return the transcript that has more than one with shortened arguments and results."""
     return "transcript_full.jsonl*" if name == "transcript.jsonl" else None
 
 
-BESIDE_MARKS = (b'"step_index"',)
+COMPANION_MARKS = (b'"step_index"',)
 
 
 def owner(path: str) -> str | None:
@@ -98,7 +98,7 @@ class _Steps:
     def add(self, place: str, line: int, step: Object) -> None:
         """Add a step."""
         kind, source = string(step, "type"), string(step, "source")
-        self._unread.rest("step", step, *_STEP)
+        self._unread.count_members("step", step, *_STEP)
         known = Evidence(line, moment(step.get("created_at")))
         said = text(step.get("content"))
         if kind == _REPLY:
@@ -113,7 +113,7 @@ class _Steps:
             outcome = "error" if string(step, "status") == "ERROR" else ""
             self._append(place, tool_message(self._waiting.pop(0), said or "", outcome), known)
         else:
-            self._unread.one(f"step {kind}")
+            self._unread.count(f"step {kind}")
 
     def _reply(self, place: str, step: Object, known: Evidence) -> None:
         calls = objects(step.get("tool_calls"))
@@ -125,7 +125,7 @@ class _Steps:
         ]
         thoughts = text(step.get("thinking")) or ""
         if not (step.get("content") or calls or thoughts):
-            self._unread.one("reply without a text")
+            self._unread.count("reply without a text")
             return
         message = assistant_message(step.get("content"), spelled, thoughts)
         is_sampled = string(step, "status") in ("DONE", "")

@@ -14,11 +14,11 @@ from chatsquash.formats.threads import load_eras, text, with_unread
 from chatsquash.formats.values import Object, as_list, at, count, objects, string, texts, total
 
 NAME = "cline"
-HOLDS_TOOLS = False
+HAS_TOOLS = False
 _FILES = ("api_conversation_history.json", "claude_messages.json")
 _BESIDE = ("ui_messages.json", "history_item.json", "task_metadata.json", "context_history.json")
 _TASKS = "tasks/*/api_conversation_history.json"
-KEPT = (
+LOCATIONS = (
     f"<config>/Code/User/globalStorage/saoudrizwan.claude-dev/{_TASKS}",
     f"<config>/Code/User/globalStorage/rooveterinaryinc.roo-cline/{_TASKS}",
     f"<config>/Code/User/globalStorage/kilocode.kilo-code/{_TASKS}",
@@ -49,7 +49,7 @@ def fits(values: list[Json]) -> str | None:
     return f"{_TASK} and {_DETAILS}" if is_task and any(_DETAILS in said for said in first) else None
 
 
-def beside(name: str) -> str | None:
+def companions(name: str) -> str | None:
     """Return the name of the file with the messages on the screen, which contain the token counts."""
     return _BESIDE[0] if name in _FILES else None
 
@@ -101,10 +101,10 @@ def _turns(messages: list[Json], evidence: list[Evidence], unread: Unread) -> It
         where = f"message {place + 1}"
         expect_object(message, f"{where} is")
         if message.get("type") == "reasoning" and "role" not in message:
-            unread.rest("reasoning", message, *_REASONING)
+            unread.count_members("reasoning", message, *_REASONING)
             thoughts += _thoughts(message)
             continue
-        unread.rest("message", message, *_MESSAGE)
+        unread.count_members("message", message, *_MESSAGE)
         turn: Object = {"role": message.get("role"), "content": message.get("content")}
         if message.get("role") == "assistant":
             thoughts += [said] if (said := text(message.get("reasoning_content"))) else []

@@ -16,9 +16,9 @@ from chatsquash.formats.truncation import as_truncated
 from chatsquash.formats.values import Object, as_list, at, count, string, total, without
 
 NAME = "cline_sdk"
-HOLDS_TOOLS = False
+HAS_TOOLS = False
 MEMBERS = ("messages",)
-KEPT = ("~/.cline/data/sessions/*/*.messages.json",)
+LOCATIONS = ("~/.cline/data/sessions/*/*.messages.json",)
 
 _SUFFIX = ".messages.json"
 _FILE = ("version", "updated_at", "agent", "sessionId", "messages", "system_prompt")
@@ -36,7 +36,7 @@ def fits(values: list[Json]) -> str | None:
     return "agent and sessionId beside messages" if fitting and isinstance(at(value, "messages"), list) else None
 
 
-def beside(name: str) -> str | None:
+def companions(name: str) -> str | None:
     """Return a glob for the session's settings and for what a compaction left."""
     return f"{escape(name.removesuffix(_SUFFIX))}.[!m]*" if name.endswith(_SUFFIX) else None
 
@@ -58,7 +58,7 @@ def conversations(values: list[Json], meta: Json = None) -> list[Conversation]:
     """
     value = values[0] if values else None
     unread = Unread()
-    unread.rest("file", value, *_FILE)
+    unread.count_members("file", value, *_FILE)
     left = next((each for each in as_list(meta) if isinstance(at(each, "source_message_count"), int)), None)
     manifest = next((each for each in as_list(meta) if isinstance(at(each, "session_id"), str)), None)
     model = text(at(manifest, "model"))
@@ -87,9 +87,9 @@ def _load(value: Json, model: str | None, unread: Unread, place: str) -> LoggedM
         where = f"{place}[{number}]"
         expect_object(message, f"{where} is")
         if _is_shown_only(message):
-            unread.one("message that is only displayed")
+            unread.count("message that is only displayed")
             continue
-        unread.rest("message", message, *_MESSAGE)
+        unread.count_members("message", message, *_MESSAGE)
         turn = LoggedTurn(where, _turn(message), _evidence(message, model))
         has_end = has_metrics or any(map(_is_shown_only, messages[number + 1 : number + 2]))
         turns.append(as_truncated(turn) if has_end and message.get("metrics") is None else turn)

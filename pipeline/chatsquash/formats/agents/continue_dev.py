@@ -15,10 +15,10 @@ from chatsquash.formats.truncation import mark_without_usage, models_with_usage,
 from chatsquash.formats.values import Object, as_list, at, compact, count, members, objects, string, texts
 
 NAME = "continue_dev"
-HOLDS_TOOLS = True
+HAS_TOOLS = True
 """Only the tools that were called are kept."""
 MEMBERS = ("history",)
-KEPT = ("${CONTINUE_GLOBAL_DIR:-~/.continue}/sessions/*-*.json",)
+LOCATIONS = ("${CONTINUE_GLOBAL_DIR:-~/.continue}/sessions/*-*.json",)
 
 _SESSION = ("sessionId", "title", "workspaceDirectory", "history", "mode", "chatModelTitle", "usage")
 _ITEM = (
@@ -48,14 +48,14 @@ def conversations(values: list[Json]) -> list[Conversation]:
     """
     value = values[0] if values else None
     unread = Unread()
-    unread.rest("session", value, *_SESSION)
+    unread.count_members("session", value, *_SESSION)
     items = expect_list(at(value, "history"), "the history is")
     model = text(at(value, "chatModelTitle"))
     tools = dict[str, Tool]()
     for number, item in enumerate(items):
         if not isinstance(item, dict) or not isinstance(item.get("message"), dict):
             raise TurnError(f"history[{number}] has no message")
-        unread.rest("item", item, *_ITEM)
+        unread.count_members("item", item, *_ITEM)
         for defined in (members(state.get("tool")) for state in _states(item)):
             if name := text(at(defined, "function", "name")):
                 tools.setdefault(name, {key: defined[key] for key in ("type", "function") if key in defined})
@@ -87,7 +87,7 @@ def _eras(items: list[Object], model: str | None, unread: Unread) -> Iterator[li
             if room.take(len(turns)):
                 yield turns
             else:
-                unread.one("history before a summary, beyond those that are read")
+                unread.count("history before a summary, beyond those that are read")
             is_first = False
         # The command line keeps the summary as a reply, the editor tells it behind the system prompt.
         said = {"role": "assistant", "content": summary} if is_own else {"role": "system", "content": _BEFORE + summary}
@@ -95,9 +95,9 @@ def _eras(items: list[Object], model: str | None, unread: Unread) -> Iterator[li
     if any(each.evidence.is_sampled for each in turns) or (is_first and turns):
         yield turns
     elif turns and not is_first:
-        unread.one("summary from which nothing goes on")
+        unread.count("summary from which nothing goes on")
     for _ in thoughts:
-        unread.one("thoughts before no reply")
+        unread.count("thoughts before no reply")
 
 
 def _system(items: list[Object]) -> list[LoggedTurn]:
@@ -130,7 +130,7 @@ def _states(item: Object) -> list[Object]:
 def _turns(where: str, item: Object, model: str | None, thoughts: list[Json], unread: Unread) -> list[LoggedTurn]:
     message = item["message"]
     role = string(message, "role")
-    unread.rest(f"message {role}", message, *_MESSAGE)
+    unread.count_members(f"message {role}", message, *_MESSAGE)
     if role == "thinking":
         thoughts += _thoughts(message, unread)
         return []
@@ -156,7 +156,7 @@ def _thoughts(message: Object, unread: Unread) -> list[Json]:
     signed = {"signature": signature, "format": _SIGNED} if signature else {}
     blocks: list[Json] = [{"type": "reasoning.text", "text": said, **signed}] if said or signature else []
     if not (blocks or hidden):
-        unread.one("thought without a text")
+        unread.count("thought without a text")
     return [*blocks, {"type": "reasoning.encrypted", "data": hidden, "format": _SIGNED}] if hidden else blocks
 
 

@@ -13,9 +13,9 @@ from chatsquash.formats.threads import text, with_unread
 from chatsquash.formats.values import Object, at, count, members, objects, string
 
 NAME = "copilot_cli"
-HOLDS_TOOLS = False
+HAS_TOOLS = False
 MEMBERS = ("data",)
-KEPT = (
+LOCATIONS = (
     "${COPILOT_HOME:-~/.copilot}/session-state/*/events.jsonl",
     "${COPILOT_HOME:-~/.copilot}/session-state/*.jsonl",
     "${COPILOT_HOME:-~/.copilot}/history-session-state/*.jsonl",
@@ -64,7 +64,7 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
     for place, line, event in entries(values, lines):
         data = event["data"] if isinstance(event.get("data"), dict) else {}
         of = string(event, "type")
-        unread.rest("event", event, *_LINE)
+        unread.count_members("event", event, *_LINE)
         if of in ("session.start", "session.resume"):
             for each in agents.values():
                 each.lacks_context = False
@@ -133,7 +133,9 @@ class _AgentView:
             case "system.message":
                 self._system(place, data, evidence._replace(model=None))
             case "user.message":
-                self.unread.rest(of, data, "content", "transformedContent", "source", "agentMode", "interactionId")
+                self.unread.count_members(
+                    of, data, "content", "transformedContent", "source", "agentMode", "interactionId"
+                )
                 said = text(data.get("transformedContent")) or data.get("content")
                 self._turn(place, {"role": "user", "content": said}, evidence._replace(model=None))
             case "assistant.message":
@@ -152,7 +154,7 @@ class _AgentView:
             case _ if of in _REPEATED:
                 pass
             case _:
-                self.unread.one(f"event {of}")
+                self.unread.count(f"event {of}")
 
     def leave(self) -> None:
         """Keep the turns so far."""
@@ -173,7 +175,7 @@ class _AgentView:
         first = [at for at, each in enumerate(self.turns) if each.turn["role"] == role]
         self.prompts[role] = content
         if first:
-            self.unread.one("system prompt that was replaced")
+            self.unread.count("system prompt that was replaced")
             self.turns[first[0]] = prompt
         elif any(each.evidence.is_sampled for each in self.turns):
             self._turn(place, prompt.turn, evidence)
@@ -182,7 +184,7 @@ class _AgentView:
 
     def _assistant(self, place: str, data: Object, evidence: Evidence) -> None:
         """Add a message, which may be a piece of a reply."""
-        self.unread.rest("assistant.message", data, *_SAID)
+        self.unread.count_members("assistant.message", data, *_SAID)
         calls = [_call(each) for each in objects(data.get("toolRequests"))]
         thoughts, content = text(data.get("reasoningText")), text(data.get("content"))
         if not (calls or thoughts or content):
@@ -201,7 +203,7 @@ class _AgentView:
         turn = assistant_message(content, calls, thoughts or "")
         if self.last and self.last == known.response_id:  # results may have come in between
             before = self.turns[self.place]
-            joined = LoggedTurn(before.place, _join_pieces(before.turn, turn), before.evidence.and_then(known))
+            joined = LoggedTurn(before.place, _join_pieces(before.turn, turn), before.evidence.merge(known))
             self.turns[self.place] = joined
         else:
             self.place = len(self.turns)
@@ -211,16 +213,16 @@ class _AgentView:
     def _end_turn(self, usage: Object, *, is_ended: bool) -> None:
         """Note what a reply used, or at the end of a turn that it was never logged, though later requests have it."""
         if is_ended and self.usage.get("outputTokens") and string(self.usage, "interactionType").startswith(_TURN):
-            self.unread.one("reply that was not logged")
+            self.unread.count("reply that was not logged")
             self.lacks_context = True
         self.usage = usage
 
     def _result(self, place: str, data: Object, evidence: Evidence) -> None:
         if data.get("isUserRequested") is True:
-            self.unread.one("command of the user")
+            self.unread.count("command of the user")
             return
-        self.unread.rest("tool.execution_complete", data, *_RESULT)
-        self.unread.rest("tool.execution_complete.result", data.get("result"), "content", "detailedContent")
+        self.unread.count_members("tool.execution_complete", data, *_RESULT)
+        self.unread.count_members("tool.execution_complete.result", data.get("result"), "content", "detailedContent")
         content = at(data, "result", "content")
         if content is None:
             content = at(data, "error", "message")
@@ -231,7 +233,7 @@ class _AgentView:
     def _compaction(self, place: str, data: Object, evidence: Evidence) -> None:
         summary = text(data.get("summaryContent"))
         if data.get("success") is False or summary is None:
-            self.unread.one("compaction without a summary")
+            self.unread.count("compaction without a summary")
             return
         self.leave()
         begun = len(self.turns) if self.begun is None else self.begun

@@ -16,10 +16,10 @@ from chatsquash.formats.truncation import TRUNCATED
 from chatsquash.formats.values import Object, at, kind, members, objects, string
 
 NAME = "crush"
-HOLDS_TOOLS = False
+HAS_TOOLS = False
 MEMBERS = ("meta",)
 IN_PROJECTS = (".crush/crush.db", ".opencode/opencode.db")
-KEPT = ("~/.crush/crush.db", "~/*/.crush/crush.db", "~/*/.opencode/opencode.db")
+LOCATIONS = ("~/.crush/crush.db", "~/*/.crush/crush.db", "~/*/.opencode/opencode.db")
 
 _ROLES = ("user", "assistant", "system", "tool")
 _HEADER = ("uuid", "id", "created", "modified", "parent_session_id", "summary_message_id")
@@ -109,8 +109,8 @@ def _conversation(session: _StoredSession, number: int, callers: dict[tuple[str,
 def _session(value: Object, place: str, line: int, unread: Unread) -> _StoredSession:
     meta = members(value.get("meta"))
     messages = expect_list(value.get("messages"), f"{place} has messages that are")
-    unread.rest("session", meta, *_HEADER)
-    unread.rest("file", value, "meta", "messages")
+    unread.count_members("session", meta, *_HEADER)
+    unread.count_members("file", value, "meta", "messages")
     eras: list[list[_CrushMessage]] = [[]]
     for number, message in enumerate(messages):
         said = _read_message(message, f"{place}, messages[{number}]", line, string(meta, "summary_message_id"), unread)
@@ -126,7 +126,7 @@ def _read_message(message: Json, place: str, line: int, summary: str, unread: Un
     role, parts = message.get("role"), message.get("parts")
     if role not in _ROLES or not isinstance(parts, list) or len(objects(parts)) < len(parts):
         raise TurnError(f"{place} has no role of Crush's, or no list of parts")
-    unread.rest("message", message, *_READ)
+    unread.count_members("message", message, *_READ)
     content, end = list[Json](), Object()
     for number, part in enumerate(parts):
         data = members(part.get("data", part))
@@ -141,7 +141,7 @@ def _read_message(message: Json, place: str, line: int, summary: str, unread: Un
     teller = "user" if is_summary else str(role)
     taken = [part for part in content if part["type"] in _TAKES[teller]]
     for _ in range(len(content) - len(taken)):
-        unread.one(f"part that a message of the role {teller} does not hold")
+        unread.count(f"part that a message of the role {teller} does not hold")
     return _CrushMessage({"role": teller, "content": taken}, known, is_summary) if taken else None
 
 
@@ -171,9 +171,9 @@ _LARGEST = 1 << 32
 def read_part(of: Json, data: Object, place: str, unread: Unread) -> list[Json]:
     """Return a part as the AI SDK has it."""
     if not isinstance(of, str) or of not in _PART:
-        unread.one(f"part of the type {of if isinstance(of, str) else kind(of)}")
+        unread.count(f"part of the type {of if isinstance(of, str) else kind(of)}")
         return []
-    unread.rest(f"part.{of}", data, "type", *_PART[of])
+    unread.count_members(f"part.{of}", data, "type", *_PART[of])
     if of in ("tool_call", "tool_result"):
         return [_tool(of, data, place)]
     return _file(data, unread) if of == "binary" else _spoken_part(of, data)
@@ -250,7 +250,7 @@ def _file(data: Object, unread: Unread) -> list[Json]:
         try:
             return _text(base64.b64decode(data_text, validate=True).decode("utf-8", "replace"))
         except ValueError:
-            unread.one("part.binary.Data")
+            unread.count("part.binary.Data")
             return []
     name = string(data, "Path").replace("\\", "/").rpartition("/")[2]
     file = {"type": "file", "mediaType": mime, "data": data_text, **({"filename": name} if name else {})}

@@ -11,9 +11,9 @@ from chatsquash.formats.threads import ThreadEntry, first_places, link_entries, 
 from chatsquash.formats.values import Object, at, string
 
 NAME = "droid"
-HOLDS_TOOLS = False
+HAS_TOOLS = False
 MEMBERS = ("owner",)
-KEPT = ("~/.factory/sessions/**/*.jsonl",)
+LOCATIONS = ("~/.factory/sessions/**/*.jsonl",)
 
 _BEGIN = ("type", "id", "title", "sessionTitle", "owner", "cwd", "version")
 _LINE = ("type", "id", "parentId", "timestamp", "message")
@@ -29,7 +29,7 @@ def fits(values: list[Json]) -> str | None:
     return "a line of the type session_start" if fitting else None
 
 
-def beside(name: str) -> str | None:
+def companions(name: str) -> str | None:
     """Return a glob for the file with the model and the usage of the session."""
     return f"{escape(name.removesuffix('.jsonl'))}.settings.json" if name.endswith(".jsonl") else None
 
@@ -83,15 +83,15 @@ def _step(place: str, line: int, value: Object, model: str | None, unread: Unrea
     evidence = Evidence(line, moment(value.get("timestamp")))
     if of == "compaction_state":
         summary = next((said for name in _SUMMARY if (said := text(value.get(name)))), None)
-        unread.rest("compaction_state", value, "type", "id", "parentId", "timestamp", *_SUMMARY)
+        unread.count_members("compaction_state", value, "type", "id", "parentId", "timestamp", *_SUMMARY)
         turn = {"role": "user", "content": summary}
         return ThreadEntry((LoggedTurn(place, turn, evidence),), is_summary=True) if summary else ThreadEntry()
     message = value.get("message")
     if of != "message" or not isinstance(message, dict):
-        unread.one(f"line of the type {of}")
+        unread.count(f"line of the type {of}")
         return ThreadEntry()
-    unread.rest("message", value, *_LINE)
-    unread.rest("message.message", message, *_MESSAGE)
+    unread.count_members("message", value, *_LINE)
+    unread.count_members("message.message", message, *_MESSAGE)
     is_sampled = message.get("role") == "assistant"
     if is_sampled:
         evidence = evidence._replace(is_sampled=True, model=text(message.get("modelId")) or model)

@@ -30,9 +30,9 @@ from chatsquash.formats.providers import anthropic
 from chatsquash.formats.values import Object, as_list, at, compact, count, kind, objects, string, without
 
 NAME = "goose"
-HOLDS_TOOLS = False
+HAS_TOOLS = False
 MEMBERS = ("working_dir", "content")
-KEPT = (
+LOCATIONS = (
     "${GOOSE_PATH_ROOT:-<data>/goose}/**/sessions.db",
     "${GOOSE_PATH_ROOT:-<data>/goose}/**/sessions/*.jsonl",
 )
@@ -83,7 +83,7 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
 def _session(lines: list[_Line]) -> list[Conversation]:
     unread = Unread()
     header = lines[0][2] if "working_dir" in lines[0][2] else {}
-    unread.rest("session", header, *_SESSION, *_MODEL)
+    unread.count_members("session", header, *_SESSION, *_MODEL)
     model, read = _model(header), list[LoggedTurn]()
     for place, number, line in lines:
         messages = _messages_of(line, place) if "working_dir" in line else [(f"entry {place}", line)]
@@ -91,7 +91,7 @@ def _session(lines: list[_Line]) -> list[Conversation]:
     *before, now = eras(read)
     seen = [each for each in now if is_visible(each.turn)]
     for _ in range(len(now) - len(seen)):
-        unread.one("message that the agent does not see")
+        unread.count("message that the agent does not see")
     last = _load(seen, unread)
     earlier = [_load(before_compaction(era), unread) for era in before if any(each.evidence.is_sampled for each in era)]
     used = last._replace(evidence=_with_session_usage(last.evidence, header))
@@ -99,7 +99,7 @@ def _session(lines: list[_Line]) -> list[Conversation]:
     own = id_text(header.get("id")) or lines[0][0]
     names = [f"{own}.{number}" for number in range(1, len(whole) + 1)] if earlier else [""]
     *others, first = [_conversation(each, header, names[: number + 1]) for number, each in enumerate(whole)]
-    return [with_origin(first, unread=unread.of(0)), *others]
+    return [with_origin(first, unread=unread.counts_for(0)), *others]
 
 
 def is_visible(message: Json) -> bool:
@@ -207,13 +207,13 @@ def _turn(message: Json, place: str, unread: Unread) -> Object | None:
     content = message.get("content")
     if not isinstance(content, str | list):
         raise TurnError(f"{place} has a content that is {kind(content)}, not a list")
-    unread.rest("message", message, *_MESSAGE)
-    unread.rest("message.metadata", message.get("metadata"), *_METADATA)
+    unread.count_members("message", message, *_MESSAGE)
+    unread.count_members("message.metadata", message.get("metadata"), *_METADATA)
     blocks = list[Json]()
     for item in as_list(content):
         of = string(item, "type")
         if of in SHOWN:
-            unread.one(member_path("message.content", str(of)))
+            unread.count(member_path("message.content", str(of)))
         else:
             blocks.append(block(item))
     return {"role": message.get("role"), "content": blocks} if blocks or not content else None

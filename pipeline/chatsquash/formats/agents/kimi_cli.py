@@ -19,8 +19,8 @@ from chatsquash.formats.evidence import (
     LoggedTurn,
     Unread,
     entries,
+    line_numbers,
     load_conversation,
-    numbers,
     session_folder,
 )
 from chatsquash.formats.providers import openai_chat
@@ -29,9 +29,9 @@ from chatsquash.formats.truncation import as_truncated
 from chatsquash.formats.values import Object, as_list, at, objects, string, texts
 
 NAME = "kimi_cli"
-HOLDS_TOOLS = False
+HAS_TOOLS = False
 MEMBERS = ("role",)
-KEPT = (
+LOCATIONS = (
     "${KIMI_SHARE_DIR:-~/.kimi}/sessions/*/*/context.jsonl",
     "${KIMI_SHARE_DIR:-~/.kimi}/sessions/*/*/subagents/*/context.jsonl",
 )
@@ -60,7 +60,7 @@ def _thinks(row: Object) -> bool:
     return any(part.get("type") == "think" for part in objects(row.get("content")))
 
 
-def beside(name: str) -> str | None:
+def companions(name: str) -> str | None:
     """Return globs for the file that describes a sub-agent and for the earlier contexts, in order."""
     return f"meta.json{EACH}context_[0-9]*.jsonl" if name == _NAME else None
 
@@ -87,7 +87,7 @@ def conversations(values: list[Json], lines: list[int] | None = None, meta: Json
     Neither the model nor times nor the definitions of tools are kept in it.
     """
     unread = Unread()
-    contexts, count = list[_Context](), max(numbers(values, lines), default=0)
+    contexts, count = list[_Context](), max(line_numbers(values, lines), default=0)
     for rows in (each for each in as_list(meta) if isinstance(each, list) and fits(each)):
         contexts.append(_Context([*entries(rows, [*range(count + 1, count + len(rows) + 1)])]))
         count += len(rows)
@@ -153,9 +153,9 @@ class _Context:
                 turns.append(LoggedTurn(f"entry {place}", turn, Evidence(line)))
                 continue
             if role not in _ROLES:
-                unread.one(f"row {role}")
+                unread.count(f"row {role}")
                 continue
-            unread.rest("row", row, *_ROW)
+            unread.count_members("row", row, *_ROW)
             number += 1
             is_sampled = role == "assistant" and number > self.copied
             logged = LoggedTurn(f"entry {place}", _turn(row), Evidence(line, is_sampled=is_sampled))

@@ -12,9 +12,9 @@ from chatsquash.formats.threads import EntryBudget, text, with_unread
 from chatsquash.formats.values import Object, as_list, at, compact, count, objects, string, total
 
 NAME = "kimi_code"
-HOLDS_TOOLS = False
+HAS_TOOLS = False
 MEMBERS = ("protocol_version", "event", "message")
-KEPT = ("${KIMI_CODE_HOME:-~/.kimi-code}/sessions/*/*/agents/*/wire.jsonl",)
+LOCATIONS = ("${KIMI_CODE_HOME:-~/.kimi-code}/sessions/*/*/agents/*/wire.jsonl",)
 
 _WIRE = "wire.jsonl"
 _EVENT, _MESSAGE = "context.append_loop_event", "context.append_message"
@@ -29,7 +29,7 @@ def fits(values: list[Json]) -> str | None:
     return f"{_EVENT} or {_MESSAGE} in {own} lines" if own and len(lines) == len(values) else None
 
 
-def beside(name: str) -> str | None:
+def companions(name: str) -> str | None:
     """Return the file that describes the agents of the session."""
     return "../../state.json" if name == _WIRE else None
 
@@ -85,9 +85,11 @@ class _Context:
             self.model = text(record.get("model")) or self.model
             if prompt := text(record.get("systemPrompt")):
                 self.system = LoggedTurn(place, {"role": "system", "content": prompt}, Evidence(line))
-            self.unread.rest("config.update", record, "type", "time", "agentId", "model", "systemPrompt", "cwd")
+            self.unread.count_members(
+                "config.update", record, "type", "time", "agentId", "model", "systemPrompt", "cwd"
+            )
         elif of == "llm.request":
-            self.unread.rest("llm.request", record, "type", "time", "agentId", "model")
+            self.unread.count_members("llm.request", record, "type", "time", "agentId", "model")
             self.model = text(record.get("model")) or self.model
         elif of == _MESSAGE:
             self.step_ends()
@@ -106,7 +108,7 @@ class _Context:
         elif of == "usage.record":
             self._usage(record.get("usage"))
         else:
-            self.unread.one(f"record {of}")
+            self.unread.count(f"record {of}")
 
     def leave(self, *, is_last: bool = False) -> None:
         """Keep the turns so far as a conversation."""
@@ -119,7 +121,7 @@ class _Context:
             said = [self.system, *turns] if self.system else list(turns)
             self.conversations.append((kind, len(self.conversations) + 1, said))
         else:
-            self.unread.one("history beyond those that are read")
+            self.unread.count("history beyond those that are read")
 
     def step_ends(self) -> None:
         """Finish the current reply."""
@@ -134,7 +136,7 @@ class _Context:
 
     def _message(self, place: str, evidence: Evidence, message: Json) -> None:
         role = string(message, "role")
-        self.unread.rest("message", message, "role", "content", "toolCalls", "toolCallId", "origin", "id")
+        self.unread.count_members("message", message, "role", "content", "toolCalls", "toolCallId", "origin", "id")
         content, thoughts = split_thoughts(at(message, "content"))
         turn: Object = {"role": role, "content": content}
         if calls := objects(at(message, "toolCalls")):
@@ -167,7 +169,7 @@ class _Context:
                 step["evidence"] = step["evidence"]._replace(finish_reason=_FINISHED.get(reason or "", reason))
             self._usage(at(event, "usage"))
         elif of != "step.begin":
-            self.unread.one(f"event {of}")
+            self.unread.count(f"event {of}")
 
     def _usage(self, used: Json) -> None:
         sent = total(used, "inputOther", "inputCacheRead", "inputCacheCreation")
@@ -178,7 +180,7 @@ class _Context:
     def _compaction(self, place: str, evidence: Evidence, record: Object) -> None:
         """Replace the turns, or the first of them, with a summary."""
         self.step_ends()
-        self.unread.rest("compaction", record, "type", "time", "agentId", "summary", "compactedCount")
+        self.unread.count_members("compaction", record, "type", "time", "agentId", "summary", "compactedCount")
         self.leave()
         replaced = count(record.get("compactedCount"))
         rest = self.turns[replaced:] if replaced else []

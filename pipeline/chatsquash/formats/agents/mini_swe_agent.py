@@ -10,7 +10,7 @@ from chatsquash.formats.threads import text, with_unread
 from chatsquash.formats.values import Object, at, count, objects, without
 
 NAME = "mini_swe_agent"
-HOLDS_TOOLS = False
+HAS_TOOLS = False
 MEMBERS = ("trajectory_format",)
 
 _FILE = ("info", "messages", "trajectory_format", "instance_id")
@@ -31,8 +31,8 @@ def conversations(values: list[Json]) -> list[Conversation]:
     """
     value = values[0] if values else {}
     unread = Unread()
-    unread.rest("trajectory", value, *_FILE)
-    unread.rest("info", at(value, "info"), "config")
+    unread.count_members("trajectory", value, *_FILE)
+    unread.count_members("info", at(value, "info"), "config")
     messages = expect_list(at(value, "messages"), "messages are")
     model = text(at(value, "info", "config", "model", "model_name"))
     turns = list[LoggedTurn]()
@@ -41,9 +41,9 @@ def conversations(values: list[Json]) -> list[Conversation]:
         expect_object(message, f"{where} is")
         extra = message.get("extra")
         if text(at(extra, "exit_status")) or message.get("role") == "exit":
-            unread.one("message that says how the run ended")
+            unread.count("message that says how the run ended")
             continue
-        unread.rest("message.extra", extra, *_EXTRA)
+        unread.count_members("message.extra", extra, *_EXTRA)
         turns += _turns(where, message, _evidence(message, extra, model))
     if not turns:
         return []

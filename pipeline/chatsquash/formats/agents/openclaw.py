@@ -7,9 +7,9 @@ from chatsquash.formats.agents import pi
 from chatsquash.formats.values import objects
 
 NAME = "openclaw"
-HOLDS_TOOLS = False
+HAS_TOOLS = False
 MEMBERS = ("cwd",)
-KEPT = (
+LOCATIONS = (
     "~/.openclaw/agents/*/sessions/*.jsonl",
     "~/.clawdbot/agents/*/sessions/*.jsonl",
     "~/.moltbot/agents/*/sessions/*.jsonl",

@@ -12,13 +12,13 @@ from chatsquash.formats.exports import session_trace
 from chatsquash.formats.providers import anthropic
 from chatsquash.formats.threads import (
     ThreadEntry,
+    entries_with_turns_after,
     first_places,
     last_named,
     link_entries,
     load_paths,
     paths,
     text,
-    with_more,
     with_unread,
     without_entries,
 )
@@ -37,9 +37,9 @@ from chatsquash.formats.values import (
 )
 
 NAME = "pi"
-HOLDS_TOOLS = False
+HAS_TOOLS = False
 MEMBERS = ("cwd",)
-KEPT = (
+LOCATIONS = (
     "${PI_CODING_AGENT_SESSION_DIR:-~/.pi/agent/sessions}/**/*.jsonl",
     "~/.omp/agent/sessions/**/*.jsonl",
 )
@@ -96,7 +96,7 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
     if not any("parentId" in value for _, _, value in rows):  # as the first version wrote it
         before = list(range(-1, len(rows) - 1))
     failed = {place for place, (_, _, value) in enumerate(rows) if at(value, "message", "stopReason") in _FAILED}
-    steps = without_entries(_with_truncated(steps), failed & with_more(before, steps), unread)
+    steps = without_entries(_with_truncated(steps), failed & entries_with_turns_after(before, steps), unread)
     ways = paths(before, last_named(names), [each.is_sampled for each in steps], unread)
     session = {"session_id": text(header.get("id"))} | span(header.get("timestamp"), None)
     return with_unread(load_paths(anthropic, steps, ways, session), unread)
@@ -147,10 +147,10 @@ def step(place: str, line: int, entry: Object, known: dict[str, int], unread: Un
     """Return an entry; ``known`` are the places of all entries by name."""
     of = string(entry, "type")
     if of not in _READ:
-        unread.one(f"entry of the type {of}")
+        unread.count(f"entry of the type {of}")
         return ThreadEntry()
     if not _OF_ENTRIES[of].issuperset(entry):
-        unread.rest(f"entry {of}", entry, *_OF_ENTRIES[of])
+        unread.count_members(f"entry {of}", entry, *_OF_ENTRIES[of])
     if of == "message":
         return _message(place, line, entry, unread)
     evidence = Evidence(line, moment(entry.get("timestamp")))
@@ -170,14 +170,14 @@ def _message(place: str, line: int, entry: Object, unread: Unread) -> ThreadEntr
     role = string(message, "role")
     if role not in _SAID:
         seen = compact(message.get("role"))[:40]
-        raise TurnError(f"{place} has the role {seen}, which is none of {', '.join(_SAID)}")
+        raise TurnError(f"{place} has the role {seen}, which is not one of {', '.join(_SAID)}")
     if not _OF_MESSAGES[role].issuperset(message):
-        unread.rest(f"message {role}", message, *_OF_MESSAGES[role])
+        unread.count_members(f"message {role}", message, *_OF_MESSAGES[role])
     time = moment(message.get("timestamp")) or moment(entry.get("timestamp"))
     if role == "assistant":
         return _assistant(place, line, time, message)
     if role == "bashExecution" and message.get("excludeFromContext") is True:
-        unread.one("command that the model does not see")
+        unread.count("command that the model does not see")
         return ThreadEntry()
     return ThreadEntry((LoggedTurn(place, _said(role, message), Evidence(line, time)),))
 

@@ -11,7 +11,7 @@ from chatsquash.formats.threads import text, with_unread
 from chatsquash.formats.values import Object, as_list, at, compact, members, objects, string
 
 NAME = "swe_agent"
-HOLDS_TOOLS = False
+HAS_TOOLS = False
 MEMBERS = ("trajectory",)
 SUFFIXES = (".traj",)
 
@@ -36,8 +36,8 @@ def conversations(values: list[Json]) -> list[Conversation]:
     """
     value = values[0] if values else {}
     unread = Unread()
-    unread.rest("trajectory", value, *_FILE)
-    unread.rest("info", at(value, "info"))
+    unread.count_members("trajectory", value, *_FILE)
+    unread.count_members("info", at(value, "info"))
     model = _model(at(value, "replay_config"))
     attempts = objects(at(value, "attempts")) or [members(value)]
     best = at(value, "info", "best_attempt_idx")
@@ -77,7 +77,7 @@ def _turns(attempt: Object, where: str, model: str | None, unread: Unread) -> li
 
 def _turn(message: Json, where: str, model: str | None, unread: Unread) -> LoggedTurn:
     expect_object(message, f"{where} is")
-    unread.rest("message", message, *_MESSAGE)
+    unread.count_members("message", message, *_MESSAGE)
     role = message.get("role")
     if role not in ("system", "user", "assistant", "tool"):
         raise TurnError(f"{where} has the role {compact(role)[:40]}")

@@ -11,9 +11,9 @@ from chatsquash.formats.threads import load_eras, text, with_unread
 from chatsquash.formats.values import Object, as_list, at, count, kind, members, objects, string
 
 NAME = "vscode_chat"
-HOLDS_TOOLS = False
+HAS_TOOLS = False
 MEMBERS = ("requests", "kind")
-KEPT = (
+LOCATIONS = (
     "<config>/Code/User/workspaceStorage/*/chatSessions/*.json*",
     "<config>/Code/User/globalStorage/emptyWindowChatSessions/*.json*",
 )
@@ -50,7 +50,7 @@ def conversations(values: list[Json]) -> list[Conversation]:
     value = _replay(values) if is_log(values) else values[0] if values else None
     requests = expect_list(at(value, "requests"), "the requests are")
     unread = Unread()
-    unread.rest("session", value, *_SESSION)
+    unread.count_members("session", value, *_SESSION)
     eras: list[list[LoggedTurn]] = [[]]
     for number, request in enumerate(requests):
         _take(request, f"requests[{number}]", eras, unread)
@@ -61,7 +61,7 @@ def conversations(values: list[Json]) -> list[Conversation]:
 def _take(request: Json, where: str, eras: list[list[LoggedTurn]], unread: Unread) -> None:
     """Add the turns of a request and its response."""
     expect_object(request, f"{where} is")
-    unread.rest("request", request, *_REQUEST)
+    unread.count_members("request", request, *_REQUEST)
     metadata = members(at(request, "result", "metadata"))
     time = moment(request.get("timestamp"))
     eras[-1].append(LoggedTurn(where, {"role": "user", "content": _prompt(request, metadata)}, Evidence(1, time)))
@@ -70,7 +70,7 @@ def _take(request: Json, where: str, eras: list[list[LoggedTurn]], unread: Unrea
     results = members(metadata.get("toolCallResults"))
     known = Evidence(1, time, True, text(metadata.get("resolvedModel")) or text(request.get("modelId")))
     for number, each in enumerate(rounds):
-        unread.rest("round", each, *_ROUND)
+        unread.count_members("round", each, *_ROUND)
         turn = _round(each)
         is_last = number == len(rounds) - 1
         tokens = (count(metadata.get("promptTokens")), count(metadata.get("outputTokens"))) if is_last else (None, None)
@@ -134,7 +134,7 @@ def _screen(request: Object, unread: Unread) -> str:
         if of in ("", "markdownContent") and (shown or string(at(part, "content"), "value")):
             said.append(shown or string(at(part, "content"), "value"))
         else:
-            unread.one(f"response of the kind {of or 'none'}")
+            unread.count(f"response of the kind {of or 'none'}")
     return "".join(said)
 
 

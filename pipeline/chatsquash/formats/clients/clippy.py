@@ -8,17 +8,17 @@ from chatsquash import formats
 from chatsquash.core.blocks import Block, Result, Turn
 from chatsquash.core.model import Conversation, Json
 from chatsquash.formats import bodies
-from chatsquash.formats.base import TurnError, of_each
+from chatsquash.formats.base import TurnError, load_objects
 from chatsquash.formats.calls import native
-from chatsquash.formats.evidence import Evidence, at_line, conversation, moment, numbers
+from chatsquash.formats.evidence import Evidence, at_line, conversation, line_numbers, moment
 from chatsquash.formats.providers import anthropic
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.formats.providers.openai_chat.write import messages
 from chatsquash.formats.values import Object, kind, string
-from chatsquash.formats.writing import KEY, came_out
+from chatsquash.formats.writing import KEY, parse_outcome
 
 NAME = PROVIDER = "clippy"
-HOLDS_TOOLS = False
+HAS_TOOLS = False
 MEMBERS = ("conversation_history",)
 
 _HISTORY = "conversation_history"
@@ -46,7 +46,7 @@ def _is_saved(document: Json) -> bool:
 
 def conversations(objects: list[Json], lines: list[int] | None = None) -> list[Conversation]:
     """One for each object; raises ``TurnError``."""
-    return list(map(at_line, of_each(objects, _load), numbers(objects, lines)))
+    return list(map(at_line, load_objects(objects, _load), line_numbers(objects, lines)))
 
 
 def _load(document: Json) -> Conversation:
@@ -58,7 +58,7 @@ def _load(document: Json) -> Conversation:
         raise TurnError(f"{_HISTORY} {seen}")
     # Messages were Anthropic's, which their blocks tell, before clippy came to OpenAI's.
     is_older = any(mark.test({"messages": history}) for mark in anthropic.marks.request)
-    form = formats.named(anthropic.NAME if is_older else formats.PLAIN)
+    form = formats.get_format(anthropic.NAME if is_older else formats.PLAIN)
     try:
         loaded = bodies.load(form, {**document, form.TURNS: history})
     except TurnError as problem:
@@ -81,7 +81,7 @@ def _with_outcomes(turn: Turn) -> Turn:
 def _outcome(block: Block) -> Block:
     if type(block) is not Result:
         return block
-    content, outcome = came_out(block.content, is_marked=True)
+    content, outcome = parse_outcome(block.content, is_marked=True)
     return replace(block, content=content, outcome=outcome) if outcome == "failed" else block
 
 

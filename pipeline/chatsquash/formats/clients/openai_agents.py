@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from chatsquash.core.model import Conversation, Json
-from chatsquash.formats.base import of_each
+from chatsquash.formats.base import load_objects
 from chatsquash.formats.database_rows import key, order, parse_cell, readable, row_label
 from chatsquash.formats.evidence import Evidence, LoggedTurn, moment
 from chatsquash.formats.providers import openai_responses
@@ -13,7 +13,7 @@ from chatsquash.formats.threads import ThreadEntry, load_paths, text
 from chatsquash.formats.values import Object, as_list, at, compact, objects
 
 NAME = "openai_agents"
-HOLDS_TOOLS = False
+HAS_TOOLS = False
 MEMBERS = ("agent_session",)
 SESSIONS = ("agent_sessions",)
 
@@ -31,7 +31,7 @@ def fits(values: list[Json]) -> str | None:
 
 def conversations(values: list[Json]) -> list[Conversation]:
     """Return the main branch of each session, then its other branches; instructions and tools are not stored."""
-    return [each for made in of_each(values, _conversations) for each in made]
+    return [each for made in load_objects(values, _conversations) for each in made]
 
 
 def _conversations(value: Json) -> list[Conversation]:

@@ -8,7 +8,7 @@ from chatsquash.formats.clients.oumi import history
 from chatsquash.formats.clients.oumi.history import dump as dump_all
 
 NAME = "oumi_history"
-HOLDS_TOOLS = False
+HAS_TOOLS = False
 MEMBERS = ("format", "conversation_history", "conversation")
 
 conversations, every = oumi.conversations, oumi.every
@@ -26,7 +26,7 @@ instructions, text part bounds, reasoning of two blocks, anthropic signature, an
 native members
 """
 
-__all__ = ["HOLDS_TOOLS", "NAME", "conversations", "dump", "dump_all", "every", "fits"]
+__all__ = ["HAS_TOOLS", "NAME", "conversations", "dump", "dump_all", "every", "fits"]
 
 
 def fits(objects: list[Json]) -> str | None:

@@ -7,9 +7,9 @@ import re
 from chatsquash.core.blocks import FAILED, Block, Call, Other, Result, Text, Turn
 from chatsquash.core.model import Conversation, Json
 from chatsquash.formats import bodies, view, writing
-from chatsquash.formats.base import LoadedTurn, TurnError, of_each, role_of
-from chatsquash.formats.calls import Said, State, arguments, call, call_input, native, parsed, result
-from chatsquash.formats.evidence import at_line, numbers
+from chatsquash.formats.base import LoadedTurn, TurnError, load_objects, role_of
+from chatsquash.formats.calls import ResultContent, State, arguments, call, call_input, native, parse_json, result
+from chatsquash.formats.evidence import at_line, line_numbers
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.providers.anthropic.blocks import said_in
 from chatsquash.formats.providers.openai_chat.read import merge_results, turns_of
@@ -17,17 +17,17 @@ from chatsquash.formats.values import Object, compact, kind, objects, string, te
 from chatsquash.formats.writing import (
     KEY,
     are_instructions,
-    came_out,
+    failure_mark,
     failure_text,
     is_failed,
-    mark,
+    parse_outcome,
     text_of,
     with_tool_names,
 )
 from chatsquash.formats.writing import native as own_of
 
 NAME = PROVIDER = "portable"
-HOLDS_TOOLS = False
+HAS_TOOLS = False
 MEMBERS: tuple[str, ...] = ()
 
 _ROLES = ("system", "user", "assistant")
@@ -57,7 +57,7 @@ def _tells(entry: Object) -> bool:
 
 def conversations(objects: list[Json], lines: list[int] | None = None) -> list[Conversation]:
     """One for each array; raises ``TurnError``."""
-    return list(map(at_line, of_each(objects, _load), numbers(objects, lines)))
+    return list(map(at_line, load_objects(objects, _load), line_numbers(objects, lines)))
 
 
 def _load(array: Json) -> Conversation:
@@ -69,7 +69,7 @@ def _load(array: Json) -> Conversation:
 
 def _entry(entry: Json, state: State) -> LoadedTurn:
     if not isinstance(entry, dict):
-        raise TurnError("is no object")
+        raise TurnError("is not an object")
     role, content = role_of(entry, _ROLES), entry.get("content")
     if not isinstance(content, str | None):
         raise TurnError(f"has a content that is {kind(content)}, not text")
@@ -87,7 +87,7 @@ def _entry(entry: Json, state: State) -> LoadedTurn:
         made = (*said, *_calls(calls, state.call))
         # OpenAF writes one entry for each of the calls that were made together.
         return LoadedTurn([Turn(role, made, native=more)], state.after_calls(made, by_assistant=True))
-    return LoadedTurn([Turn(role, said, are_instructions(entry), more)], state.but(by_assistant=False))
+    return LoadedTurn([Turn(role, said, are_instructions(entry), more)], state.evolve(by_assistant=False))
 
 
 def _objects_in(entry: Object, member: str, has_place: bool) -> list[Object]:
@@ -101,7 +101,7 @@ def _objects_in(entry: Object, member: str, has_place: bool) -> list[Object]:
         raise TurnError(f"has {member} that are {kind(value)}, not a list")
     number = next((number for number, each in enumerate(value) if not isinstance(each, dict)), None)
     if number is not None:
-        raise TurnError(f"has {member}[{number}] that is no object")
+        raise TurnError(f"has {member}[{number}] that is not an object")
     return value
 
 
@@ -119,35 +119,35 @@ def _answers(results: list[Object], state: State) -> tuple[tuple[Result, ...], S
     """Results; those without an id answer calls that none of the others does."""
     state = state.searchable()
     logged = [_logged_id(each, state) for each in results]
-    state = state.without(set(logged)).but(by_assistant=False)
+    state = state.without(set(logged)).evolve(by_assistant=False)
     answers = list[Result]()
     for each, own in zip(results, logged, strict=True):
         answered, state = state.answer(own, string(each, "name"))
         more = native(PROVIDER, each, "result", KEY, *text_members(each, "id", "name"))
         said = _said(each.get("result"))
-        content, outcome = came_out(said.content, is_marked=is_failed(each) and not said.json)
-        answers.append(result(answered, own, each.get("name"), Said(content, said.json), outcome, more))
+        content, outcome = parse_outcome(said.content, is_marked=is_failed(each) and not said.json)
+        answers.append(result(answered, own, each.get("name"), ResultContent(content, said.json), outcome, more))
     return tuple(answers), state
 
 
 def _logged_id(answer: Object, state: State) -> str:
     """The id that a result has; empty for one that OpenAF made up beside that of the call."""
     own, name = string(answer, "id"), string(answer, "name")
-    other = _MADE_UP.fullmatch(own) and not state.waits(0, own)
-    return "" if other and state.waits(1, name) else own
+    other = _MADE_UP.fullmatch(own) and not state.is_open(0, own)
+    return "" if other and state.is_open(1, name) else own
 
 
-def _said(value: Json) -> Said:
+def _said(value: Json) -> ResultContent:
     """What a tool returned: text, content as a provider has it in results, or JSON."""
     if isinstance(value, str | None):
-        return Said((Text(value),) if value else ())
+        return ResultContent((Text(value),) if value else ())
     if isinstance(value, list) and value and all(string(each, "type") for each in value):
         (turn,), _ = openai_chat.load({"role": "tool", "content": value}, openai_chat.START)
-        openai = (Said(block.content, block.json) for block in turn.blocks if type(block) is Result)
+        openai = (ResultContent(block.content, block.json) for block in turn.blocks if type(block) is Result)
         for said in (said_in(value), *openai):
             if not (said.json or any(type(block) is Other for block in said.content)):
                 return said
-    return Said((Text(compact(value)),), json=True)
+    return ResultContent((Text(compact(value)),), json=True)
 
 
 # Writing
@@ -196,14 +196,19 @@ def _call(block: Call) -> Object:
 
 
 def _result(block: Result, called: dict[str, str]) -> Object:
-    made = {"id": block.id, "name": block.name or called.get(block.id, ""), "result": _value(block), **mark(block)}
+    made = {
+        "id": block.id,
+        "name": block.name or called.get(block.id, ""),
+        "result": _value(block),
+        **failure_mark(block),
+    }
     return {**made, **own_of(block, PROVIDER), **made}
 
 
 def _value(block: Result) -> Json:
     """An object for what is known to be the JSON of one, else text."""
     text = text_of(block.content)
-    value = parsed(text) if block.json and block.outcome not in FAILED else None
+    value = parse_json(text) if block.json and block.outcome not in FAILED else None
     if isinstance(value, dict) and compact(value) == text:  # else some of its digits or white space would be lost
         return value
     return failure_text(text, block)

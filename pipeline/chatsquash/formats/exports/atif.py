@@ -16,9 +16,9 @@ from chatsquash.formats.evidence import (
     Evidence,
     LoggedTurn,
     Unread,
+    line_numbers,
     load_conversation,
     moment,
-    numbers,
     with_origin,
 )
 from chatsquash.formats.parts import data_url, image
@@ -26,7 +26,7 @@ from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.values import Object, at, compact, count, objects, string
 
 NAME = "atif"
-HOLDS_TOOLS = True
+HAS_TOOLS = True
 MEMBERS = ("schema_version",)
 
 _ROLES = {"system": "system", "user": "user", "agent": "assistant"}
@@ -47,7 +47,7 @@ def fits(values: list[Json]) -> str | None:
     return f"schema_version {versions[0]}" if values and all(each.startswith("ATIF-") for each in versions) else None
 
 
-def beside(name: str) -> str | None:
+def companions(name: str) -> str | None:
     """What Harbor says of the trial whose agent wrote a trajectory."""
     return f"../{_RESULT}" if name == _TRIAL.rpartition("/")[2] else None
 
@@ -71,14 +71,14 @@ def conversations(values: list[Json], lines: list[int] | None = None, meta: Json
     ``meta`` is the result of Harbor's trial.
     """
     unread, whole, before = Unread(), list[Conversation](), ""
-    for place, (number, value) in enumerate(zip(numbers(values, lines), values, strict=True), 1):
+    for place, (number, value) in enumerate(zip(line_numbers(values, lines), values, strict=True), 1):
         for each in _nested(value, f"entry {place}", number, before):
             if conversation := _conversation(each, unread):
                 whole.append(conversation)
         before = _id(value) or f"entry {place}" if value.get("continued_trajectory_ref") else ""
     verified = _reward(at(meta, "verifier_result"), _RESULT)
-    whole = [with_origin(each, **verified) if evidence.of(each).kind != "subagent" else each for each in whole]
-    return [with_origin(each, unread=unread.of(number)) for number, each in enumerate(whole)]
+    whole = [with_origin(each, **verified) if evidence.origin_of(each).kind != "subagent" else each for each in whole]
+    return [with_origin(each, unread=unread.counts_for(number)) for number, each in enumerate(whole)]
 
 
 def _id(trajectory: Json) -> str:
@@ -124,15 +124,17 @@ def _conversation(each: _PlacedTrajectory, unread: Unread) -> Conversation | Non
     """What the model saw; ``None`` for a trajectory that was copied whole."""
     place, trajectory = each.place, each.trajectory
     steps = expect_list(trajectory.get("steps"), f"{place} has steps that are")
-    unread.rest("trajectory", trajectory, *_TRAJECTORY)  # such as its reward, each member of what its writer added
-    unread.rest("trajectory.extra", trajectory.get("extra"))
-    unread.rest("agent", trajectory.get("agent"), "model_name", "tool_definitions")
+    unread.count_members(
+        "trajectory", trajectory, *_TRAJECTORY
+    )  # such as its reward, each member of what its writer added
+    unread.count_members("trajectory.extra", trajectory.get("extra"))
+    unread.count_members("agent", trajectory.get("agent"), "model_name", "tool_definitions")
     turns: list[LoggedTurn] = []
     for number, step in enumerate(steps):
         where = f"{place}, steps[{number}]"
         expect_object(step, f"{where} is")
-        unread.rest("step", step, *_STEP)
-        unread.rest("step.metrics", step.get("metrics"), "prompt_tokens", "completion_tokens")
+        unread.count_members("step", step, *_STEP)
+        unread.count_members("step.metrics", step.get("metrics"), "prompt_tokens", "completion_tokens")
         known = _evidence(step, each.line, string(trajectory.get("agent"), "model_name"))
         turns += [LoggedTurn(where, turn, known) for turn in _turns(step, where)]
     if all(step.get("is_copied_context") is True for step in steps):

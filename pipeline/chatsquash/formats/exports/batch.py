@@ -8,12 +8,12 @@ from chatsquash import formats
 from chatsquash.core.model import Conversation, Json, Origin, OriginReply, Response
 from chatsquash.formats import bodies
 from chatsquash.formats.base import TurnError
-from chatsquash.formats.evidence import Unread, moment, numbers
+from chatsquash.formats.evidence import Unread, line_numbers, moment
 from chatsquash.formats.threads import with_unread
 from chatsquash.formats.values import Object, as_list, at, count, members, objects, string
 
 NAME = "batch"
-HOLDS_TOOLS = True
+HAS_TOOLS = True
 MEMBERS = ("custom_id", "key", "requests")
 
 _SUCCEEDED = "succeeded"
@@ -57,12 +57,12 @@ def _body(row: Object) -> Object:
     return members(row.get("body")) or members(row.get("params"))
 
 
-def beside(name: str) -> str | None:
+def companions(name: str) -> str | None:
     """Return a glob for the files that may have the requests of results."""
     return "*.json*" if name.endswith((".jsonl", ".ndjson", ".json")) else None
 
 
-BESIDE_MARKS = (b'"messages"', b'"input"', b'"prompt"', b'"contents"')
+COMPANION_MARKS = (b'"messages"', b'"input"', b'"prompt"', b'"contents"')
 """What requests have in their beginning."""
 
 
@@ -79,15 +79,15 @@ def conversations(values: list[Json], lines: list[int] | None = None, meta: Json
     requests = _Requests(meta, {_id(row) for row in rows})
     for row, line in zip(rows, _lines(values, len(rows), lines), strict=True):
         if not _is_result(row):
-            unread.one("request")
+            unread.count("request")
             continue
         name, answered = _id(row), _answer(row)
         if not answered:
-            unread.one("result with an error")
+            unread.count("result with an error")
         elif name in requests.ambiguous:
-            unread.one(_AMBIGUOUS)
+            unread.count(_AMBIGUOUS)
         elif not requests.bodies.get(name):
-            unread.one(_WITHOUT)
+            unread.count(_WITHOUT)
         else:
             made += _conversation(name, requests.bodies[name], answered, line, unread)
     if not made and unread.counts[_AMBIGUOUS]:
@@ -121,7 +121,7 @@ def _requests(content: Json) -> Iterator[tuple[str, Object]]:
 
 def _lines(values: list[Json], rows: int, lines: list[int] | None) -> list[int]:
     """Return the line of each row; those of a list are in one value."""
-    return [1] * rows if len(values) == 1 and rows != 1 else list(numbers(values, lines))
+    return [1] * rows if len(values) == 1 and rows != 1 else list(line_numbers(values, lines))
 
 
 def _answer(row: Object) -> Object:
@@ -138,16 +138,16 @@ def _answer(row: Object) -> Object:
 def _conversation(name: str, request: Object, answered: Object, line: int, unread: Unread) -> list[Conversation]:
     form = formats.recognise(request, answered, None).name
     if form is None:
-        unread.one("result of another endpoint")
+        unread.count("result of another endpoint")
         return []
-    own = formats.named(form)
+    own = formats.get_format(form)
     try:
         asked = bodies.load(own, request)
     except TurnError as problem:
         raise TurnError(f"line {line}: {problem}") from None
     reply = own.reply(answered)
     if reply.message is None:
-        unread.one("result without a reply")
+        unread.count("result without a reply")
         return []
     messages = [*asked.messages, reply.message]
     known = _evidence(reply, answered, line, len(asked.messages))

@@ -9,11 +9,11 @@ from chatsquash.formats.base import TurnError, expect_object
 from chatsquash.formats.calls import function_call
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, bounds, moment
 from chatsquash.formats.providers import openai_chat
-from chatsquash.formats.threads import ThreadEntry, link_entries, load_paths, of_each, paths, text, with_unread
+from chatsquash.formats.threads import ThreadEntry, link_entries, load_elements, load_paths, paths, text, with_unread
 from chatsquash.formats.values import Object, as_list, at, compact, kind, members, objects, string
 
 NAME = "chatgpt"
-HOLDS_TOOLS = False
+HAS_TOOLS = False
 PER_ELEMENT = True
 MEMBERS = ("mapping",)
 
@@ -40,13 +40,13 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
 
     The system prompt and the tools are not exported; calls have no ids, and are told by their order.
     """
-    return of_each(values, lines, _conversation)
+    return load_elements(values, lines, _conversation)
 
 
 def _conversation(value: Json, where: str, line: int) -> list[Conversation]:
     mapping = expect_object(at(value, "mapping"), f"{where} has a mapping that is")
     unread = Unread()
-    unread.rest("conversation", value, *_CONVERSATION)
+    unread.count_members("conversation", value, *_CONVERSATION)
     names, nodes = list(mapping), list(map(members, mapping.values()))
     before = link_entries(names, [text(node.get("parent")) for node in nodes])
     numbers = _Numbers()
@@ -90,7 +90,7 @@ def _step(place: str, line: int, message: Json, numbers: _Numbers, unread: Unrea
     """A node: a message, or nothing."""
     if not isinstance(message, dict):
         return ThreadEntry()
-    unread.rest("message", message, *_MESSAGE)
+    unread.count_members("message", message, *_MESSAGE)
     role, metadata = string(message.get("author"), "role"), members(message.get("metadata"))
     if role == "system" or (metadata.get(_HIDDEN) is True and role == "user"):
         said = _content(message.get("content"), unread)
@@ -107,7 +107,7 @@ def _step(place: str, line: int, message: Json, numbers: _Numbers, unread: Unrea
     content = _content(message.get("content"), unread)
     for each in objects(metadata.get("attachments")):
         if text(each.get("id")) not in _files(content):
-            unread.one("attachment")
+            unread.count("attachment")
     if role == "tool":
         turn = {"role": "tool", "name": text(at(message, "author", "name")), "content": content}
         return ThreadEntry((LoggedTurn(place, turn, Evidence(line, time)),))
@@ -128,9 +128,9 @@ def _assistant(message: Object, numbers: _Numbers, unread: Unread) -> Object | N
         ]
         recap = [said] if not thoughts and of == "thoughts" and (said := text(content.get("content"))) else []
         if of == "reasoning_recap":
-            unread.one("message reasoning_recap")
+            unread.count("message reasoning_recap")
         elif not (thoughts or recap):
-            unread.one("thoughts without a text")
+            unread.count("thoughts without a text")
         said = "\n\n".join(thoughts or recap)
         return {"role": "assistant", "content": None, "reasoning_content": said} if said else None
     if recipient != _ALL:
@@ -140,7 +140,7 @@ def _assistant(message: Object, numbers: _Numbers, unread: Unread) -> Object | N
         return {"role": "assistant", "content": None, "tool_calls": [call]}
     said = _content(content, unread)
     if not said:
-        unread.one("reply without a text")
+        unread.count("reply without a text")
     return {"role": "assistant", "content": said} if said else None
 
 
@@ -168,9 +168,9 @@ def _content(content: Json, unread: Unread) -> Json:
         elif pointer := _pointer(part):
             blocks.append(parts.file(file_id=pointer))
         else:
-            unread.one(f"part {string(part, 'content_type') or kind(part)}")
+            unread.count(f"part {string(part, 'content_type') or kind(part)}")
     if not as_list(body.get("parts")) and body:
-        unread.one(f"content {of}")
+        unread.count(f"content {of}")
     is_text = all(part["type"] == "text" for part in blocks)
     return "\n\n".join(part["text"] for part in blocks) if is_text else blocks
 
@@ -225,4 +225,4 @@ def _join(one: ThreadEntry, other: ThreadEntry) -> ThreadEntry:
     if thoughts:
         made["reasoning_content"] = "\n\n".join(thoughts)
     made["content"] = turn.turn.get("content") or before.turn.get("content")
-    return one._replace(turns=(LoggedTurn(before.place, made, before.evidence.and_then(turn.evidence)),))
+    return one._replace(turns=(LoggedTurn(before.place, made, before.evidence.merge(turn.evidence)),))

@@ -6,11 +6,11 @@ from chatsquash.core.model import Conversation, Json
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, bounds, moment
 from chatsquash.formats.providers import anthropic
-from chatsquash.formats.threads import ThreadEntry, link_entries, load_paths, of_each, paths, text, with_unread
+from chatsquash.formats.threads import ThreadEntry, link_entries, load_elements, load_paths, paths, text, with_unread
 from chatsquash.formats.values import Object, at, compact, kind, objects, string
 
 NAME = "claude_ai"
-HOLDS_TOOLS = False
+HAS_TOOLS = False
 PER_ELEMENT = True
 MEMBERS = ("chat_messages",)
 
@@ -40,7 +40,7 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
 
     The model and the system prompt are not exported.
     """
-    return of_each(values, lines, _conversation)
+    return load_elements(values, lines, _conversation)
 
 
 def _conversation(value: Json, where: str, line: int) -> list[Conversation]:
@@ -48,7 +48,7 @@ def _conversation(value: Json, where: str, line: int) -> list[Conversation]:
     if not isinstance(listed, list):
         raise TurnError(f"{where} has chat_messages that are {kind(listed)}, not a list")
     unread = Unread()
-    unread.rest("conversation", value, *_CONVERSATION)
+    unread.count_members("conversation", value, *_CONVERSATION)
     if not all(isinstance(each, dict) for each in listed):
         raise TurnError(f"{where} has a message that is no object")
     if not listed:
@@ -80,7 +80,7 @@ def _step(place: str, line: int, message: Object, model: str | None, unread: Unr
     sender = _ROLES.get(string(message, "sender"))
     if sender is None:
         raise TurnError(f"{place} has the sender {compact(message.get('sender'))[:40]}; it is human or assistant")
-    unread.rest("message", message, *_MESSAGE)
+    unread.count_members("message", message, *_MESSAGE)
     blocks = [block for each in objects(message.get("content")) if (block := _block(each, unread))]
     if not blocks and (said := text(message.get("text"))):
         blocks = [{"type": "text", "text": said}]
@@ -101,9 +101,9 @@ def _block(block: Object, unread: Unread) -> Object | None:
         said = text(block.get("text"))
         return {"type": "text", "text": said} if said else None
     if of not in _MEMBERS:
-        unread.one(f"block {of}")
+        unread.count(f"block {of}")
         return None
-    unread.rest(f"block {of}", block, "type", "start_timestamp", "stop_timestamp", *_MEMBERS[of])
+    unread.count_members(f"block {of}", block, "type", "start_timestamp", "stop_timestamp", *_MEMBERS[of])
     known = {name: block[name] for name in _MEMBERS[of] if block.get(name) is not None}
     if of == _RESULT and block.get("is_error") is not True:
         known.pop("is_error", None)

@@ -14,14 +14,14 @@ from chatsquash.core.model import Conversation, Json
 from chatsquash.formats import parts
 from chatsquash.formats.base import TurnError, expect_object
 from chatsquash.formats.calls import assistant_message, spell_call, tool_message
-from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, bounds, moment, of, with_origin
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, bounds, moment, origin_of, with_origin
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.threads import (
     ROOT,
     ThreadEntry,
     link_entries,
+    load_elements,
     load_paths,
-    of_each,
     paths,
     text,
     with_unread,
@@ -29,7 +29,7 @@ from chatsquash.formats.threads import (
 from chatsquash.formats.values import Object, as_list, at, compact, count, members, objects, string
 
 NAME = "open_webui"
-HOLDS_TOOLS = False
+HAS_TOOLS = False
 PER_ELEMENT = True
 MEMBERS = ("chat", "snapshot")
 
@@ -85,7 +85,7 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
     The system prompt is that of the chat's settings; that of the model, and tool definitions, are not exported.  The
     rating of a conversation's last reply is its reward.
     """
-    return of_each(values, lines, _conversation)
+    return load_elements(values, lines, _conversation)
 
 
 def _conversation(value: Json, where: str, line: int) -> list[Conversation]:
@@ -119,7 +119,7 @@ def _of_chat(value: Json, where: str, line: int, rated: str | None = None) -> li
 
 def _rating(conversation: Conversation, messages: Object) -> Json:
     """The rating of a conversation's last reply."""
-    replies = of(conversation).replies
+    replies = origin_of(conversation).replies
     return at(messages, replies[-1].logged_id or "", "annotation", "rating") if replies else None
 
 
@@ -140,7 +140,7 @@ class _Thread:
 
     def add(self, name: str, message: Object, place: str) -> None:
         """Add a message."""
-        self._unread.rest("message", message, *_MESSAGE)
+        self._unread.count_members("message", message, *_MESSAGE)
         parent = text(message.get("parentId"))
         if summary := text(message.get("contextSummary")):
             turn = self._system_turn(place, f"{_COMPACTED}{summary}")
@@ -178,7 +178,7 @@ class _Thread:
             text(message.get("content")) or ""
         )
         if not turns:
-            self._unread.one("reply without a text")
+            self._unread.count("reply without a text")
             return ThreadEntry()
         # An answer that was stopped, or that failed, is context at most.
         is_sampled = message.get("done") is not False and not message.get("error")
@@ -207,7 +207,7 @@ class _Thread:
             if is_image and url and url.startswith(("data:", "http:", "https:")):
                 images.append(parts.image(url))
             else:
-                self._unread.one("file")
+                self._unread.count("file")
         if not images:
             return said if isinstance(said, str | list) else ""
         return [*([parts.text(said)] if isinstance(said, str) and said else as_list(said)), *images]
@@ -278,7 +278,7 @@ def _from_items(items: list[Object], unread: Unread) -> list[Object]:
         elif name == "function_call_output":
             reply.result(call_id, _result(item.get("output"), unread))
         else:
-            unread.one(f"item {name}")
+            unread.count(f"item {name}")
     return reply.end()
 
 
@@ -291,7 +291,7 @@ def _result(output: Json, unread: Unread) -> Json:
         return output
     for part in objects(output):
         if part.get("type") != "input_text":
-            unread.one(f"result {string(part, 'type')}")
+            unread.count(f"result {string(part, 'type')}")
     return _texts(output)
 
 

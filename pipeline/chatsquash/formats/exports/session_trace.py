@@ -11,7 +11,7 @@ from chatsquash.formats.threads import text, with_unread
 from chatsquash.formats.values import Object, at, compact, objects, string
 
 NAME = "session_trace"
-HOLDS_TOOLS = False
+HAS_TOOLS = False
 MEMBERS = ("harness",)
 
 _MESSAGE = ("role", "content", "reasoningContent", "toolCalls", "toolCallId", "timestamp", "model")
@@ -37,12 +37,12 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
         if at(value, "type") == "session":
             sessions.append((string(value, "id"), []))
         elif at(value, "type") != "message":
-            unread.one(f"line {compact(at(value, 'type'))[:40]}")
+            unread.count(f"line {compact(at(value, 'type'))[:40]}")
         elif not sessions:
             raise TurnError(f"{place} is a message before the session line")
         else:
             message = expect_object(at(value, "message"), f"{place} has a message that is")
-            unread.rest("message", message, *_MESSAGE)
+            unread.count_members("message", message, *_MESSAGE)
             sessions[-1][1].append(_turn(message, place, line))
     made = [load_conversation(openai_chat, turns, session_id=name) for name, turns in sessions if turns]
     return with_unread(made, unread)

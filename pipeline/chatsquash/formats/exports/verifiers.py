@@ -19,7 +19,7 @@ from chatsquash.formats.threads import ThreadEntry, link_entries, load_paths, pa
 from chatsquash.formats.values import Object, as_list, at, count, kind, objects, string
 
 NAME = "verifiers"
-HOLDS_TOOLS = True
+HAS_TOOLS = True
 MEMBERS = ("traces", "nodes", "completion")
 
 _MOST = 1e300
@@ -53,7 +53,7 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
     for place, line, value in entries(values, lines):
         traces = _traces(value)
         if isinstance(traces, list):
-            unread.rest("episode", value if "traces" in value else None, "traces")
+            unread.count_members("episode", value if "traces" in value else None, "traces")
             for number, trace in enumerate(traces):
                 whole += _trace(trace, f"entry {place}, traces[{number}]", line, unread)
         else:
@@ -68,7 +68,7 @@ def _trace(trace: Json, where: str, line: int, unread: Unread) -> list[Conversat
     nodes = at(trace, "nodes")
     if not isinstance(trace, dict) or not isinstance(nodes, list):
         raise TurnError(f"{where} has nodes that are {kind(nodes)}, not a list")
-    unread.rest("trace", trace, *_TRACE)
+    unread.count_members("trace", trace, *_TRACE)
     if not nodes:
         return []
     calls = {each["node"]: each for each in objects(trace.get("calls")) if type(each.get("node")) is int}
@@ -146,7 +146,7 @@ def _is_number(value: Json) -> bool:
 
 
 def _result(value: Object, where: str, line: int, unread: Unread) -> list[Conversation]:
-    unread.rest("result", value, *_RESULT)
+    unread.count_members("result", value, *_RESULT)
     turns = list[LoggedTurn]()
     for name, usual in (("prompt", "user"), ("completion", "assistant")):
         logged = value.get(name)

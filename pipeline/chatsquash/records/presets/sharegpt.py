@@ -96,7 +96,7 @@ def _turn(role: str, run: list[Turn], plain: Plain) -> dict[str, str]:
         return {"from": "human", "value": _join([turn["content"] for turn in run])}
     calls = [call for turn in run for call in turn.get("tool_calls", ())]
     if calls and plain.choices.calls_alone and any(turn["content"] for turn in run):
-        plain.notes.changed["texts beside calls dropped"] += sum(bool(turn["content"]) for turn in run)
+        plain.notes.changed["texts next to calls dropped"] += sum(bool(turn["content"]) for turn in run)
         run = [{**turn, "content": ""} for turn in run]
     text = _join([markup.text(turn) for turn in run])
     return {"from": "function_call", "value": _calls(text, calls)} if calls else {"from": "gpt", "value": text}
@@ -149,7 +149,7 @@ def _wrap(tool: Json) -> Json:
 def _message(turn: Json, at: int) -> dict[str, Any]:
     role = _ROLES.get(turn["from"]) if isinstance(turn, dict) and isinstance(turn.get("from"), str) else None
     if role is None or not isinstance(turn.get("value"), str):
-        raise NotARecordError(f"conversations[{at}] is no object with from and value that sharegpt knows")
+        raise NotARecordError(f"conversations[{at}] is not an object with from and value that sharegpt knows")
     text = turn["value"]
     if turn["from"] == "function_call":
         text = _outlinable(text)

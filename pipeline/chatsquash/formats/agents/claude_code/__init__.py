@@ -15,14 +15,14 @@ from chatsquash.formats.agents.claude_code.rows import FileContents, LogLine, is
 from chatsquash.formats.agents.claude_code.tree import LineTree
 from chatsquash.formats.agents.claude_code.truncation import incomplete, reasoning_only, truncated_replies, unsent
 from chatsquash.formats.agents.qwen_code import has_parts
-from chatsquash.formats.evidence import Unread, member_path, of, with_origin
+from chatsquash.formats.evidence import Unread, member_path, origin_of, with_origin
 from chatsquash.formats.values import Object, at, is_plain_name, string
 
 NAME = "claude_code"
-HOLDS_TOOLS = False
+HAS_TOOLS = False
 """Only newer versions keep definitions, and not in every file."""
 MEMBERS = ("sessionId", "leafUuid", "messageId", stream.MEMBER)
-KEPT = (
+LOCATIONS = (
     "${CLAUDE_CONFIG_DIR:-~/.claude}/projects/**/*.jsonl",
     "<config>/Claude/local-agent-mode-sessions/**/projects/**/*.jsonl",
 )
@@ -72,7 +72,7 @@ def _is_line(line: Json) -> bool:
     return (kind == "summary" and "leafUuid" in line) or (kind == "file-history-snapshot" and "messageId" in line)
 
 
-def beside(name: str) -> str | None:
+def companions(name: str) -> str | None:
     """Return a glob for the metadata file of a sub-agent, which names the call that started it."""
     is_agent = name.startswith("agent-") and name.endswith(".jsonl")
     return escape(f"{name.removesuffix('.jsonl')}.meta.json") if is_agent else None
@@ -99,8 +99,8 @@ def home(path: str, origin: Origin) -> str | None:
     above, inside, _ = f"{folder}/".rpartition("/subagents/")
     if inside:
         return f"{escape(above)}.jsonl*"
-    is_beside = beside(name) and is_plain_name(origin.session_id)
-    return f"{escape(folder)}/{origin.session_id}.jsonl*" if is_beside else None
+    is_sidecar = companions(name) and is_plain_name(origin.session_id)
+    return f"{escape(folder)}/{origin.session_id}.jsonl*" if is_sidecar else None
 
 
 def siblings(path: str) -> str:
@@ -134,14 +134,14 @@ def _conversations(values: list[Json], lines: list[int] | None, meta: Json) -> l
         for path, place in zip(taken, places(tree, taken), strict=True)
     ]
     order = sorted(range(1, len(read)), key=lambda each: (taken[each].leaf.chain[0], taken[each].leaf.place))
-    left = {**count_unread(contents, {row.place for path in taken for row in path.rows}), **beyond.of(0)}
+    left = {**count_unread(contents, {row.place for path in taken for row in path.rows}), **beyond.counts_for(0)}
     if read:  # the first one has what is said of the whole file
-        findings = (*tree.findings, *incomplete(tree, early, thoughts), *of(read[0]).findings)
+        findings = (*tree.findings, *incomplete(tree, early, thoughts), *origin_of(read[0]).findings)
         read[0] = with_origin(read[0], findings=findings, unread=left)
     # A file beside names the call that began a sub-agent; prompts may be alike.
     call_id = string(meta, "toolUseId")
     for place, each in enumerate(read if call_id else ()):
-        if of(each).kind == "subagent" and of(each).call != call_id:
+        if origin_of(each).kind == "subagent" and origin_of(each).call != call_id:
             read[place] = with_origin(each, call=call_id, parent=None)
     return [*read[:1], *(read[each] for each in order)]
 

@@ -295,7 +295,7 @@ class _Replay:
         answered, state = set[str](), self._state
         for message in chain.from_iterable(map(reversed, reversed(self.passed))):
             if message["role"] == "assistant":
-                state = state.but(open=named_calls(message.get("tool_calls") or []))
+                state = state.evolve(open=named_calls(message.get("tool_calls") or []))
                 break
             answered.add(message.get("tool_call_id", ""))
         return state.without(answered)

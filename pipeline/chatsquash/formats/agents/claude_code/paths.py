@@ -55,7 +55,7 @@ def paths(
         if not _says_more(fresh, early, is_fork=fork is not None):
             continue
         if repeated and not room.take(repeated):
-            unread.one(BRANCH_BEYOND)
+            unread.count(BRANCH_BEYOND)
             continue
         path = _path(tree, leaf, begun, unsent)
         taken.append(path)

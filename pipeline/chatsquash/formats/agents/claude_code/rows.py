@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from chatsquash.core.model import Json
 from chatsquash.formats.base import TurnError
-from chatsquash.formats.evidence import entries, numbers
+from chatsquash.formats.evidence import entries, line_numbers
 from chatsquash.formats.values import Object, at, objects, string
 
 BOUNDARY = "compact_boundary"
@@ -134,7 +134,7 @@ def _in_order(values: list[Json], lines: list[int] | None) -> tuple[list[Json], 
         else:
             write(place)
     write_waiting()
-    logged = numbers(values, lines)
+    logged = line_numbers(values, lines)
     return [values[place] for place in order], [logged[place] for place in order]
 
 

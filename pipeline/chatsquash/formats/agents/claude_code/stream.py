@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from chatsquash.core.model import Conversation, Json, RepeatedViolation
 from chatsquash.formats.agents.claude_code.rows import BOUNDARY, SYNTHETIC
-from chatsquash.formats.evidence import of, with_origin
+from chatsquash.formats.evidence import origin_of, with_origin
 from chatsquash.formats.values import Object, at, members, string
 
 MEMBER = "parent_tool_use_id"
@@ -94,7 +94,7 @@ def mark_context(conversations: list[Conversation], values: list[Json]) -> list[
 
 
 def _mark_replies(conversation: Conversation, calls: set[str], *, lacks_kept: bool) -> Conversation:
-    origin = of(conversation)
+    origin = origin_of(conversation)
     if origin.kind == "subagent" and origin.id in calls:
         conversation = with_origin(conversation, call=origin.id, parent=None)
     roles = ["", *(message["role"] for message in conversation.messages if message["role"] != "system")]

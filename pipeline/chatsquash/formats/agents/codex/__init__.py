@@ -8,7 +8,7 @@ from itertools import chain, pairwise
 from chatsquash.core.model import Conversation, Json, Message, Origin, RepeatedViolation, Tool
 from chatsquash.formats import view
 from chatsquash.formats.agents.codex import events
-from chatsquash.formats.agents.codex.history import Earlier, continued
+from chatsquash.formats.agents.codex.history import Earlier, continues_from
 from chatsquash.formats.agents.codex.items import is_bare
 from chatsquash.formats.agents.codex.messages import load_items
 from chatsquash.formats.agents.codex.rollout import Meta, Rollout
@@ -18,12 +18,12 @@ from chatsquash.formats.providers import openai_responses
 from chatsquash.formats.threads import EntryBudget
 from chatsquash.formats.values import Object, at, is_plain_name, string
 
-__all__ = ("continued",)
+__all__ = ("continues_from",)
 
 NAME = "codex"
-HOLDS_TOOLS = False
+HAS_TOOLS = False
 MEMBERS = ("payload", "instructions", "thread_id")
-KEPT = (
+LOCATIONS = (
     "${CODEX_HOME:-~/.codex}/sessions/**/*.jsonl*",
     "${CODEX_HOME:-~/.codex}/archived_sessions/**/*.jsonl*",
 )
@@ -124,7 +124,11 @@ def _conversation(
     kind = rollout.kind if history.kind == "main" else history.kind
     parent = history.parent or (rollout.parent if kind in ("subagent", "side") else None)
     lacks_context = is_headless or history.kind == "side" or is_hidden
-    known |= {"lacks_context": lacks_context, "is_undone": history.is_undone, "unread": rollout.unread.of(place)}
+    known |= {
+        "lacks_context": lacks_context,
+        "is_undone": history.is_undone,
+        "unread": rollout.unread.counts_for(place),
+    }
     linked = {"id": history.id, "kind": kind, "parent": parent}
     return Conversation(loaded.messages, _definitions(rollout), origin=origin(loaded, **linked, **known))
 

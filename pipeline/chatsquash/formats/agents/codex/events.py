@@ -52,7 +52,7 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
         elif of == "item.completed" and isinstance(line.get("item"), dict):
             thread.add(f"entry {place}", line["item"], Evidence(number, is_sampled=True), unread)
         elif of != "item.started":
-            unread.one(of or "line without a type")
+            unread.count(of or "line without a type")
         if of in _EVENTS:
             thread.end(is_whole=of == "turn.completed")
     thread.end(is_whole=False)
@@ -63,7 +63,7 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
 def _conversation(thread: _Thread, unread: Unread, place: int) -> Conversation:
     loaded = load_items(thread.items, [], Evidence(), thread.breaks, thread.truncated)
     missing = ((loaded.evidence[0].line, RepeatedViolation("missing-history")),)
-    known = {"id": str(place + 1), "session_id": thread.id, "unread": unread.of(place)}
+    known = {"id": str(place + 1), "session_id": thread.id, "unread": unread.counts_for(place)}
     return Conversation(loaded.messages, [], origin=origin(loaded, lacks_context=True, findings=missing, **known))
 
 
@@ -103,7 +103,7 @@ class _Thread:
         elif of in _RESULTS:
             self._call(place, item, evidence)
         else:
-            unread.one(member_path("item", str(of)))
+            unread.count(member_path("item", str(of)))
 
     def _add(self, place: str, item: Object, evidence: Evidence) -> None:
         self.items.append(LoggedTurn(place, item, evidence))

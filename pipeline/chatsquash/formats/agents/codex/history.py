@@ -5,7 +5,7 @@ from __future__ import annotations
 from glob import escape
 
 from chatsquash.core.model import Json
-from chatsquash.formats.base import Continued
+from chatsquash.formats.base import Continuation
 from chatsquash.formats.values import at, is_plain_name
 
 Earlier = list[list[Json]] | None
@@ -15,7 +15,7 @@ _DAY = ("[0-9]" * 4, "[0-9]" * 2, "[0-9]" * 2)
 """Globs for the folders of a day."""
 
 
-def continued(path: str, values: list[Json]) -> Continued | None:
+def continues_from(path: str, values: list[Json]) -> Continuation | None:
     """Return where the session of a file begins; ``None`` if it is in the file."""
     header = next((each for each in values if at(each, "type") == "session_meta"), None)  # unknown lines may precede it
     base = at(header, "payload", "history_base")
@@ -23,10 +23,10 @@ def continued(path: str, values: list[Json]) -> Continued | None:
     if not isinstance(base, dict):
         return None
     if not is_plain_name(thread) or type(end) is not int:
-        return Continued((), 0, _ordinal)
+        return Continuation((), 0, _ordinal)
     name = f"rollout-*-{thread}.jsonl*"
     folder = path.rpartition("/")[0]
-    return Continued(tuple(f"{each}/{name}" for each in _folders(folder)), end, _ordinal, thread)
+    return Continuation(tuple(f"{each}/{name}" for each in _folders(folder)), end, _ordinal, thread)
 
 
 def _folders(folder: str) -> list[str]:

@@ -41,12 +41,12 @@ def ordinary(item: Object, unread: Unread) -> Object | None:
     """
     of = string(item, "type")
     if of in _UNSAID:
-        unread.one(member_path("response_item", str(of)))
+        unread.count(member_path("response_item", str(of)))
         return None
     if not _READ.issuperset(item):
-        unread.rest(member_path("response_item", str(of)), item, *_READ)
+        unread.count_members(member_path("response_item", str(of)), item, *_READ)
     if of == "agent_message" and not is_readable(item.get("content")):
-        unread.one("response_item.agent_message, encrypted")
+        unread.count("response_item.agent_message, encrypted")
     return _rewrite(item) if of in _OWN else item
 
 

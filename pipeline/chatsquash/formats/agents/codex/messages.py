@@ -10,7 +10,7 @@ from chatsquash.core.model import Message
 from chatsquash.formats import view
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import State as Calls
-from chatsquash.formats.evidence import Evidence, LoggedMessages, LoggedTurn, together
+from chatsquash.formats.evidence import Evidence, LoggedMessages, LoggedTurn, merge_evidence
 from chatsquash.formats.providers import openai_responses
 from chatsquash.formats.providers.openai_responses.read import State, assistant_turn
 from chatsquash.formats.values import Object, string
@@ -93,7 +93,7 @@ class _Messages:
             calls = self._behind()
             turn = assistant_turn(items, calls.call)
             message, self._calls = view.message(turn), calls.after_calls(turn.blocks)
-        self._append(message, together(opened))
+        self._append(message, merge_evidence(opened))
 
     def _load(self, turn: LoggedTurn) -> None:
         """Load an item as one of a request."""

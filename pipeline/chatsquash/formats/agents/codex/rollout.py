@@ -111,19 +111,19 @@ class Rollout:
     def begin(self, meta: Meta) -> None:
         """Read the metadata of a session; a fork's own precedes that of the session whose lines it repeats."""
         self.meta.append(meta)
-        self.unread.rest("session_meta", meta.payload, *_META)
+        self.unread.count_members("session_meta", meta.payload, *_META)
 
     def header(self, number: int, line: Object) -> None:
         """Read the first line of one of the oldest files."""
         self.meta.append(Meta(number, moment(line.get("timestamp")), line))
-        self.unread.rest("header", line, *_META)
+        self.unread.count_members("header", line, *_META)
 
     def add(self, place: str, number: int | None, line: Object) -> None:
         """Read a line; its place is named in errors."""
         time = moment(line.get("timestamp"))
         of = line.get("type")
         if not _LINE.issuperset(line) and of is not None and (of in _HOLDING or not is_bare(line)):
-            self.unread.rest("line", line, *_LINE)
+            self.unread.count_members("line", line, *_LINE)
         if of == "response_item":
             self.item(place, line.get("payload"), Evidence(number, time))
         elif of == "event_msg":
@@ -140,10 +140,10 @@ class Rollout:
             case "turn_context":
                 self.model = string(payload, "model") or self.model
                 self.turn = string(payload, "turn_id") or None
-                self.unread.rest("turn_context", payload, "model", "turn_id")
+                self.unread.count_members("turn_context", payload, "model", "turn_id")
             case "token_usage_record":
                 self.count_reply(payload)
-                self.unread.one("token_usage_record")
+                self.unread.count("token_usage_record")
             case "compacted":
                 self.compact(place, payload, evidence)
             case "inter_agent_communication" if payload.get("content"):
@@ -151,7 +151,7 @@ class Rollout:
             case str() if is_bare(line):
                 self.item(place, line, evidence)
             case of:
-                self.unread.one(of if isinstance(of, str) else "line without a type")
+                self.unread.count(of if isinstance(of, str) else "line without a type")
 
     def item(self, place: str, item: Json, evidence: Evidence, *, is_copied: bool = False) -> None:
         """Read an item, unless it is not part of the conversation."""
@@ -190,7 +190,7 @@ class Rollout:
             else:
                 self.use(at(payload, "info", "last_token_usage"))
         elif of not in _REPEATING:
-            self.unread.one(member_path("event_msg", str(of)))
+            self.unread.count(member_path("event_msg", str(of)))
             if of in _REVIEWED or (of == "item_completed" and at(payload, "item", "type") in _REVIEWED):
                 self.is_reviewed = True
             if of in _TURNS:
@@ -251,7 +251,7 @@ class Rollout:
     def compact(self, place: str, payload: Object, evidence: Evidence) -> None:
         """Start another conversation with the replacement of the items, or with the user's items and the summary."""
         before, history = self.now, payload.get("replacement_history")
-        self.unread.rest("compacted", payload, "message", "replacement_history")
+        self.unread.count_members("compacted", payload, "message", "replacement_history")
         messages = list[LoggedTurn]()
         if not isinstance(history, list):
             if not string(payload, "message"):
@@ -306,10 +306,10 @@ class Rollout:
     def _has_room(self, items: int) -> bool:
         """Whether a history of so many items is read; count it otherwise."""
         if self.is_inherited:
-            self.unread.one("copied conversation")
+            self.unread.count("copied conversation")
             return False
         if not self.room.take(items):
-            self.unread.one("history beyond those that are read")
+            self.unread.count("history beyond those that are read")
             return False
         return True
 

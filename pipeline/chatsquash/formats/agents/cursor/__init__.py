@@ -16,11 +16,11 @@ from chatsquash.formats.threads import with_unread
 from chatsquash.formats.values import Object, as_list, at, compact, string
 
 NAME = "cursor"
-HOLDS_TOOLS = False
+HAS_TOOLS = False
 MEMBERS = ("role", "composerId", "latestRootBlobId")
 SUFFIXES = (".vscdb", ".db", ".jsonl")
 _ROOT = "${CURSOR_CONFIG_DIR:-~/.cursor}"
-KEPT = (
+LOCATIONS = (
     f"{_ROOT}/chats/*/*/store.db",
     f"{_ROOT}/acp-sessions/*/store.db",
     f"{_ROOT}/projects/*/agent-transcripts/**/*.jsonl",
@@ -134,7 +134,7 @@ def _object(cell: Json, place: str) -> Object:
         try:
             value = jsonio.loads(value.encode("utf-8", errors) if isinstance(value, str) else value)
         except (ValueError, RecursionError):
-            raise TurnError(f"{place[:200]} has a value that is no JSON") from None
+            raise TurnError(f"{place[:200]} has a value that is not valid JSON") from None
     if not isinstance(value, dict):
         raise TurnError(f"{place[:200]} has a value that is {compact(value)[:20]}, not an object")
     return value
@@ -179,12 +179,12 @@ def transcript_conversations(placed: list[tuple[int, int, Object]], unread: Unre
 def _read(place: str, line: int, value: Object, unread: Unread) -> list[LoggedTurn]:
     role, message = value.get("role"), value.get("message")
     if role is None and isinstance(value.get("type"), str):
-        unread.one(f"line of the type {value['type']}")
+        unread.count(f"line of the type {value['type']}")
         return []
     if role not in _ROLES or not isinstance(message, dict):
         raise TurnError(f"{place} has the role {compact(role)[:40]} and a message that is none")
-    unread.rest("line", value, *_LINE)
-    unread.rest("line.message", message, "role", "content")
+    unread.count_members("line", value, *_LINE)
+    unread.count_members("line.message", message, "role", "content")
     known = Evidence(line, moment(value.get("timestamp")))
     if role == "assistant":
         known = known._replace(is_sampled=True, model=string(value, "model") or None)
@@ -193,7 +193,7 @@ def _read(place: str, line: int, value: Object, unread: Unread) -> list[LoggedTu
         raise TurnError(f"{place} has a content that is neither a text nor a list")
     turns = _turns(role, content, known.model or "")
     if not turns:
-        unread.one("reply of which nothing is kept")
+        unread.count("reply of which nothing is kept")
     return [LoggedTurn(place, turn, known) for turn in turns]
 
 

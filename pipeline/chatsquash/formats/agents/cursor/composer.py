@@ -10,7 +10,7 @@ from chatsquash.core.model import Conversation, Json
 from chatsquash.formats.agents.cursor.messages import reply, thought
 from chatsquash.formats.base import TurnError
 from chatsquash.formats.calls import function_call, tool_message
-from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, bounds, moment, of, with_origin
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, bounds, moment, origin_of, with_origin
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.threads import ThreadEntry, load_paths
 from chatsquash.formats.values import Object, as_list, at, compact, count, kind, members, objects, string
@@ -39,7 +39,7 @@ def conversations(place: str, line: int, value: Object, unread: Unread) -> list[
 
     What no header names was taken back; in which order is not known any more.
     """
-    unread.rest("composer", value, *_READ)
+    unread.count_members("composer", value, *_READ)
     bubbles = _bubbles(place, value, unread)
     if not bubbles:
         return []
@@ -71,13 +71,13 @@ def _bubbles(place: str, value: Object, unread: Unread) -> list[Bubble]:
         bubble = by_name.get(name)
         where = f"{place}, bubble {name[:80]}"
         if bubble is None:
-            unread.one("bubble that is not there")
+            unread.count("bubble that is not there")
         elif not isinstance(bubble, dict):
             raise TurnError(f"{where} is {kind(bubble)}, not an object")
         else:
             ordered.append(Bubble(where, name, bubble))
     for _ in range(sum(name not in met for name in by_name)):
-        unread.one("bubble that was taken back")
+        unread.count("bubble that was taken back")
     return ordered
 
 
@@ -134,14 +134,14 @@ def _with_links(conversation: Conversation, value: Object, bubbles: list[Bubble]
     """Return a conversation linked to the sub-agents that it started and to the call that started it."""
     began = dict(pair for bubble in bubbles if (pair := subagent_call(bubble.value)))
     name, header = string(value, "composerId"), value.get("header")
-    unread.rest("header", header, "isSubagent", "subagentInfo", "composerId", "createdAt", "lastUpdatedAt")
+    unread.count_members("header", header, "isSubagent", "subagentInfo", "composerId", "createdAt", "lastUpdatedAt")
     subagent = next((info for each in (value, header) if isinstance(info := at(each, "subagentInfo"), dict)), {})
     is_inner = bool(subagent) or name.startswith(_TASK) or at(header, "isSubagent") is True
-    if is_inner and of(conversation).kind == "main":
+    if is_inner and origin_of(conversation).kind == "main":
         call = string(subagent, "toolCallId") or (name.removeprefix(_TASK) if name.startswith(_TASK) else "")
         conversation = with_origin(
             conversation,
-            id=of(conversation).id or name,
+            id=origin_of(conversation).id or name,
             kind="subagent",
             parent=string(subagent, "parentComposerId") or None,
             call=call or None,
@@ -217,17 +217,17 @@ class BubbleReader:
                 turn = {"role": "user", "content": text}
                 yield LoggedTurn(first.place, turn, Evidence(self._line, moment(first.value.get("createdAt"))))
             else:
-                self._unread.one("bubble without a text")
+                self._unread.count("bubble without a text")
         else:
             raise TurnError(f"{first.place} has the type {compact(role)[:20]}, which is neither 1 nor 2")
 
     def _rest(self, bubble: Bubble) -> None:
-        self._unread.rest("bubble", bubble.value, *_BUBBLE)
+        self._unread.count_members("bubble", bubble.value, *_BUBBLE)
         call = bubble.value.get(_CALL)
         if bubble.call is None and isinstance(call, dict):
-            self._unread.one(f"bubble.{_CALL} without a name")
+            self._unread.count(f"bubble.{_CALL} without a name")
         elif bubble.call:
-            self._unread.rest(f"bubble.{_CALL}", call, *_CALLED)
+            self._unread.count_members(f"bubble.{_CALL}", call, *_CALLED)
 
     def _reply(self, group: list[Bubble], model: str) -> Iterator[LoggedTurn]:
         """Yield the reply, then the results of its calls."""

@@ -37,16 +37,16 @@ def named_model(message: Object) -> str:
 
 def turns(message: Object, model: str, unread: Unread) -> list[Object]:
     """Return the turns of a message; a tool message has one for each result."""
-    unread.rest("message", message, *_MESSAGE)
-    unread.rest("message.providerOptions", message.get(_OPTIONS), "cursor")
-    unread.rest("message.providerOptions.cursor", at(message, _OPTIONS, "cursor"), *_CURSOR)
+    unread.count_members("message", message, *_MESSAGE)
+    unread.count_members("message.providerOptions", message.get(_OPTIONS), "cursor")
+    unread.count_members("message.providerOptions.cursor", at(message, _OPTIONS, "cursor"), *_CURSOR)
     for part in objects(message.get("content")):
         of = string(part, "type")
-        unread.rest(member_path("message.content", str(of)), part, *_PART.get(of, tuple(part)), _OPTIONS)
-        unread.rest("message.content.providerOptions.cursor", at(part, _OPTIONS, "cursor"), *_CURSOR)
+        unread.count_members(member_path("message.content", str(of)), part, *_PART.get(of, tuple(part)), _OPTIONS)
+        unread.count_members("message.content.providerOptions.cursor", at(part, _OPTIONS, "cursor"), *_CURSOR)
     role, content = message.get("role"), message.get("content")
     if role == "tool":
-        unread.rest(f"message.{_RESULT}", at(message, _OPTIONS, "cursor", _RESULT), "isError")
+        unread.count_members(f"message.{_RESULT}", at(message, _OPTIONS, "cursor", _RESULT), "isError")
         return [
             _result(part, message)
             if string(part, "type") == "tool-result"

@@ -12,7 +12,7 @@ from chatsquash.formats.agents.cursor.messages import MODEL, is_summary, named_m
 from chatsquash.formats.base import TurnError, expect_object
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, load_conversation, member_path, span
 from chatsquash.formats.providers import openai_chat
-from chatsquash.formats.values import Object, as_list, compact, members, string, unrepeated
+from chatsquash.formats.values import Object, as_list, compact, members, string, without_prefixes
 
 _STORE = ("agentId", "latestRootBlobId", "createdAt", MODEL, "messages", "lists", "unread")
 _HIDDEN = "blobEncryptionKey"
@@ -120,10 +120,10 @@ def _hash(ident: str) -> bytes:
 
 def conversations(place: str, line: int, value: Object, unread: Unread) -> list[Conversation]:
     """Return the list of the last root, then earlier lists that it does not continue."""
-    unread.rest("store", value, *_STORE)
+    unread.count_members("store", value, *_STORE)
     for name, count in members(value.get("unread")).items():
         for _ in range(count if type(count) is int and 0 < count <= 1_000 else 1):
-            unread.one(name)
+            unread.count(name)
     lists = _lists(place, value)
     known = {"session_id": string(value, "agentId") or None} | span(value.get("createdAt"), None)
     model = string(value, MODEL)
@@ -306,7 +306,7 @@ def _summaries(messages: list[StoredMessage]) -> tuple[bytes, ...]:
 
 def _independent(lists: list[list[StoredMessage]]) -> list[list[StoredMessage]]:
     """Return the lists except the first that are neither the beginning of another one nor grew into one."""
-    distinct = unrepeated([[each.key for each in messages] for messages in lists])
+    distinct = without_prefixes([[each.key for each in messages] for messages in lists])
     following: dict[bytes, dict[bytes, StoredMessage]] = {}
     ends: dict[int, bytes] = {}
     for place in distinct:

@@ -31,9 +31,9 @@ from chatsquash.formats.values import Object, count, is_plain_name, objects, str
 from chatsquash.formats.values import at as member
 
 NAME = "gemini_cli"
-HOLDS_TOOLS = False
+HAS_TOOLS = False
 MEMBERS = ("$set", "$rewindTo", "projectHash", "id", "history")
-KEPT = ("~/.gemini/tmp/*/chats/**/*.json*",)
+LOCATIONS = ("~/.gemini/tmp/*/chats/**/*.json*",)
 
 _UPDATES = ("$set", "$rewindTo")
 
@@ -104,7 +104,7 @@ def _conversation(session: SessionState, turns: list[LoggedTurn], way: SessionPa
         kind=way.kind or ("subagent" if header.get("kind") == "subagent" else "main"),
         session_id=string(header, "sessionId") or None,
         session_times=span(header.get("startTime"), header.get("lastUpdated")),
-        unread=session.unread.of(place),
+        unread=session.unread.counts_for(place),
         began=way.began(),
     )
 
@@ -131,13 +131,13 @@ class _RecordReader:
         for number, (place, line, record, is_sampled) in enumerate(records):
             of = record.get("type")
             if of not in KINDS:
-                raise TurnError(f"{place} has a type that is none of {', '.join(KINDS)}")
+                raise TurnError(f"{place} has a type that is not one of {', '.join(KINDS)}")
             at = Evidence(line, moment(record.get("timestamp")))
             if of == "gemini":
                 self.rest(record)
                 parts = _said(record)
                 if is_sampled and not any(map(_is_shown, parts)):
-                    self.unread.one("reply without a text or a call")
+                    self.unread.count("reply without a text or a call")
                     continue
                 known = _of_model(record, at)._replace(finish_reason=stops.get(number)) if is_sampled else at
                 turns.append(LoggedTurn(place, {"role": "model", "parts": parts}, known))
@@ -149,14 +149,14 @@ class _RecordReader:
                 is_said = bool(parts) or not record.get("content")
                 turns += [LoggedTurn(place, {"role": "user", "parts": parts}, at)] if is_said else []
             else:
-                self.unread.one(f"message of the type {of}")
+                self.unread.count(f"message of the type {of}")
         return turns
 
     def rest(self, record: Object) -> None:
         """Count the members of a message that are not read."""
-        self.unread.rest("message", record, *_RECORD)
+        self.unread.count_members("message", record, *_RECORD)
         for call in objects(record.get("toolCalls")):
-            self.unread.rest("message.toolCalls", call, *_CALL)
+            self.unread.count_members("message.toolCalls", call, *_CALL)
 
     def results(self, call: Object) -> list[Json]:
         """Return the new results beside a call; parallel calls may each have those of all."""

@@ -103,7 +103,7 @@ class SessionState:
             case {"type": "user" | "gemini" as of}:
                 self.put((place, of), place, number, line)
             case _:
-                self.unread.rest("line", line)
+                self.unread.count_members("line", line)
 
     def rewind(self, name: str) -> None:
         """Take back the first message with an id and those after it; all messages if none has it."""
@@ -119,7 +119,7 @@ class SessionState:
             if self.room.take(len(self.records)):
                 self.left.append(SessionPath([*self.records.values()], self.era, is_branch=True))
             else:
-                self.unread.one(BRANCH_BEYOND)
+                self.unread.count(BRANCH_BEYOND)
         for key in behind:
             del self.records[key]
             self.kinds[key[0]].discard(key[1])
@@ -134,7 +134,7 @@ class SessionState:
     def set(self, place: str, number: int, members: Object, *, is_whole: bool) -> None:
         """Set members of the session, which may include all its messages (``is_whole``: with all of each)."""
         self.header = {**self.header, **members}
-        self.unread.rest("session", members, *_SESSION)
+        self.unread.count_members("session", members, *_SESSION)
         messages = members.get("messages")
         if not messages:
             return

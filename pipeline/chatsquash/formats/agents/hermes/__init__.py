@@ -13,12 +13,12 @@ from chatsquash.formats.threads import with_unread
 from chatsquash.formats.values import Object, at, string
 
 NAME = "hermes"
-HOLDS_TOOLS = False
+HAS_TOOLS = False
 """Only the lines of older versions keep definitions."""
 MEMBERS = ("role", "started_at")
 SUFFIXES = (".db", ".jsonl")
 _ROOT = "${HERMES_HOME:-~/.hermes}"
-KEPT = (f"{_ROOT}/state.db", f"{_ROOT}/profiles/*/state.db", f"{_ROOT}/sessions/*.jsonl")
+LOCATIONS = (f"{_ROOT}/state.db", f"{_ROOT}/profiles/*/state.db", f"{_ROOT}/sessions/*.jsonl")
 
 _SESSION = {"id", "source", "started_at", "messages"}
 _BESIDE = ("message_count", "tool_call_count", "end_reason", "parent_session_id")
@@ -58,15 +58,15 @@ def conversations_of_lines(placed: list[tuple[int, int, Object]], unread: Unread
     for place, line, value in placed:
         where = f"entry {place}"
         if not isinstance(value.get("role"), str):
-            unread.one("line without a role")
+            unread.count("line without a role")
             continue
         message = messages.checked_message(where, value)
         if message["role"] == META:
             model = string(message, "model") or model
             tools = openai_chat.tools(message.get("tools")).functions or tools
-            unread.rest(META, message, "role", "model", "tools", "timestamp")
+            unread.count_members(META, message, "role", "model", "tools", "timestamp")
         elif not messages.is_said(message):
-            unread.one(f"message of the role {message['role']}")
+            unread.count(f"message of the role {message['role']}")
         else:
             known = messages.evidence(message, line, model, is_copied=False)
             turns.append(LoggedTurn(where, messages.turn(where, message, unread), known))

@@ -54,7 +54,7 @@ def is_review(message: Object) -> bool:
 
 def turn(place: str, message: Object, unread: Unread) -> Object:
     """Return a message as OpenAI chat has it; raise ``TurnError`` for calls that are not JSON."""
-    unread.rest("message", message, *_READ)
+    unread.count_members("message", message, *_READ)
     role, said = message["role"], content(message)
     if role not in ("assistant", "tool"):
         return {"role": role, "content": string(message, "api_content") or said}

@@ -76,7 +76,7 @@ def _conversations(
 ) -> list[Conversation]:
     """Return what the model saw in a session: at its end, before compressions in place, and aside."""
     session, place = sessions[number], known[number]
-    unread.rest("session", session.value, *_SESSION)
+    unread.count_members("session", session.value, *_SESSION)
     above = sessions[place.parent] if place.parent >= 0 else None
     before = above.rows if above and place.kind == "compacted" else []
     rewinds = session.value.get("rewind_count")
@@ -152,7 +152,7 @@ def eras(rows: list[PlacedMessage], before: list[PlacedMessage], rewinds: int, u
         if is_said(row.message) or is_review(row.message):
             said.append(row)
         else:
-            unread.one(f"message of the role {row.message['role']}")
+            unread.count(f"message of the role {row.message['role']}")
     spans = _spans(said)
     later = _later(spans)
     left: list[_RemovedRows] = []
@@ -229,7 +229,7 @@ def _with_reviews(
         work = rows[begins:at]
         if not work or not room.take(len(seen)):
             for _ in (row, *work):
-                unread.one("message of a review")
+                unread.count("message of a review")
             continue
         reviews.append(ModelView("side", number, [*seen, row, *work], _copied_places(seen, before)))
     return [ModelView(None, number, seen, _copied_places(seen, before)), *reviews]
@@ -294,5 +294,5 @@ def _branches(runs: list[_RemovedRows], rewinds: int, room: EntryBudget, unread:
             branches.append(ModelView("branch", run.number, rows, _copied_places(rows, run.passed)))
             continue
         for _ in run.rows:
-            unread.one("message that was taken back")
+            unread.count("message that was taken back")
     return branches

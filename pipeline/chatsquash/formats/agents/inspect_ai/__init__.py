@@ -15,13 +15,13 @@ from chatsquash.core.text import error_text
 from chatsquash.formats import values
 from chatsquash.formats.agents.inspect_ai.sample import conversations_of
 from chatsquash.formats.base import TurnError
-from chatsquash.formats.evidence import Unread, numbers
+from chatsquash.formats.evidence import Unread, line_numbers
 from chatsquash.formats.threads import with_unread
 from chatsquash.formats.values import Object, at, members
 from chatsquash.storage import decoders
 
 NAME = "inspect_ai"
-HOLDS_TOOLS = True
+HAS_TOOLS = True
 MEMBERS = ("samples", "sample")
 SUFFIXES = (".eval",)
 
@@ -44,12 +44,12 @@ def fits(documents: list[Json]) -> str | None:
     return "eval and samples beside status" if is_log and "status" in value else None
 
 
-def begins(head: bytes) -> bool:
+def may_split(head: bytes) -> bool:
     """Whether a file that begins like this may be a zip file."""
     return head.startswith(_ZIP_BEGINS)
 
 
-def divided(file: BinaryIO) -> list[bytes] | None:
+def split(file: BinaryIO) -> list[bytes] | None:
     """Return the samples of a zip file by the beginnings of their names; ``None`` for any other file."""
     entries_of = _directory(file)
     if entries_of is None or not any(name in entries_of for name in _HEADERS):
@@ -114,11 +114,11 @@ def _put_together(sample: Object, pieces: Object) -> Object:
 def conversations(documents: list[Json], lines: list[int] | None = None) -> list[Conversation]:
     """Return the messages of each sample, then compacted turns and sub-agents that only events contain."""
     unread, whole = Unread(), list[Conversation]()
-    for place, (line, value) in enumerate(zip(numbers(documents, lines), documents, strict=True), 1):
+    for place, (line, value) in enumerate(zip(line_numbers(documents, lines), documents, strict=True), 1):
         samples = [at(value, "sample")] if "sample" in members(value) else at(value, "samples")
         if not isinstance(samples, list):
             raise TurnError(f"entry {place} has no samples")
-        unread.rest("log", value if "samples" in members(value) else None, *_LOG)
+        unread.count_members("log", value if "samples" in members(value) else None, *_LOG)
         model = at(value, "eval", "model")
         for number, sample in enumerate(samples):
             where = f"samples[{number}]" if len(samples) > 1 else "sample"

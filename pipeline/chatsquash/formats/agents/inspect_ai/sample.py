@@ -34,7 +34,7 @@ class _SampleFacts(NamedTuple):
 def conversations_of(sample: Json, where: str, line: int, model: str | None, unread: Unread) -> list[Conversation]:
     """Return the conversations of a sample."""
     expect_object(sample, f"{where} is")
-    unread.rest("sample", sample, *_SAMPLE)
+    unread.count_members("sample", sample, *_SAMPLE)
     events = [each for each in objects(sample.get("events")) if each.get("event") == "model"]
     outputs = {name: each for each in events if (name := _answer_id(each))}
     known = _SampleFacts(model, outputs, members(sample.get("attachments")))
@@ -83,7 +83,7 @@ def _others(
         own, spans = _answer_id(event), _spans(event, len(pool))
         is_new = own is not None and own not in seen and own not in gone_on
         if not room.take(sum(map(len, spans))):
-            unread.one("event beyond those that are read")
+            unread.count("event beyond those that are read")
             continue
         messages = [pool[place] for span in spans for place in span] or as_list(event.get("input"))
         gone_on |= {own, *map(_id, objects(messages))}
@@ -107,7 +107,7 @@ def _turns(messages: list[Json], where: str, line: int, known: _SampleFacts, unr
     for number, message in enumerate(messages):
         place = f"{where}, messages[{number}]"
         expect_object(message, f"{place} is")
-        unread.rest("message", message, *_MESSAGE)
+        unread.count_members("message", message, *_MESSAGE)
         turn = _turn(_with_attachments(message, known.attached, 0), unread)
         turns.append(LoggedTurn(place, turn, _evidence(message, line, known)))
     return turns
@@ -175,13 +175,13 @@ def _content(content: Json, unread: Unread) -> tuple[Json, list[str]]:
                 said = string(part, "summary") if part.get("redacted") is True else string(part, "reasoning")
                 thoughts += [said] if said else []
                 if not said:
-                    unread.one("reasoning that is withheld")
+                    unread.count("reasoning that is withheld")
             case {"type": "image", "image": str(url)}:
                 shown.append({"type": "image_url", "image_url": {"url": url}})
             case {"type": "text", "text": str(said)}:
                 shown.append({"type": "text", "text": said})
             case _:
-                unread.one(f"content {string(part, 'type')}")
+                unread.count(f"content {string(part, 'type')}")
     return shown, thoughts
 
 

@@ -16,9 +16,9 @@ from chatsquash.formats.evidence import Unread, entries, moment
 from chatsquash.formats.values import Object, at, is_plain_name, string
 
 NAME = "opencode"
-HOLDS_TOOLS = False
+HAS_TOOLS = False
 MEMBERS = ("info", "projectID")
-KEPT = (
+LOCATIONS = (
     "<data>/opencode/storage/session/*/*.json",
     "<data>/opencode/opencode*.db",
     "${OPENCODE_DB:-}",
@@ -237,7 +237,7 @@ def is_session(value: Json) -> bool:
     return is_named and isinstance(value["id"], str) and isinstance(value.get("projectID"), str)
 
 
-def beside(name: str) -> str | None:
+def companions(name: str) -> str | None:
     """Return globs for the messages of a session, in a folder of its name, and for their parts."""
     match = _SESSION_FILE.fullmatch(name)
     return f"../../message/{match[1]}/msg_*.json{EACH}../../part/{EACH}/prt_*.json" if match else None
@@ -265,14 +265,14 @@ def as_export(session: Object, beside_files: Json, unread: Unread) -> Object:
         elif isinstance(value, dict) and isinstance(value.get("messageID"), str):
             parts.setdefault(value["messageID"], []).append(value)
         else:
-            unread.one("file beside it that cannot be read")
+            unread.count("file beside it that cannot be read")
     messages.sort(key=lambda each: (order(_created(each)), order(string(each, "id"))))
     for each in parts.values():
         each.sort(key=lambda part: string(part, "id").encode("utf-8", "surrogatepass"))
     taken = [{"info": each, "parts": parts.pop(string(each, "id"), [])} for each in messages]
     for left in parts.values():
         for _ in left:
-            unread.one("part of a message that is not there")
+            unread.count("part of a message that is not there")
     return {"info": session, "messages": taken}
 
 

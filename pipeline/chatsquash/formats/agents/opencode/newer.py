@@ -57,9 +57,9 @@ def said(item: SessionMessage, unread: Unread) -> list[ModelTurn]:
     if not isinstance(of, str):
         raise TurnError(f"{item.place} has a type that is {kind(of)}, not a text")
     if of not in _READ or (of == COMPACTION and not is_boundary(item)):
-        unread.one(f"message of the type {of}")
+        unread.count(f"message of the type {of}")
         return []
-    unread.rest(f"message.{of}", item.value, *_BASE, *_READ[of])
+    unread.count_members(f"message.{of}", item.value, *_BASE, *_READ[of])
     if of == "assistant":
         return _reply_turns(item, unread)
     content = _request_parts(item, of, unread)
@@ -96,7 +96,7 @@ def _files(value: Object, unread: Unread) -> list[Json]:
         elif mime in _TEXTS and (words := _decode(data)):
             content.append(text(f"Attached file: {name}\n\n{words}" if name else words))
         else:
-            unread.one("message.user.files")
+            unread.count("message.user.files")
     return content
 
 
@@ -116,13 +116,13 @@ def _reply_turns(item: SessionMessage, unread: Unread) -> list[ModelTurn]:
     for place, part in enumerate(_content(item)):
         where, of = f"{item.place}, content {place}", part.get("type")
         if not isinstance(of, str) or of not in _PART:
-            unread.one(f"content of the type {of if isinstance(of, str) else kind(of)}")
+            unread.count(f"content of the type {of if isinstance(of, str) else kind(of)}")
             continue
-        unread.rest(f"content.{of}", part, *_PART[of])
+        unread.count_members(f"content.{of}", part, *_PART[of])
         if of != "tool":
             content.append({"type": of, "text": member_text(part, where), **_options(part, provider)})
             continue
-        unread.rest("content.tool.state", part.get("state"), *_STATE)
+        unread.count_members("content.tool.state", part.get("state"), *_STATE)
         call, answer = _call_and_result(part, where, provider)
         content.append(call)
         result = {"type": "tool-result", "toolCallId": call["toolCallId"], "toolName": call["toolName"]}

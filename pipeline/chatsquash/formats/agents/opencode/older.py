@@ -57,7 +57,7 @@ def said(item: SessionMessage, unread: Unread) -> list[ModelTurn]:
         raise TurnError(f"{item.place} has a role that is neither user nor assistant")
     error = members(header.get("error"))
     if role == "assistant" and error and not _is_kept(error, parts(item)):
-        unread.one(f"reply with the error {string(error, 'name')}")
+        unread.count(f"reply with the error {string(error, 'name')}")
         return []
     _count(item, unread)
     return _request_turns(item, unread) if role == "user" else _reply_turns(item, unread)
@@ -78,16 +78,16 @@ def _is_kept(error: Object, message_parts: list[Object]) -> bool:
 def _count(item: SessionMessage, unread: Unread) -> None:
     header = info(item)
     is_reply = header["role"] == "assistant"
-    unread.rest("message", header, *_MESSAGE, *(("summary",) if is_reply else ()))
-    unread.rest("entry", item.value, "info", "parts")
+    unread.count_members("message", header, *_MESSAGE, *(("summary",) if is_reply else ()))
+    unread.count_members("entry", item.value, "info", "parts")
     for part in parts(item):
         of = part["type"]
         if of not in _READ:
-            unread.one(f"part of the type {of}")
+            unread.count(f"part of the type {of}")
             continue
-        unread.rest(f"part.{of}", part, *_BASE, *_READ[of])
+        unread.count_members(f"part.{of}", part, *_BASE, *_READ[of])
         if of == "tool":
-            unread.rest("part.tool.state", part.get("state"), *_STATE)
+            unread.count_members("part.tool.state", part.get("state"), *_STATE)
 
 
 # What the user says
@@ -100,7 +100,7 @@ def _request_turns(item: SessionMessage, unread: Unread) -> list[ModelTurn]:
             case {"type": "text", "text": str(words)} if words and part.get("ignored") is not True:
                 content.append(text(words))
             case {"type": "file"} if part.get("mime") in _BESIDE:
-                unread.one("file whose text stands beside it")
+                unread.count("file whose text stands beside it")
             case {"type": "file"}:
                 file = turns.file_part("file", string(part, "mime"), part.get("url"), string(part, "filename"))
                 content.append(file)
@@ -142,7 +142,7 @@ def _step(item: SessionMessage, step: list[Object], unread: Unread, *, is_last: 
             case {"type": "reasoning", "text": str(words)}:
                 content.append({"type": "reasoning", "text": words, **_options(part)})
             case {"type": "tool"} if at(part, "metadata", "codeMode", "parentCallID") is not None:
-                unread.one("call within another one")
+                unread.count("call within another one")
             case {"type": "tool"}:
                 call, answer = _call_and_result(part, where, unread)
                 content.append(call)
@@ -200,7 +200,7 @@ def _answer(tool: str, state: Object, unread: Unread) -> CallResult:
         case {"status": "pending" | "running"}:
             pass
         case _:
-            unread.one("part.tool.state.status")
+            unread.count("part.tool.state.status")
     return CallResult(turns.error_output(_INTERRUPTED), is_made_up=True)
 
 

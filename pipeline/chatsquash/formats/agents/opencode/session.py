@@ -74,14 +74,14 @@ class SessionReader:
         self.sessions.append(session)
         shown = {id(each.turn) for number in session.shown_places() for each in views[number].said}
         for _ in (each for each in chain(*spoken) if id(each.turn) not in shown):
-            self.unread.one("message of no conversation that is read")
+            self.unread.count("message of no conversation that is read")
 
     def _count(self, value: Object, header: Object) -> None:
-        self.unread.rest("session", header, *_SESSION)
-        self.unread.rest("file", value, "info", "messages", "left")
+        self.unread.count_members("session", header, *_SESSION)
+        self.unread.count_members("file", value, "info", "messages", "left")
         for name, count in members(value.get("left")).items():
             for _ in range(count if type(count) is int and 0 < count < 1_000_000 else 0):
-                self.unread.one(f"row of the table {name}")
+                self.unread.count(f"row of the table {name}")
 
     def _said(self, item: SessionMessage) -> list[ModelTurn]:
         turns = _said(item, self.unread)
@@ -107,7 +107,7 @@ class SessionReader:
             converted += [self._conversation(session, place, links, used) for place in session.shown_places()]
         for system in self._systems:
             if system not in used:
-                self.unread.one("message.system")
+                self.unread.count("message.system")
         return with_unread([each for each in converted if each.messages], self.unread)
 
     def _links(self) -> dict[str, tuple[str, str]]:
@@ -235,7 +235,7 @@ def cuts(items: list[SessionMessage], unread: Unread) -> list[Cut]:
             continue
         met.add(cut.end)
         if not budget.take(sum(map(len, cut.head))):
-            unread.one("messages kept by a compaction beyond those that are read")
+            unread.count("messages kept by a compaction beyond those that are read")
             cut = cut._replace(head=(range(place, place + 1),))
         compactions.append(cut)
     return compactions
@@ -272,7 +272,7 @@ def remaining(items: list[SessionMessage], header: Object, unread: Unread) -> li
         return None
     place = next((place for place, item in enumerate(items) if name(item) == undone), None)
     if place is None:
-        unread.one("revert to a message that is not there")
+        unread.count("revert to a message that is not there")
         return None
     item = items[place]
     if not part or not is_older(item):

@@ -10,12 +10,12 @@ from chatsquash.core.model import Conversation, Json
 from chatsquash.formats.agents.openhands import v0, v1
 from chatsquash.formats.agents.openhands.v1 import Event
 from chatsquash.formats.base import expect_object
-from chatsquash.formats.evidence import Unread, numbers, with_origin
+from chatsquash.formats.evidence import Unread, line_numbers, with_origin
 from chatsquash.formats.threads import text, with_unread
 from chatsquash.formats.values import Object, at, string
 
 NAME = "openhands"
-HOLDS_TOOLS = True
+HAS_TOOLS = True
 MEMBERS = ("source", "history", "trajectory", "execution_status")
 
 _STATE, _EVENTS = "base_state.json", "events"
@@ -39,7 +39,7 @@ def fits(values: list[Json]) -> str | None:
     return f"events of OpenHands {generation}" if generation else None
 
 
-def beside(name: str) -> str | None:
+def companions(name: str) -> str | None:
     """Return a glob for the events of a session, each in its own file."""
     return f"{_EVENTS}/event-*.json" if name == _STATE else None
 
@@ -57,10 +57,10 @@ def conversations(values: list[Json], lines: list[int] | None = None, meta: Json
     unread, runs = Unread(), list[_EventRun]()
     if _is_state(values):
         return _of_state(values[0], meta if isinstance(meta, list) else [], unread)
-    for value, line in zip(values, numbers(values, lines), strict=True):
+    for value, line in zip(values, line_numbers(values, lines), strict=True):
         if (events := _events(value)) is not None:
             runs.append(_EventRun(value, events, [line] * len(events)))
-    runs = runs or [_EventRun({}, values, numbers(values, lines))]
+    runs = runs or [_EventRun({}, values, line_numbers(values, lines))]
     instances = [text(at(run.value, _INSTANCE)) for run in runs]
     met = Counter(instances)
     whole = [_conversation(run, unread) for run in runs]
@@ -72,11 +72,11 @@ def conversations(values: list[Json], lines: list[int] | None = None, meta: Json
 def _of_state(state: Object, events_read: list[Json], unread: Unread) -> list[Conversation]:
     """Return the conversation of a session whose events are separate files; an invalid one is skipped."""
     events = [event for event in events_read if event is not None]
-    unread.rest("state", state, "id", "agent", "stats")
+    unread.count_members("state", state, "id", "agent", "stats")
     for _ in range(len(events_read) - len(events)):
-        unread.one("event that cannot be read")
+        unread.count("event that cannot be read")
     each = _conversation(_EventRun(state, events, [1] * len(events)), unread)
-    whole = with_origin(each, session_id=string(state, "id") or None, unread=unread.of(0))
+    whole = with_origin(each, session_id=string(state, "id") or None, unread=unread.counts_for(0))
     return [whole] if each.messages else []
 
 
@@ -112,7 +112,7 @@ def _generation(events: list[Json]) -> str | None:
 
 def _conversation(run: _EventRun, unread: Unread) -> Conversation:
     if isinstance(run.value, dict) and not _is_state([run.value]):
-        unread.rest("run", run.value, _INSTANCE, *_HOLDING)
+        unread.count_members("run", run.value, _INSTANCE, *_HOLDING)
     known: dict[str, Event] = {}
     for place, (event, line) in enumerate(zip(run.events, run.lines, strict=True)):
         expect_object(event, f"event {place} is")

@@ -54,14 +54,14 @@ class _RunReader:
     """The names of actions that are from no call of the model's, by the events' ids."""
 
     def add(self, where: str, line: int, event: Object) -> None:
-        self.unread.rest("event", event, *_READ)
+        self.unread.count_members("event", event, *_READ)
         action, observation = string(event, "action"), string(event, "observation")
         if action and action not in _UNSAID:
             turn = self.act(action, event)
         elif observation and observation not in _UNSAID:
             turn = self.observe(observation, event)
         else:
-            self.unread.one(f"event {action or observation or 'without an action'}")
+            self.unread.count(f"event {action or observation or 'without an action'}")
             turn = None
         if turn:
             known = Evidence(line, moment(event.get("timestamp")))

@@ -103,9 +103,9 @@ def conversation(events: list[Event], model: ModelUsage, unread: Unread) -> Conv
             case str(of) if of in _ANSWERS:
                 turns[where] = (where, _answer(event))
             case of:
-                unread.one(f"event of the kind {of if isinstance(of, str) else kind(of)}")
+                unread.count(f"event of the kind {of if isinstance(of, str) else kind(of)}")
                 continue
-        unread.rest(string(event, "kind"), event, *_READ)
+        unread.count_members(string(event, "kind"), event, *_READ)
         evidence.setdefault(where, known)
     logged = [LoggedTurn(where, _with_content(turn), evidence[key]) for key, (where, turn) in turns.items()]
     return load_conversation(openai_chat, logged, tools)

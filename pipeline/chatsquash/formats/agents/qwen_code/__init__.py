@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chatsquash.core.model import Conversation, Json
 from chatsquash.formats.agents.qwen_code.retries import Retries
-from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, entries, moment, of, with_origin
+from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, entries, moment, origin_of, with_origin
 from chatsquash.formats.providers import gemini
 from chatsquash.formats.threads import (
     ThreadEntry,
@@ -18,9 +18,9 @@ from chatsquash.formats.threads import (
 from chatsquash.formats.values import Object, as_list, at, count, objects, string, total
 
 NAME = "qwen_code"
-HOLDS_TOOLS = False
+HAS_TOOLS = False
 MEMBERS = ("sessionId",)
-KEPT = ("${QWEN_DATA_DIR:-~/.qwen}/projects/*/chats/*.jsonl",)
+LOCATIONS = ("${QWEN_DATA_DIR:-~/.qwen}/projects/*/chats/*.jsonl",)
 
 _SAID = ("user", "assistant", "tool_result")
 _LINE = (
@@ -68,7 +68,9 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
     session: Object = {"session_id": next((name for value in values if (name := text(value.get("sessionId")))), None)}
     converted = load_paths(gemini, retries.steps, ways, session, _tools(values))
     if inner:
-        converted = [with_origin(each, kind="subagent") if of(each).kind == "main" else each for each in converted]
+        converted = [
+            with_origin(each, kind="subagent") if origin_of(each).kind == "main" else each for each in converted
+        ]
     return with_unread(converted, unread)
 
 
@@ -90,12 +92,12 @@ def _step(place: str, line: int, value: Object, later: list[Object], unread: Unr
         turns_logged = tuple(LoggedTurn(place, turn, evidence) for turn in [*system, *turns])
         return ThreadEntry(turns_logged, is_summary=True)
     if kind not in _SAID:
-        unread.one(f"line of the type {kind}" + (f" {subtype}" if subtype else ""))
+        unread.count(f"line of the type {kind}" + (f" {subtype}" if subtype else ""))
         return ThreadEntry()
-    unread.rest(f"line {kind}", value, *_LINE)
+    unread.count_members(f"line {kind}", value, *_LINE)
     turn = value.get("message")
     if not isinstance(turn, dict) or not as_list(turn.get("parts")):
-        unread.one(f"line {kind} without parts")
+        unread.count(f"line {kind} without parts")
         return ThreadEntry()
     is_sampled = kind == "assistant"
     known = _of_model(evidence, value) if is_sampled else evidence

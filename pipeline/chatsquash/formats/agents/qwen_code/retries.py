@@ -45,10 +45,10 @@ class Retries:
                 if room.take(end):
                     earlier.append(self._request(way[:end])[0])
                 else:
-                    unread.one(BRANCH_BEYOND)
+                    unread.count(BRANCH_BEYOND)
         sent += earlier
         for _ in self._replaced.difference(*sent):
-            unread.one("reply that later requests do not contain")
+            unread.count("reply that later requests do not contain")
         return sent
 
     def _mark_truncated(self, prompts: list[int | None], before: list[int]) -> None:

@@ -8,7 +8,7 @@ from itertools import chain
 from chatsquash.core import blocks
 from chatsquash.core.blocks import FAILED, Block, Turn
 from chatsquash.core.model import Conversation, Json
-from chatsquash.formats.calls import arguments_object, call_input, parsed
+from chatsquash.formats.calls import arguments_object, call_input, parse_json
 from chatsquash.formats.clients.model_messages.read import (
     OPTIONS,
     ROLES,
@@ -22,13 +22,13 @@ from chatsquash.formats.clients.model_messages.read import (
 from chatsquash.formats.clients.pydantic_ai.media import octets
 from chatsquash.formats.clients.vercel_ai.metadata import METADATA, PROVIDER, own_members, thoughts
 from chatsquash.formats.clients.vercel_ai.tools import DENIED
-from chatsquash.formats.evidence import Evidence, MessageList, conversation, histories, numbers
+from chatsquash.formats.evidence import Evidence, MessageList, conversation, line_numbers, message_lists
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.formats.values import Object, at, members, objects, without
 from chatsquash.formats.writing import SPEAKERS, instructions_mark, text_of, with_tool_names
 
 NAME = "model_messages"
-HOLDS_TOOLS = False
+HAS_TOOLS = False
 MEMBERS = ("role", "messages")
 
 LOSES = "developer role, developer mid, refusal, custom tool call, source"
@@ -36,7 +36,7 @@ BLURS = """
 instructions, file id of OpenAI, file id of Anthropic, hosted call, hosted call alone, native members
 """
 
-__all__ = ["HOLDS_TOOLS", "NAME", "conversations", "dump", "fits"]
+__all__ = ["HAS_TOOLS", "NAME", "conversations", "dump", "fits"]
 
 
 def fits(documents: list[Json]) -> str | None:
@@ -54,7 +54,7 @@ def fits(documents: list[Json]) -> str | None:
 
 def conversations(objects: list[Json], lines: list[int] | None = None) -> list[Conversation]:
     """One per list of messages; messages that are lines of their own are one together."""
-    return [_conversation(chat) for chat in histories(objects, numbers(objects, lines), "role", "messages")]
+    return [_conversation(chat) for chat in message_lists(objects, line_numbers(objects, lines), "role", "messages")]
 
 
 def _conversation(chat: MessageList) -> Conversation:
@@ -194,7 +194,7 @@ def _results(turn: Turn, waiting: list[blocks.Approval], called: dict[str, str])
 def _output(block: blocks.Result) -> Object:
     """What a tool gave."""
     text, rest = text_of(block.content), own_members(block.native).get("output", {})
-    value = parsed(text) if block.json else None
+    value = parse_json(text) if block.json else None
     items = [part for each in block.content for part in _parts(each, "tool", write_returned_file)]
     if block.outcome == "denied":
         return {**_denied(text), **rest}

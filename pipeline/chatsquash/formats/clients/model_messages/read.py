@@ -25,7 +25,7 @@ from chatsquash.core.blocks import (
 from chatsquash.core.model import Json
 from chatsquash.formats import calls, parts
 from chatsquash.formats.base import TurnError, role_of
-from chatsquash.formats.calls import EMPTY, Said, arguments
+from chatsquash.formats.calls import EMPTY, ResultContent, arguments
 from chatsquash.formats.clients.pydantic_ai.media import kind_of, octets
 from chatsquash.formats.clients.vercel_ai.media import address, medium_at, mime_of, plain, said
 from chatsquash.formats.clients.vercel_ai.metadata import (
@@ -177,17 +177,17 @@ def _result(part: Object) -> Result:
     return Result(string(part, "toolCallId"), part["toolName"], content.content, content.json, outcome, native=extra)
 
 
-def _output(output: Json) -> Said:
+def _output(output: Json) -> ResultContent:
     """What a tool gave."""
     match output:
         case {"type": "text" | "error-text" | "json" | "error-json", "value": str(text)}:
-            return Said((Text(text),) if text else ())
+            return ResultContent((Text(text),) if text else ())
         case {"type": "json" | "error-json"}:
-            return Said((Text(compact(output.get("value"))),), json=True)
+            return ResultContent((Text(compact(output.get("value"))),), json=True)
         case {"type": "execution-denied"}:
-            return Said((Text(words),) if (words := denial(output)) else ())
+            return ResultContent((Text(words),) if (words := denial(output)) else ())
         case {"type": "content", "value": list(items)}:
-            return Said(tuple(block for each in items if (block := _returned_block(each))))
+            return ResultContent(tuple(block for each in items if (block := _returned_block(each))))
     return said(output)
 
 
@@ -287,7 +287,7 @@ def data_type(mime: str, data: str) -> str:
     """The type of data; that of an image by its first bytes where no more is known than that it is one."""
     if mime.startswith("image/") and not plain(mime):
         return parts.image_type(parts.decode_base64(data[:16]) or b"") or ""
-    return "" if mime.endswith("/*") else parts.usual_type(mime)
+    return "" if mime.endswith("/*") else parts.canonical_type(mime)
 
 
 def write_file(block: Media) -> Object | None:

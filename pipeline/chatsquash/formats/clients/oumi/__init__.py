@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from chatsquash.core.model import Conversation, Json
-from chatsquash.formats.base import TurnError, of_each
+from chatsquash.formats.base import TurnError, load_objects
 from chatsquash.formats.clients.oumi import history, training
 from chatsquash.formats.clients.oumi.training import defined_tools, dump
-from chatsquash.formats.evidence import at_line, numbers
+from chatsquash.formats.evidence import at_line, line_numbers
 from chatsquash.formats.values import kind
 
 NAME = "oumi"
-HOLDS_TOOLS = True
+HAS_TOOLS = True
 MEMBERS = ("messages",)
 
 LOSES = """
@@ -24,7 +24,7 @@ instructions, text after call, result json obj, result json list, is_error, deni
 reasoning between, anthropic signature, anthropic redacted, openai encrypted, gemini call sig, native members
 """
 
-__all__ = ["HOLDS_TOOLS", "NAME", "conversations", "defined_tools", "dump", "every", "fits"]
+__all__ = ["HAS_TOOLS", "NAME", "conversations", "defined_tools", "dump", "every", "fits"]
 
 
 def fits(objects: list[Json]) -> str | None:
@@ -43,15 +43,17 @@ def conversations(objects: list[Json], lines: list[int] | None = None) -> list[C
 
     Raises ``TurnError``.
     """
-    whole = of_each(objects, lambda document: _load(document, history.load))
+    whole = load_objects(objects, lambda document: _load(document, history.load))
     return [
-        at_line(each, line) for branches, line in zip(whole, numbers(objects, lines), strict=True) for each in branches
+        at_line(each, line)
+        for branches, line in zip(whole, line_numbers(objects, lines), strict=True)
+        for each in branches
     ]
 
 
 def every(objects: list[Json]) -> list[Conversation]:
     """The same with all branches of a history; raises ``TurnError``."""
-    whole = of_each(objects, lambda document: _load(document, history.branches))
+    whole = load_objects(objects, lambda document: _load(document, history.branches))
     return [at_line(each, number) for number, branches in enumerate(whole, 1) for each in branches]
 
 

@@ -15,7 +15,7 @@ from chatsquash.formats.calls import native
 from chatsquash.formats.clients.oumi.training import PROVIDER
 from chatsquash.formats.evidence import Evidence, conversation, moment
 from chatsquash.formats.providers.openai_chat.read import turns_of
-from chatsquash.formats.values import Object, at, compact, kind, members, string, unrepeated
+from chatsquash.formats.values import Object, at, compact, kind, members, string, without_prefixes
 from chatsquash.formats.writing import KEY, SPEAKERS, are_instructions, instructions_mark, text_of
 from chatsquash.formats.writing import native as own_of
 
@@ -52,7 +52,7 @@ def load(document: Object) -> list[Conversation]:
     """
     ordered = sorted(branches(document), key=lambda each: not (each.branch and each.branch.current))
     ends = [[jsonio.dumps(to_builtins(turn)) for turn in turns_of(branch)] for branch in ordered]
-    return [ordered[place] for place in unrepeated(ends)]
+    return [ordered[place] for place in without_prefixes(ends)]
 
 
 def branches(document: Json) -> list[Conversation]:
@@ -85,9 +85,9 @@ def _validated(document: Json) -> dict[str, Json]:
         raise TurnError(f"is {kind(document)}, not an object")
     for member in ("format", "schema_version", "branches"):
         if member not in document:
-            raise TurnError(f"is no history: it has no {member}")
+            raise TurnError(f"is not a history: it has no {member}")
     if document["format"] != FORMAT:
-        raise TurnError(f"is no history: its format is {compact(document['format'])[:40]}, not {FORMAT}")
+        raise TurnError(f"is not a history: its format is {compact(document['format'])[:40]}, not {FORMAT}")
     version = document["schema_version"]
     if not isinstance(version, str):
         raise TurnError(f"has a schema_version that is {kind(version)}, not text")
@@ -199,13 +199,13 @@ def _message(logged: Json, place: str) -> Turn:
         raise TurnError(f"{place} is {kind(logged)}, not an object")
     role = logged.get("role")
     if role not in _ROLES:
-        seen = f"the role {compact(role)[:40]}, which is none of {', '.join(_ROLES)}"
+        seen = f"the role {compact(role)[:40]}, which is not one of {', '.join(_ROLES)}"
         raise TurnError(f"{place} has {'no role' if role is None else seen}")
     if role == ATTACHMENT:
         return _attachment(logged)
     content = logged.get("content")
     if not isinstance(content, str):
-        raise TurnError(f"{place} has {'no content' if content is None else 'a content that is no text'}")
+        raise TurnError(f"{place} has {'no content' if content is None else 'a content that is not a text'}")
     said = (Text(content),) if content else ()
     own = native(PROVIDER, logged, "role", "content", KEY)
     thought = at(logged, "metadata", "thinking_content")

@@ -11,8 +11,8 @@ from chatsquash.core.chat import PRIVATE
 from chatsquash.core.model import Conversation, Json, Origin, Tool
 from chatsquash.formats import bodies, parts, view
 from chatsquash.formats.base import LoadedTurn, TurnError, role_of, without_private
-from chatsquash.formats.calls import ERROR, Said, State, arguments, call, custom_input, native, result
-from chatsquash.formats.definition_cache import once
+from chatsquash.formats.calls import ERROR, ResultContent, State, arguments, call, custom_input, native, result
+from chatsquash.formats.definition_cache import once_per_definition
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.formats.values import Object, compact, kind, members, objects, string, text_members
@@ -20,11 +20,11 @@ from chatsquash.formats.writing import (
     KEY,
     SPEAKERS,
     are_instructions,
-    came_out,
+    failure_mark,
     failure_text,
     instructions_mark,
     is_failed,
-    mark,
+    parse_outcome,
     text_of,
 )
 from chatsquash.formats.writing import native as own_of
@@ -75,7 +75,7 @@ def _message(logged: Json, state: State) -> LoadedTurn:
         return _result_turn(logged, said, state)
     if role != "assistant":
         made = Turn(role, said, are_instructions(logged), native(PROVIDER, logged, "role", "content", KEY))
-        return LoadedTurn([made], state.but(by_assistant=False))
+        return LoadedTurn([made], state.evolve(by_assistant=False))
     calls = logged.get("tool_calls")
     read = [*text_members(logged, "reasoning_content"), *(["tool_calls"] if isinstance(calls, list) else [])]
     thought = string(logged, "reasoning_content")
@@ -114,10 +114,10 @@ def _call(logged: Object, number: int) -> Call:
 def _result_turn(logged: Object, said: tuple[Text | Other | Media, ...], state: State) -> LoadedTurn:
     own, name = string(logged, "tool_call_id"), logged.get("name")
     answered, state = state.answer(own, name)
-    content, outcome = came_out(said, is_marked=is_failed(logged))
+    content, outcome = parse_outcome(said, is_marked=is_failed(logged))
     more = native(PROVIDER, logged, "role", "content", KEY, *text_members(logged, "tool_call_id", "name"))
-    made = result(answered, own, name, Said(content), outcome, more)
-    return LoadedTurn([Turn("tool", (made,))], state.but(by_assistant=False))
+    made = result(answered, own, name, ResultContent(content), outcome, more)
+    return LoadedTurn([Turn("tool", (made,))], state.evolve(by_assistant=False))
 
 
 # Writing
@@ -179,7 +179,7 @@ def _result(block: Result) -> Object:
         content = [{**content[0], "content": failure_text(content[0]["content"], block)}, *content[1:]]
     elif block.outcome in FAILED:
         content = [{"type": "text", "content": ERROR}, *content]
-    made = {"role": "tool", "tool_call_id": block.id, "content": content, **mark(block)}
+    made = {"role": "tool", "tool_call_id": block.id, "content": content, **failure_mark(block)}
     return {**made, **own_of(block, PROVIDER), **made}
 
 
@@ -214,7 +214,7 @@ def _tools(defined: list[Tool]) -> list[Tool]:
         raise TurnError("has tools that are nested too deeply") from None
 
 
-@once
+@once_per_definition
 def _tool(tool: Object) -> Object | None:
     function = tool.get("function")
     if tool.get("type") != "function" or not isinstance(function, dict) or not _is_str(function.get("name")):

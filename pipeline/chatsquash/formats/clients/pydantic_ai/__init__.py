@@ -11,13 +11,13 @@ from chatsquash.formats.clients.pydantic_ai import media
 from chatsquash.formats.clients.pydantic_ai.members import MESSAGE, PART, PROVIDER, shown_wording
 from chatsquash.formats.clients.pydantic_ai.parts import said
 from chatsquash.formats.clients.pydantic_ai.read import INSTRUCTIONS, PartTurn, read
-from chatsquash.formats.evidence import Evidence, conversation, histories, moment, numbers
+from chatsquash.formats.evidence import Evidence, conversation, line_numbers, message_lists, moment
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.formats.values import Object, at, count, objects, string
 from chatsquash.formats.writing import native, text_of, with_tool_names
 
 NAME = "pydantic_ai"
-HOLDS_TOOLS = False
+HAS_TOOLS = False
 MEMBERS = ("kind", "messages", "message_history")
 
 _USED = (("input_tokens", "request_tokens"), ("output_tokens", "response_tokens"))
@@ -26,20 +26,24 @@ _USED = (("input_tokens", "request_tokens"), ("output_tokens", "response_tokens"
 LOSES = "developer role, developer mid, approval, refusal, custom tool call"
 BLURS = "result parts"
 
-__all__ = ["HOLDS_TOOLS", "NAME", "conversations", "dump", "fits"]
+__all__ = ["HAS_TOOLS", "NAME", "conversations", "dump", "fits"]
 
 
 def fits(objects: list[Json]) -> str | None:
     """A message with ``kind`` and parts with ``part_kind``."""
     matches = any(
-        _is_message(turn) for each in histories(objects, numbers(objects, None), *MEMBERS) for turn in each.turns
+        _is_message(turn)
+        for each in message_lists(objects, line_numbers(objects, None), *MEMBERS)
+        for turn in each.turns
     )
     return "messages with kind and part_kind" if matches else None
 
 
 def conversations(objects: list[Json], lines: list[int] | None = None) -> list[Conversation]:
     """One per list of messages; messages that are lines of their own are one together."""
-    return [_conversation(each.turns, each.lines) for each in histories(objects, numbers(objects, lines), *MEMBERS)]
+    return [
+        _conversation(each.turns, each.lines) for each in message_lists(objects, line_numbers(objects, lines), *MEMBERS)
+    ]
 
 
 def _conversation(messages: list[Json], lines: Sequence[int]) -> Conversation:

@@ -16,7 +16,7 @@ from chatsquash.core import jsonio
 from chatsquash.core.blocks import Block, Media, Medium, Native, Other, Refusal, Result, Text
 from chatsquash.core.model import Json
 from chatsquash.formats import parts
-from chatsquash.formats.calls import Said
+from chatsquash.formats.calls import ResultContent
 from chatsquash.formats.clients.pydantic_ai.members import PROVIDER, own, tagged
 from chatsquash.formats.values import Object, as_list, at, compact, string
 from chatsquash.formats.writing import native, text_of
@@ -39,7 +39,7 @@ def block(item: Json) -> Block | None:
         case str(text) | {"kind": "text-content" | "structured-content", "content": str(text)}:
             return Text(text, native=_of_text(item)) if text else None
         case {"kind": "binary", "data": content, "media_type": str(mime)} if data := octets(content):
-            return _medium(item, kind_of(mime), parts.usual_type(mime), "data", data)
+            return _medium(item, kind_of(mime), parts.canonical_type(mime), "data", data)
         case {"kind": "uploaded-file", "file_id": str(file_id)} if file_id:
             return _medium(item, kind_of(string(item, "media_type")), string(item, "media_type"), "file_id", file_id)
         case {"kind": "image-url", "url": str(url)} if data_url := parts.DATA_URL.fullmatch(url):
@@ -103,7 +103,7 @@ def _identifier(place: str, value: str) -> str:
 def octets(content: Json) -> str | None:
     """Data in base64, or as JavaScript writes a buffer or an array of bytes; ``None`` for anything else."""
     if isinstance(content, str):
-        return parts.standard(content)
+        return parts.standard_base64(content)
     if not isinstance(content, dict):
         return None
     octets = (
@@ -158,21 +158,21 @@ def _place(block: Media) -> Object | None:
 # Files among what a tool returned
 
 
-def result_content(value: Json, known: Json = None) -> Said:
+def result_content(value: Json, known: Json = None) -> ResultContent:
     """What a tool returned: a text, texts and files, or any other value as JSON, before files that came with it.
 
     Pydantic AI shows its model the values that are no files together, a single one by itself.  ``known`` has the
     digests of the files, where a result has these.
     """
     if isinstance(value, str):
-        return Said(blocks(value))
+        return ResultContent(blocks(value))
     items = as_list(value)
     files = [item for item in items if _is_file(item, known)]
     others = [item for item in items if not _is_file(item, known)]
     if files and all(isinstance(item, str) for item in others):
-        return Said(blocks(value))
+        return ResultContent(blocks(value))
     data = (others[0] if len(others) == 1 else others) if files else value
-    return Said((Text(compact(data)), *(blocks(files) if files else ())), json=True)
+    return ResultContent((Text(compact(data)), *(blocks(files) if files else ())), json=True)
 
 
 def as_returned(result: Result, file: Callable[[Media], Json]) -> tuple[Json, list[Json]]:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from chatsquash.core.blocks import Block, HostedCall, HostedResult, Native, Outcome
 from chatsquash.core.model import Json
-from chatsquash.formats.calls import EMPTY, arguments_object, parsed
+from chatsquash.formats.calls import EMPTY, arguments_object, parse_json
 from chatsquash.formats.values import Object, as_list, compact, members, objects, string
 from chatsquash.formats.writing import native
 
@@ -175,7 +175,7 @@ def _unpack_all(blocks: Iterable[Block]) -> Iterator[Block]:
 
 
 def _unpack(block: HostedCall) -> HostedCall | None:
-    server, given = block.name.removeprefix(_KIND), parsed(block.arguments)
+    server, given = block.name.removeprefix(_KIND), parse_json(block.arguments)
     match given:
         case {"action": "call_tool", "tool_name": str(name), "tool_args": dict(inner)} if len(given) == 3:
             if block.provider in _CALLS and server not in ("", block.name):

@@ -31,26 +31,26 @@ from chatsquash.formats.clients.vercel_ai.read import (
     message_id,
     read,
 )
-from chatsquash.formats.evidence import Evidence, MessageList, conversation, histories, moment, numbers
+from chatsquash.formats.evidence import Evidence, MessageList, conversation, line_numbers, message_lists, moment
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.formats.values import Object, at, members, objects, string, without
 from chatsquash.formats.writing import SPEAKERS, instructions_mark, native, text_of
 
 NAME = "vercel_ai"
-HOLDS_TOOLS = False
+HAS_TOOLS = False
 MEMBERS = ("parts", "messages", *VERSION_4)
 _MARKS = frozenset(("parts", *VERSION_4))
 
 LOSES = "developer role, developer mid, results reordered, orphan result, refusal, custom tool call"
 BLURS = "instructions, result parts, native members"
 
-__all__ = ["HOLDS_TOOLS", "NAME", "conversations", "dump", "fits"]
+__all__ = ["HAS_TOOLS", "NAME", "conversations", "dump", "fits"]
 
 
 def fits(documents: list[Json]) -> str | None:
     """A message with a role and typed parts, or with the calls of version 4."""
     is_of_4 = False
-    for chat in histories(documents, numbers(documents, None), "role", "messages"):
+    for chat in message_lists(documents, line_numbers(documents, None), "role", "messages"):
         if isinstance(at(chat.holder, "meta", "uuid"), str):
             continue  # a session as Crush prints it, whose parts are called alike
         for turn in objects(chat.turns):
@@ -64,7 +64,7 @@ def fits(documents: list[Json]) -> str | None:
 
 def conversations(objects: list[Json], lines: list[int] | None = None) -> list[Conversation]:
     """One per list of messages; messages that are lines of their own are one together."""
-    return [_conversation(chat) for chat in histories(objects, numbers(objects, lines), "role", "messages")]
+    return [_conversation(chat) for chat in message_lists(objects, line_numbers(objects, lines), "role", "messages")]
 
 
 def _conversation(chat: MessageList) -> Conversation:

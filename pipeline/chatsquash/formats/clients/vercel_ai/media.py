@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from chatsquash.core.blocks import Media, Result
 from chatsquash.core.model import Json
 from chatsquash.formats import parts
-from chatsquash.formats.calls import Said
+from chatsquash.formats.calls import ResultContent
 from chatsquash.formats.clients.pydantic_ai import media as returns
 from chatsquash.formats.clients.pydantic_ai.media import URLS, kind_of
 from chatsquash.formats.clients.vercel_ai.metadata import METADATA, PYDANTIC, less, native, with_metadata
@@ -39,7 +39,7 @@ def medium_at(mime: str, url: str) -> Media:
     """A medium by its address, which may be its data."""
     data_url = parts.DATA_URL.fullmatch(url)
     if data_url and parts.decode_base64(data_url[2]) is not None:
-        return Media(kind_of(data_url[1]), parts.usual_type(data_url[1]), data_url[2])
+        return Media(kind_of(data_url[1]), parts.canonical_type(data_url[1]), data_url[2])
     return Media(kind_of(mime), plain(mime), url=url)
 
 
@@ -79,7 +79,7 @@ def read(part: Object) -> Media | None:
         given = less(less(given, PYDANTIC, "file_id"), PYDANTIC, _WHOSE)
     elif told_kind and made.url and not mime:
         made, given = replace(made, kind=told_kind), less(given, PYDANTIC, "kind")
-    elif made.data and mime and parts.usual_type(mime) != made.mime:
+    elif made.data and mime and parts.canonical_type(mime) != made.mime:
         more["mediaType"] = mime
     vendor, detail = at(given, PYDANTIC, _OF_VENDOR), at(given, *_DETAIL)
     known: Any = returns.block({**_ANY, _OF_VENDOR: {**members(vendor), **without({"detail": detail})}})
@@ -110,7 +110,7 @@ def write(block: Media) -> Object | None:
     return whole
 
 
-def said(output: Json) -> Said:
+def said(output: Json) -> ResultContent:
     """What a tool gave: a text, texts and files in the shapes of Pydantic AI, or any other value as JSON."""
     return returns.result_content(output)
 

@@ -17,7 +17,7 @@ from chatsquash.formats.calls import EMPTY
 from chatsquash.formats.clients.pydantic_ai import parts
 from chatsquash.formats.clients.pydantic_ai.members import by_provider, whose, with_providers
 from chatsquash.formats.values import Object, at, members, string, without
-from chatsquash.formats.writing import is_ours
+from chatsquash.formats.writing import is_own_mark
 
 PROVIDER, PYDANTIC = "vercel_ai", "pydantic_ai"
 METADATA = "providerMetadata"
@@ -79,7 +79,7 @@ def native(metadata: Json, more: Object | None = None, *, is_told: bool = False)
         theirs = by_provider(carried, is_told=is_told)
         providers = {name: {**providers.get(name, {}), **theirs.get(name, {})} for name in {**providers, **theirs}}
         left = {**metadata, PYDANTIC: without(own, *_CARRIED)}
-        more[METADATA] = {name: each for name, each in left.items() if members(each) and not is_ours(name, each)}
+        more[METADATA] = {name: each for name, each in left.items() if members(each) and not is_own_mark(name, each)}
     kept = {name: value for name, value in more.items() if value not in EMPTY}
     return {**providers, PROVIDER: kept} if kept else providers
 

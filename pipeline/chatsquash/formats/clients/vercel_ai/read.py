@@ -100,7 +100,7 @@ def _message_and_parts(number: int, message: Json) -> tuple[Object, list[Object]
     if not isinstance(message, dict):
         raise TurnError(f"[{number}] is {kind(message)}, not an object")
     if message.get("role") not in ROLES:
-        raise TurnError(f"[{number}] has a role that is none of {', '.join(ROLES)}")
+        raise TurnError(f"[{number}] has a role that is not one of {', '.join(ROLES)}")
     if not isinstance(message.get("parts"), list):
         raise TurnError(f"[{number}] has no list of parts")
     return message, parts_of(message, "parts", number, _NEEDS)

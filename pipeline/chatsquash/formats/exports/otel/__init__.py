@@ -14,20 +14,20 @@ from chatsquash.formats.base import TurnError, expect_list
 from chatsquash.formats.evidence import (
     LoggedTurn,
     Unread,
+    line_numbers,
     load_conversation,
-    numbers,
-    of,
+    origin_of,
     with_origin,
 )
 from chatsquash.formats.exports.otel import flattened
 from chatsquash.formats.exports.otel.attributes import HOLDING, INPUT, OUTPUT, SYSTEM, TOOLS, Holder, holders
 from chatsquash.formats.exports.otel.messages import content, said
 from chatsquash.formats.providers import openai_chat
-from chatsquash.formats.values import Object, as_list, objects, unrepeated
+from chatsquash.formats.values import Object, as_list, objects, without_prefixes
 from chatsquash.formats.values import members as members_of
 
 NAME = "otel"
-HOLDS_TOOLS = True
+HAS_TOOLS = True
 _BEGINNINGS = ("gen_ai.", "ai.prompt", "ai.response.")
 MEMBERS = ("attributes", *HOLDING, *_BEGINNINGS, "ai.prompt.")
 
@@ -42,7 +42,7 @@ def fits(values: list[Json]) -> str | None:
         if isinstance(value, dict) and value.keys() & {"resourceSpans", "resourceLogs"}:
             return "resourceSpans" if "resourceSpans" in value else "resourceLogs"
     try:
-        names = (name for holder in holders(values, numbers(values, None)) for name in holder.attributes)
+        names = (name for holder in holders(values, line_numbers(values, None)) for name in holder.attributes)
         name = next((name for name in names if name.startswith(_BEGINNINGS)), None)
     except (TurnError, RecursionError):
         return None
@@ -53,7 +53,7 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
     """A conversation per span or record that holds messages, but those that another one goes on from."""
     unread = Unread()
     try:
-        every = list(holders(values, numbers(values, lines)))
+        every = list(holders(values, line_numbers(values, lines)))
         telling = [each for each in every if _has_messages(each)]
         telling = telling or [each for each in every if flattened.has_prompt(each.attributes)]
         longest = _longest(_of_spans(telling, unread))
@@ -63,7 +63,7 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
         raise TurnError(f"no attribute holds messages: {INPUT} and {OUTPUT} were not recorded")
     for holder in telling:
         holder.rest(unread)
-    return [with_origin(each, id=str(place + 1), unread=unread.of(place)) for place, each in enumerate(longest)]
+    return [with_origin(each, id=str(place + 1), unread=unread.counts_for(place)) for place, each in enumerate(longest)]
 
 
 def _has_messages(holder: Holder) -> bool:
@@ -105,7 +105,7 @@ def _of_spans(telling: list[Holder], unread: Unread) -> list[Conversation]:
     if cut and not whole:
         raise cut[0]
     for each in cut:
-        unread.one(f"span ({each})")
+        unread.count(f"span ({each})")
     return whole
 
 
@@ -122,10 +122,10 @@ def _longest(whole: list[Conversation]) -> list[Conversation]:
             ends.setdefault(chain[-1], []).append(each)
     longest: list[Conversation] = []
     begun: dict[tuple[str | None, bytes], str] = {}
-    for place in unrepeated(encoded):
+    for place in without_prefixes(encoded):
         if not encoded[place]:
             continue
-        said = [(of(whole[place]).session_id, digest) for digest in chains[place]]
+        said = [(origin_of(whole[place]).session_id, digest) for digest in chains[place]]
         parents = [begun[key] for key in said if key in begun and key[1] in ends]
         beginnings = [each for digest in chains[place] for each in ends.get(digest, ())]
         longest.append(_with(whole[place], beginnings, parents[-1] if parents else None))
@@ -159,9 +159,14 @@ def _chain(messages: list[bytes]) -> list[bytes]:
 def _with(conversation: Conversation, beginnings: list[Conversation], parent: str | None) -> Conversation:
     """A conversation with the replies and the times of all that it goes on from, and its own."""
     replies: dict[int | None, OriginReply] = {}
-    for reply in (reply for each in beginnings for reply in of(each).replies):
+    for reply in (reply for each in beginnings for reply in origin_of(each).replies):
         replies.setdefault(reply.at, reply)
-    times = [time for each in beginnings for time in (of(each).started_at, of(each).ended_at) if time is not None]
+    times = [
+        time
+        for each in beginnings
+        for time in (origin_of(each).started_at, origin_of(each).ended_at)
+        if time is not None
+    ]
     spread = {"started_at": min(times), "ended_at": max(times)} if times else {}
     kind = "branch" if parent else "main"
     whole = structs.replace(conversation, messages=_with_reasoning(conversation.messages, beginnings))

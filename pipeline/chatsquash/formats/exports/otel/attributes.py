@@ -106,13 +106,13 @@ class Holder(NamedTuple):
                 return [{"type": "text", "content": value}]
             if name not in (INPUT, OUTPUT, TOOLS):
                 return value
-            raise TurnError(f"{self.place} has {name} that is no JSON; it may have been cut") from None
+            raise TurnError(f"{self.place} has {name} that is not valid JSON; it may have been truncated") from None
 
     def rest(self, unread: Unread) -> None:
         """Count what is not read of it."""
-        unread.rest("span", self.value, *_MEMBERS)
+        unread.count_members("span", self.value, *_MEMBERS)
         attributes = {name: value for name, value in self.attributes.items() if not flattened.is_read(name)}
-        unread.rest("attribute", attributes, *READ)
+        unread.count_members("attribute", attributes, *READ)
 
 
 def _moment(value: Json) -> Moment | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from chatsquash.core.model import Json, Tool
 from chatsquash.formats.base import TurnError
-from chatsquash.formats.calls import parsed
+from chatsquash.formats.calls import parse_json
 from chatsquash.formats.definitions import function_tool
 from chatsquash.formats.providers.openai_chat import rewriting
 from chatsquash.formats.providers.openai_chat.foreign import TYPES
@@ -105,7 +105,7 @@ def _messages(attributes: Object, prefix: str) -> Iterator[Object]:
 
 def content(value: Json) -> Json:
     """Return a content, of which a list of blocks may be spelled as a text."""
-    blocks = parsed(value) if isinstance(value, str) and value[:1] == "[" else None
+    blocks = parse_json(value) if isinstance(value, str) and value[:1] == "[" else None
     are_blocks = isinstance(blocks, list) and blocks and len(objects(blocks)) == len(blocks)
     return blocks if are_blocks and all(string(each, "type") in _BLOCKS for each in blocks) else value  # type: ignore[union-attr]
 
@@ -124,4 +124,4 @@ def _entries_by_number(attributes: Object, prefix: str) -> list[Object]:
 
 
 def _json(value: Json) -> Json:
-    return parsed(value) if isinstance(value, str) else value
+    return parse_json(value) if isinstance(value, str) else value

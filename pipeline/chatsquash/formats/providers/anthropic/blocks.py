@@ -22,7 +22,7 @@ from chatsquash.core.blocks import (
     Text,
 )
 from chatsquash.core.model import Json
-from chatsquash.formats.calls import EMPTY, Said, arguments, native
+from chatsquash.formats.calls import EMPTY, ResultContent, arguments, native
 from chatsquash.formats.values import Object, compact, string, text_members
 from chatsquash.formats.writing import KEY
 
@@ -67,19 +67,19 @@ def block_of(block: Json, call_number: int | None = None) -> Blocks:
     return (Other(PROVIDER, block),) if shown is None else shown
 
 
-def said_in(content: Json) -> Said:
+def said_in(content: Json) -> ResultContent:
     """What a result says; what has neither text nor media is JSON."""
     if content is None or isinstance(content, str):
-        return Said((Text(content),) if content else ())
+        return ResultContent((Text(content),) if content else ())
     if isinstance(content, list):
         read = [block_of(each) for each in content]
         is_typed = all(isinstance(each, dict) and isinstance(each.get("type"), str) for each in content)
         loaded = tuple(block for blocks in read for block in blocks)
         if any(type(block) is Media for block in loaded) or (is_typed and not all(map(_is_unknown, read))):
-            return Said(loaded)
+            return ResultContent(loaded)
         if not content:
-            return Said()
-    return Said((Text(compact(content)),), json=True)
+            return ResultContent()
+    return ResultContent((Text(compact(content)),), json=True)
 
 
 def _is_unknown(blocks: Blocks) -> bool:

@@ -12,7 +12,7 @@ from chatsquash.core.blocks import Block, Call, Result, Text, Turn
 from chatsquash.core.model import Json, Tool
 from chatsquash.formats.base import LoadedTurn, Tools, TurnError, with_private
 from chatsquash.formats.calls import State, native, results_first
-from chatsquash.formats.definition_cache import once
+from chatsquash.formats.definition_cache import once_per_definition
 from chatsquash.formats.definitions import function_tool
 from chatsquash.formats.providers.anthropic.blocks import PROVIDER, block_of, blocks_of, said_in
 from chatsquash.formats.values import Object, as_list, compact, kind, string
@@ -38,7 +38,7 @@ def system(value: Json) -> list[Turn]:
 def load(turn: Json, state: State) -> LoadedTurn:
     """One turn for each; a user's results are a turn of their own, before what else he says."""
     if not isinstance(turn, dict):
-        raise TurnError("is no object")
+        raise TurnError("is not an object")
     role, content = _role(turn), turn.get("content")
     if "content" not in turn:
         raise TurnError("has no content")
@@ -64,13 +64,13 @@ def _role(turn: Object) -> str:
         return str(role)
     if role is None or role == "":
         raise TurnError("has no role")
-    raise TurnError(f"has the role {compact(role)[:40]}, which is none of Anthropic's")
+    raise TurnError(f"has the role {compact(role)[:40]}, which is not one of Anthropic's")
 
 
 def said(content: Json, state: State) -> LoadedTurn:
     """What the assistant says, thinks and calls."""
     if not isinstance(content, list):
-        return LoadedTurn([Turn("assistant", blocks_of(content))], state.but(open=()))
+        return LoadedTurn([Turn("assistant", blocks_of(content))], state.evolve(open=()))
     turn = _said(content, state.call)
     return LoadedTurn([turn], state.after_calls(turn.blocks))
 
@@ -161,7 +161,7 @@ def _is_function(tool: Json) -> bool:
     return "input_schema" in tool or (ours and string(tool, "name") != "")
 
 
-@once
+@once_per_definition
 def _function(tool: Object) -> Tool:
     function = {ours: tool[theirs] for theirs, ours in _FUNCTION.items() if tool.get(theirs) is not None}
     usual = ["type"] if tool.get("type") == "custom" else []

@@ -7,7 +7,7 @@ import re
 from chatsquash.core.blocks import HostedCall, HostedResult
 from chatsquash.core.model import Json
 from chatsquash.formats.providers.anthropic.blocks import PROVIDER
-from chatsquash.formats.service import Letters, Service, known_members
+from chatsquash.formats.service import NameRule, Service, known_members
 from chatsquash.formats.values import objects
 from chatsquash.formats.writing import native
 
@@ -87,8 +87,8 @@ def _known_members(content: Json) -> Json:
 SERVICE = Service(
     PROVIDER,
     takes=lambda block: block.signer == PROVIDER and bool(block.signature or block.encrypted),
-    names=Letters(re.compile(r"[^a-zA-Z0-9_-]"), longest=128),
-    ids=Letters(re.compile(r"[^a-zA-Z0-9_-]"), longest=256),
+    names=NameRule(re.compile(r"[^a-zA-Z0-9_-]"), max_length=128),
+    ids=NameRule(re.compile(r"[^a-zA-Z0-9_-]"), max_length=256),
     runs=_runs,
     reasoning_leads=True,
     prompts=("system",),

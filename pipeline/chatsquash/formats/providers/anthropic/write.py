@@ -25,8 +25,8 @@ from chatsquash.core.blocks import (
     Turn,
 )
 from chatsquash.core.model import Conversation, Json, Tool
-from chatsquash.formats.calls import arguments_object, call_input, definition, is_custom, parsed, takes_text
-from chatsquash.formats.definition_cache import once
+from chatsquash.formats.calls import arguments_object, call_input, definition, is_custom, parse_json, takes_text
+from chatsquash.formats.definition_cache import once_per_definition
 from chatsquash.formats.providers.anthropic.blocks import DOCUMENT, PROVIDER, WITHIN, WRAPPED
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.formats.values import Object, string
@@ -234,7 +234,7 @@ def _result(block: Result, own: Object) -> Object:
 
 def _content(block: Result) -> Json:
     if block.json and len(block.content) == 1 and type(block.content[0]) is Text:
-        value = parsed(block.content[0].text)
+        value = parse_json(block.content[0].text)
         if isinstance(value, list) and value and all(string(each, "type") in REFERENCES for each in value):
             return value
     if text := _only_text(block.content):
@@ -246,7 +246,7 @@ def _content(block: Result) -> Json:
 # Tools
 
 
-@once
+@once_per_definition
 def _tool(tool: Tool) -> Object | None:
     """A tool; one without a schema takes an object, and a custom one a text, as its calls give it."""
     function = definition(tool)

@@ -9,7 +9,7 @@ from typing import Any
 from chatsquash.core.blocks import Block, HostedCall, HostedResult, Media, Native, Other, Reasoning, Text
 from chatsquash.core.model import Json
 from chatsquash.formats import parts
-from chatsquash.formats.calls import EMPTY, Said, arguments, call, native, result
+from chatsquash.formats.calls import EMPTY, ResultContent, arguments, call, native, result
 from chatsquash.formats.values import Object, as_list, at, compact, string
 
 PROVIDER = "google"
@@ -123,12 +123,12 @@ def _result(value: Json, more: Object, of: str) -> Blocks | None:
     logged, name = string(known, "id"), string(known, "name")
     said, failed = output(known.get("response"), name)
     if "parts" in known:
-        said = Said((*said.content, *blocks_of(as_list(known["parts"]), "tool")), said.json)
+        said = ResultContent((*said.content, *blocks_of(as_list(known["parts"]), "tool")), said.json)
     rest = _rest(more, of, known, "response", "parts")
     return [result(logged, logged, name, said, "failed" if failed else "success", rest)]
 
 
-def output(value: Json, name: str) -> tuple[Said, bool]:
+def output(value: Json, name: str) -> tuple[ResultContent, bool]:
     """What the tool of a name gave, and whether it failed, as Gemini documents it, else the whole of it as JSON.
 
     Documented are ``{"output": ...}`` and ``{"error": "..."}``; OpenAF writes ``{"name": ..., "content": ...}``.
@@ -142,8 +142,8 @@ def output(value: Json, name: str) -> tuple[Said, bool]:
         case {"name": str(own), "content": inner} if len(value) == 2 and own == name:
             value = inner
     if value is None or isinstance(value, str):
-        return Said((Text(value),) if value else ()), failed
-    return Said((Text(compact(value)),), json=True), failed
+        return ResultContent((Text(value),) if value else ()), failed
+    return ResultContent((Text(compact(value)),), json=True), failed
 
 
 def _medium(value: Json, more: Object, of: str) -> Blocks | None:
@@ -160,9 +160,9 @@ def _medium(value: Json, more: Object, of: str) -> Blocks | None:
     kind: Any = family if family in ("image", "audio", "video") else "file"
     name = string(known, "displayName") if is_inline and kind != "audio" else ""
     rest = _rest(more, of, known, where, "mimeType", "displayName" if name else "")
-    mime = "" if mime.endswith("/*") else parts.usual_type(mime)
+    mime = "" if mime.endswith("/*") else parts.canonical_type(mime)
     if is_inline:
-        return [Media(kind, mime, parts.standard(place), name=name, native=rest)]
+        return [Media(kind, mime, parts.standard_base64(place), name=name, native=rest)]
     return [Media(kind, mime, url=place, native=rest)]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from chatsquash.core.model import Json, Tool
 from chatsquash.formats.base import Tools, with_private
 from chatsquash.formats.calls import native
-from chatsquash.formats.definition_cache import once
+from chatsquash.formats.definition_cache import once_per_definition
 from chatsquash.formats.providers.gemini.blocks import PROVIDER, camel
 from chatsquash.formats.values import Object, as_list
 
@@ -31,7 +31,7 @@ def tools(value: Json) -> Tools:
     return Tools(functions, hosted)
 
 
-@once
+@once_per_definition
 def _function(declared: Object) -> Tool:
     known = camel(declared)
     function: Json = {key: known.pop(key) for key in ("name", "description") if key in known}

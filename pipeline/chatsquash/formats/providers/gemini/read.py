@@ -48,7 +48,7 @@ def _are_instructions(part: Json) -> bool:
 def load(turn: Json, state: State) -> LoadedTurn:
     """A model's turn is one; another one is a turn for each run of results, and one for each run of other parts."""
     if not isinstance(turn, dict):
-        raise TurnError("is no object")
+        raise TurnError("is not an object")
     parts = open_turn(turn)
     role = "" if turn.get("role") is None else turn["role"]
     if role == "model" or (not role and any("functionCall" in camel(part) for part in parts)):
@@ -57,7 +57,7 @@ def load(turn: Json, state: State) -> LoadedTurn:
     elif role not in (*_USER_ROLES, "system"):
         raise TurnError(f"has the role {compact(role)[:40]}, and Gemini's are user and model")
     elif (prompt := _was_system(parts)) or role == "system":
-        turns, state = [Turn("system", tuple(blocks_of(prompt or parts, "system")))], state.but(by_assistant=False)
+        turns, state = [Turn("system", tuple(blocks_of(prompt or parts, "system")))], state.evolve(by_assistant=False)
     else:
         turns, state = _results_first(parts, state)
     if len(turn) > 2 and (more := native(PROVIDER, turn, "role", "parts")):
@@ -113,7 +113,7 @@ def _results_first(parts: list[Json], state: State) -> tuple[list[Turn], State]:
     """Results and what stands beside them, with what stands before the first one behind those that follow it."""
     blocks = blocks_of(parts, "user")
     if not any(type(block) is Result for block in blocks):
-        return [Turn("user", tuple(blocks))], state.but(by_assistant=False)
+        return [Turn("user", tuple(blocks))], state.evolve(by_assistant=False)
     ordered = results_first(blocks, _is_result)
     ids, state = match_calls([(block.id, block.name) for block in ordered if type(block) is Result], state)
     answered = iter(ids)
@@ -143,8 +143,8 @@ def match_calls(links: list[tuple[str, str]], state: State) -> tuple[list[str], 
     state = state.searchable()
     for rank in range(3):
         for place, (logged, name) in enumerate(links):
-            is_next = logged or rank == 2 or (rank == 1 and state.waits(1, name))
+            is_next = logged or rank == 2 or (rank == 1 and state.is_open(1, name))
             if place not in places and is_next:
                 places[place], state = state.answer(logged, name)
-    state = state.but(by_assistant=False) if state.by_assistant else state
+    state = state.evolve(by_assistant=False) if state.by_assistant else state
     return [places[place] for place in range(len(links))], state

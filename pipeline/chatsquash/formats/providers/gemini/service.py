@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from chatsquash.core.model import Json
 from chatsquash.formats.providers.gemini.blocks import PROVIDER
-from chatsquash.formats.service import Letters, Service, only
+from chatsquash.formats.service import NameRule, Service, only
 from chatsquash.formats.values import Object, objects
 
 _PART = (
@@ -32,7 +32,7 @@ def _parts(parts: list[Json]) -> Iterator[Object]:
 SERVICE = Service(
     PROVIDER,
     takes=lambda block: block.signer == PROVIDER and bool(block.signature),
-    names=Letters(re.compile(r"[^a-zA-Z0-9_.:-]"), longest=128, starts=re.compile("[a-zA-Z_]")),
+    names=NameRule(re.compile(r"[^a-zA-Z0-9_.:-]"), max_length=128, start=re.compile("[a-zA-Z_]")),
     addresses=re.compile("(?!data:|file:|s3:)", re.IGNORECASE),
     images=("image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"),
     prompts=("system",),

@@ -28,16 +28,16 @@ from chatsquash.core.blocks import (  # fmt: skip
 from chatsquash.core.model import Conversation, Json, Tool
 from chatsquash.formats import parts
 from chatsquash.formats.calls import (
-    Said,
+    ResultContent,
     State,
     arguments_object,
     call_input,
     definition,
     is_custom,
-    parsed,
+    parse_json,
     takes_text,
 )
-from chatsquash.formats.definition_cache import once
+from chatsquash.formats.definition_cache import once_per_definition
 from chatsquash.formats.providers.gemini.blocks import CODE, PROVIDER, SIGNATURE, TOOLS, WAS_SYSTEM, output
 from chatsquash.formats.providers.gemini.read import HOSTED, START, match_calls
 from chatsquash.formats.providers.gemini.response import CITED
@@ -168,7 +168,7 @@ def _part(kind: str, value: Json, own: Object) -> Object:
 
 
 def _is_signature(value: Json) -> bool:
-    return isinstance(value, str) and bool(parts.decode_base64(parts.standard(value)))
+    return isinstance(value, str) and bool(parts.decode_base64(parts.standard_base64(value)))
 
 
 def _thought(block: Reasoning, own: Object) -> Object | None:
@@ -235,9 +235,9 @@ def _response(block: Result, name: str) -> Object:
     text = text_of(block.content)
     if block.outcome in FAILED:
         return {"error": text}
-    value = parsed(text) if block.json else None
+    value = parse_json(text) if block.json else None
     for made in (value, {"output": value}):
-        if isinstance(made, dict) and output(made, name) == (Said((Text(text),), json=True), False):
+        if isinstance(made, dict) and output(made, name) == (ResultContent((Text(text),), json=True), False):
             return made
     return {"output": text}
 
@@ -245,7 +245,7 @@ def _response(block: Result, name: str) -> Object:
 # Tools
 
 
-@once
+@once_per_definition
 def _declaration(tool: Tool) -> Object | None:
     """A function; its schema is JSON Schema, which ``parameters`` is not; a custom tool's takes its text."""
     function = definition(tool)

@@ -12,7 +12,7 @@ from chatsquash.formats import parts
 from chatsquash.formats.base import LoadedTurn, Tools, TurnError
 from chatsquash.formats.calls import State, arguments, call, native
 from chatsquash.formats.values import Object, as_list, compact, string, text_members
-from chatsquash.formats.writing import KEY, are_instructions, came_out, is_failed
+from chatsquash.formats.writing import KEY, are_instructions, is_failed, parse_outcome
 
 PROVIDER = "ollama"
 START = State()
@@ -27,15 +27,15 @@ _READ = frozenset(("role", "content", "images", "thinking", "tool_calls"))
 def load(turn: Json, state: State) -> LoadedTurn:
     """One turn for each message."""
     if not isinstance(turn, dict):
-        raise TurnError("is no object")
+        raise TurnError("is not an object")
     if not isinstance(turn.get("role"), str):
         raise TurnError("has no role")
     role = turn["role"].lower()  # as the server reads it
     if role not in _ROLES:
-        raise TurnError(f"has the role {compact(role)[:40]}, which is none of Ollama's")
+        raise TurnError(f"has the role {compact(role)[:40]}, which is not one of Ollama's")
     content = turn.get("content")
     if not isinstance(content, str | None) and role != "tool":
-        raise TurnError("has a content that is no text")
+        raise TurnError("has a content that is not a text")
     if role == "assistant":
         made, state = said(turn, state)
         return LoadedTurn([made], state)
@@ -47,7 +47,7 @@ def load(turn: Json, state: State) -> LoadedTurn:
     else:
         more = native(PROVIDER, turn, "role", "content", "images", KEY)
         made = Turn(role, (*blocks, *_images(turn)), are_instructions(turn), more)
-    return LoadedTurn([made], state.but(by_assistant=False) if state.by_assistant else state)
+    return LoadedTurn([made], state.evolve(by_assistant=False) if state.by_assistant else state)
 
 
 def _images(turn: Object) -> Iterator[Block]:
@@ -63,7 +63,7 @@ def _image(image: Json) -> Media | None:
     if image.startswith("data:image/"):
         match = parts.DATA_URL.fullmatch(image)
         return Media("image", match[1], match[2]) if match and match[2] else Media("image", url=image)
-    data = parts.standard(image)
+    data = parts.standard_base64(image)
     mime = parts.image_type(parts.decode_base64(data[:16]) or b"")
     return Media("image", mime, data) if mime else None
 
@@ -122,10 +122,12 @@ def _result(turn: Object, state: State) -> LoadedTurn:
     if not (is_usual and _USUAL.issuperset(turn)):
         read = [key for key in ("tool_name", "name") if turn.get(key) == name]
         more = native(PROVIDER, turn, "role", "content", "images", KEY, *read, *(["tool_call_id"] if logged else []))
-    said, outcome = came_out((Text(description),) if description else (), is_marked=KEY in turn and is_failed(turn))
+    said, outcome = parse_outcome(
+        (Text(description),) if description else (), is_marked=KEY in turn and is_failed(turn)
+    )
     shown = (*said, *(_images(turn) if "images" in turn else ()))
     made = Result(answered, name, shown, is_json, outcome, not logged, more)
-    return LoadedTurn([Turn("tool", (made,))], state.but(by_assistant=False) if state.by_assistant else state)
+    return LoadedTurn([Turn("tool", (made,))], state.evolve(by_assistant=False) if state.by_assistant else state)
 
 
 def tools(value: Json) -> Tools:

@@ -16,7 +16,7 @@ from chatsquash.formats.providers.ollama.read import PROVIDER, START
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.formats.providers.openai_chat.write import named_tools
 from chatsquash.formats.values import Object, string
-from chatsquash.formats.writing import failure_text, instructions_mark, mark, native, text_of, with_tool_names
+from chatsquash.formats.writing import failure_mark, failure_text, instructions_mark, native, text_of, with_tool_names
 
 _ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
 _EMPTY = {"role": "assistant", "content": ""}
@@ -53,7 +53,7 @@ class _Writer:
                 if made != _EMPTY or not turn.blocks:
                     yield made
             elif turn.role in _ROLES and (content := _content(turn.blocks)):
-                self.state = self.state.but(by_assistant=False)
+                self.state = self.state.evolve(by_assistant=False)
                 made = {"role": _ROLES[turn.role], "content": "", **content, **instructions_mark(turn)}
                 yield {**made, **native(turn, PROVIDER), **made}
 
@@ -85,12 +85,12 @@ class _Writer:
         is_found = block.made_up and answered == block.id
         if not is_found:
             _, state = self.state.answer(block.id, name)
-        self.state = state.but(by_assistant=False)
+        self.state = state.evolve(by_assistant=False)
         content = {"content": "", **_content(block.content)}
         content["content"] = failure_text(content["content"], block)
         linked = {} if is_found else {"tool_call_id": block.id}
         name_member = {"tool_name": name} if name else {}
-        made = {"role": "tool", **linked, **name_member, **content, **mark(block)}
+        made = {"role": "tool", **linked, **name_member, **content, **failure_mark(block)}
         return {**made, **native(block, PROVIDER), **made}
 
 

@@ -71,7 +71,7 @@ def _more(part: Object, inner: Json, *read: str) -> Native:
 def _medium_of_url(kind: Any, url: str, more: Native) -> Media:
     """A medium by its address, which may be its data."""
     if match := parts.DATA_URL.fullmatch(url):
-        return Media(kind, parts.usual_type(match[1]), match[2], native=more)
+        return Media(kind, parts.canonical_type(match[1]), match[2], native=more)
     return Media(kind, url=url, native=more)
 
 

@@ -26,13 +26,13 @@ from chatsquash.core.blocks import (
 from chatsquash.core.chat import PRIVATE
 from chatsquash.core.model import Conversation, Json, Message
 from chatsquash.formats.base import LoadedTurn, Tools, TurnError
-from chatsquash.formats.calls import EMPTY, Said, State, native, renumber
+from chatsquash.formats.calls import EMPTY, ResultContent, State, native, renumber
 from chatsquash.formats.definitions import function_tool
 from chatsquash.formats.providers.openai_chat import calls
 from chatsquash.formats.providers.openai_chat.content import PROVIDER, part_of, said
 from chatsquash.formats.providers.openai_chat.members import identifier, is_empty
 from chatsquash.formats.values import Object, as_list, at, compact, string
-from chatsquash.formats.writing import KEY, are_instructions, came_out, is_failed
+from chatsquash.formats.writing import KEY, are_instructions, is_failed, parse_outcome
 
 START = State()
 
@@ -96,7 +96,7 @@ def _merge_members(natives: Iterable[Native]) -> Native:
 def load(turn: Json, state: State) -> LoadedTurn:
     """One turn for each message."""
     if not isinstance(turn, dict):
-        raise TurnError("is no object")
+        raise TurnError("is not an object")
     role, content = turn.get("role"), turn.get("content")
     if not isinstance(role, str) or not role:
         raise TurnError("has no role")
@@ -126,7 +126,7 @@ def _assistant(turn: Object, state: State) -> LoadedTurn:
     """Reasoning, what is said, and calls, in this order."""
     if _USUAL.issuperset(turn) and (usual := _usual(turn)) is not None:
         opened = tuple((block.id, block.name) for block in usual if type(block) is Call)
-        return LoadedTurn([Turn("assistant", usual)], state.but(open=opened) if opened else state)
+        return LoadedTurn([Turn("assistant", usual)], state.evolve(open=opened) if opened else state)
     blocks = [*_thoughts_and_texts(turn)]
     refusal, annotations = turn.get("refusal"), turn.get("annotations")
     if isinstance(refusal, str) and refusal:
@@ -144,7 +144,7 @@ def _assistant(turn: Object, state: State) -> LoadedTurn:
     read = (*reasoning.MEMBERS, *(("annotations",) if sources else ()), *empty)
     more = _rest(turn, *read) if not turn.keys() <= _ROLE_AND_CONTENT else {}
     following = state.after_calls(blocks)
-    following = following if following.open else following.but(open=state.open)
+    following = following if following.open else following.evolve(open=state.open)
     return LoadedTurn([Turn("assistant", tuple(blocks), False, more)], following)
 
 
@@ -253,13 +253,13 @@ def _result(turn: Object, state: State) -> LoadedTurn:
     return LoadedTurn([Turn("tool", (made,))], state)
 
 
-def _output(turn: Object) -> tuple[Said, Outcome]:
+def _output(turn: Object) -> tuple[ResultContent, Outcome]:
     """What a result says, and whether our mark says that its call failed."""
     content = turn.get("content")
     if not (content is None or isinstance(content, str) or _is_parts(content)):
-        return Said((Text(compact(content)),), json=True), "success"
-    shown, outcome = came_out(said(content), is_marked=KEY in turn and is_failed(turn))
-    return Said(shown), outcome
+        return ResultContent((Text(compact(content)),), json=True), "success"
+    shown, outcome = parse_outcome(said(content), is_marked=KEY in turn and is_failed(turn))
+    return ResultContent(shown), outcome
 
 
 def _is_parts(content: Json) -> bool:

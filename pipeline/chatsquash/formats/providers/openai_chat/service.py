@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from chatsquash.core.model import Json
-from chatsquash.formats.service import Letters, Service, only
+from chatsquash.formats.service import NameRule, Service, only
 from chatsquash.formats.values import Object, objects, string
 
 _MEMBERS = {
@@ -17,7 +17,7 @@ _MEMBERS = {
 }
 """What a message of a role may have."""
 _Members = dict[str, tuple[str, ...]]
-_NAMES = Letters(re.compile(r"[\s<|\\/>]"), longest=64)
+_NAMES = NameRule(re.compile(r"[\s<|\\/>]"), max_length=64)
 """How the one who speaks may be called."""
 _PARTS: _Members = {
     "text": (),
@@ -57,7 +57,7 @@ def _message(message: Object) -> Object:
     if "audio" in made:
         made["audio"] = only(made["audio"], ("id",)) if isinstance(made["audio"], dict) else None
     if "name" in made:
-        made["name"] = _NAMES.fitted(str(made["name"]))
+        made["name"] = _NAMES.fit(str(made["name"]))
     return made
 
 
@@ -76,8 +76,8 @@ def _typed_part(holder: Object, members: _Members) -> Object:
 
 SERVICE = Service(
     "openai",
-    names=Letters(re.compile(r"[^a-zA-Z0-9_-]"), longest=64),
-    ids=Letters(re.compile("(?!)"), longest=40),
+    names=NameRule(re.compile(r"[^a-zA-Z0-9_-]"), max_length=64),
+    ids=NameRule(re.compile("(?!)"), max_length=40),
     takes=lambda _: False,
     lists_properties=True,
     strict=_strict,

@@ -23,11 +23,11 @@ from chatsquash.core.model import Conversation, Json, Tool
 from chatsquash.formats import parts as chat_parts
 from chatsquash.formats import view
 from chatsquash.formats.calls import definition, is_custom
-from chatsquash.formats.definition_cache import once
+from chatsquash.formats.definition_cache import once_per_definition
 from chatsquash.formats.providers.openai_chat.content import PROVIDER, SHARED
 from chatsquash.formats.providers.openai_chat.read import tools, turns_of
 from chatsquash.formats.values import Object, members, string, without
-from chatsquash.formats.writing import failure_text, file_name, instructions_mark, mark, native
+from chatsquash.formats.writing import failure_mark, failure_text, file_name, instructions_mark, native
 
 _DETAILS = ("auto", "low", "high")
 _CALLED = ("id", "function", "custom")
@@ -108,7 +108,7 @@ def _result(block: Result) -> Object:
     if block.outcome in FAILED:
         said = parts.pop(0)["text"] if parts and parts[0]["type"] == "text" else ""
         parts.insert(0, chat_parts.text(failure_text(said, block)))
-    return {**made, "content": _content(parts), **mark(block), **native(block, PROVIDER)}
+    return {**made, "content": _content(parts), **failure_mark(block), **native(block, PROVIDER)}
 
 
 # Content
@@ -172,7 +172,7 @@ def named_tools(loaded_tools: list[Tool]) -> list[Tool]:
     return [tool for tool in tools(loaded_tools).functions if string(definition(tool), "name")]
 
 
-@once
+@once_per_definition
 def _tool(tool: Tool) -> Object:
     """A definition with those members of the types that the schema has; others travel along."""
     of = "custom" if is_custom(tool) else "function"

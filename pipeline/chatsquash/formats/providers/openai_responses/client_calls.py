@@ -9,7 +9,7 @@ from chatsquash.core.blocks import Call, Outcome
 from chatsquash.core.model import Json, Tool
 from chatsquash.formats import writing
 from chatsquash.formats.base import with_private
-from chatsquash.formats.calls import parsed
+from chatsquash.formats.calls import parse_json
 from chatsquash.formats.providers.openai_responses.items import MORE, PROVIDER, rest_of
 from chatsquash.formats.values import Object, at, compact, string
 
@@ -98,7 +98,7 @@ def logged_type(block: Call) -> str:
 
 def item(block: Call) -> Object | None:
     """The item of such a call; ``None`` for any other, and for one whose arguments are no object."""
-    of, given = logged_type(block), parsed(block.arguments)
+    of, given = logged_type(block), parse_json(block.arguments)
     if not of or not isinstance(given, dict):
         return None
     members = given if _TOOLS[of].name == _COMPUTER and given.keys() == {_SEVERAL} else {_TOOLS[of].arguments: given}

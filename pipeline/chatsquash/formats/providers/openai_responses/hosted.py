@@ -8,7 +8,7 @@ from typing import NamedTuple
 from chatsquash.core.blocks import FAILED, Block, HostedCall, HostedResult
 from chatsquash.core.model import Json
 from chatsquash.formats import writing
-from chatsquash.formats.calls import parsed
+from chatsquash.formats.calls import parse_json
 from chatsquash.formats.providers.openai_responses.items import PROVIDER, rest_of
 from chatsquash.formats.values import Object, compact, string
 
@@ -92,7 +92,7 @@ def item(call: Block, results: dict[str, HostedResult]) -> Object | None:
     if string(own, "server_label"):
         came = {} if result is None else {"error" if result.outcome in FAILED else "output": result.value}
         return {"type": _MCP, "id": call.id, "name": call.name, "arguments": call.arguments, **came, **own}
-    value, tool = parsed(call.arguments), _TOOLS.get(call.name)
+    value, tool = parse_json(call.arguments), _TOOLS.get(call.name)
     if tool is None or not tool.fits(value):
         return None
     members: Object = {key: value[key] for key in tool.given}

@@ -139,7 +139,7 @@ def _medium(part: Json) -> Media | None:
     match part:
         case {"type": "input_audio", "input_audio": {"data": str(data), "format": str(form)} as sound} if data:
             more = native_of({**sound, **part}, "input_audio", "data", "format", *usual)
-            return Media("audio", parts.usual_type(f"audio/{form}"), data, native=more)
+            return Media("audio", parts.canonical_type(f"audio/{form}"), data, native=more)
         case {"type": "input_image" | "input_file" as of}:
             place = next((member for member in _PLACES[of] if string(part, member)), "")
             return _media_at(part, of, place, usual) if place else None
@@ -154,7 +154,7 @@ def _media_at(part: Object, of: str, place: str, usual: tuple[str, ...]) -> Medi
     if place == "file_id":
         members = {"file_id": value, "provider": PROVIDER}
     elif match := parts.DATA_URL.fullmatch(value):
-        members = {"mime": parts.usual_type(match[1]), "data": match[2]}
+        members = {"mime": parts.canonical_type(match[1]), "data": match[2]}
     else:
         members = {"data" if place == "file_data" and not value.startswith("data:") else "url": value}
     name = part["filename"] if named else ""

@@ -12,7 +12,7 @@ from chatsquash.core import jsonio
 from chatsquash.core.blocks import PROMPTS, Block, Call, Other, Outcome, Reasoning, Refusal, Result, Source, Text, Turn
 from chatsquash.core.model import Json
 from chatsquash.formats.base import LoadedTurn, TurnError
-from chatsquash.formats.calls import EMPTY, Said, arguments, result
+from chatsquash.formats.calls import EMPTY, ResultContent, arguments, result
 from chatsquash.formats.calls import State as Calls
 from chatsquash.formats.providers.openai_responses import client_calls, hosted
 from chatsquash.formats.providers.openai_responses import items as contents
@@ -29,7 +29,7 @@ from chatsquash.formats.providers.openai_responses.items import (
 )
 from chatsquash.formats.unanswered_calls import append_run
 from chatsquash.formats.values import Object, as_list, at, compact, kind, string, text_members
-from chatsquash.formats.writing import KEY, came_out, is_failed
+from chatsquash.formats.writing import KEY, is_failed, parse_outcome
 
 MESSAGE = "message"
 """What the first text of an assistant's message knows of that, beside the members that all know."""
@@ -110,7 +110,7 @@ def _open_items(state: State) -> Iterator[Object]:
 def _waiting(item: Object, state: State) -> str:
     """The id of a result if a call of an earlier turn waits for it."""
     names = (string(item, "call_id"), string(item, "id"))
-    return next((name for name in names if name and state.calls.waits(0, name)), "")
+    return next((name for name in names if name and state.calls.is_open(0, name)), "")
 
 
 def _goes_on(state: State, item: Item) -> State:
@@ -135,7 +135,7 @@ def _close(state: State) -> tuple[list[Turn], Calls]:
 def _whose(item: Json) -> str:
     """The role that an item speaks in; what the assistant's services did and what names no role is among its items."""
     if not isinstance(item, dict):
-        raise TurnError("is no object")
+        raise TurnError("is not an object")
     of, role, content = type_of(item), item.get("role"), item.get("content")
     if not isinstance(of, str):
         raise TurnError(f"has a type that is {kind(of)}, not a text")
@@ -144,7 +144,7 @@ def _whose(item: Json) -> str:
     if of != "message":
         return str(role) if role in ROLES and not (of in contents.CALLS or of == "reasoning") else "assistant"
     if role not in ROLES:
-        raise TurnError("has no role" if role is None else f"has a role that is none of {', '.join(ROLES)}")
+        raise TurnError("has no role" if role is None else f"has a role that is not one of {', '.join(ROLES)}")
     if item.get("tool_calls") or item.get("function_call"):
         raise TurnError("has calls inside a message, which this format has not")
     if not isinstance(content, str | list | None):
@@ -270,8 +270,8 @@ def _answer(item: Object, calls: Calls) -> tuple[Turn, Calls]:
     logged, output = string(item, "call_id"), item.get("output", "")
     name = str(qualified(string(item, "name"), item.get(SPACE)))
     calls = calls if logged else calls.searchable()
-    astray = not logged and name and not calls.waits(1, name)
-    answered, left = calls.lose() if astray else calls.answer(logged, name or None)
+    astray = not logged and name and not calls.is_open(1, name)
+    answered, left = calls.take_orphan() if astray else calls.answer(logged, name or None)
     if len(item) == 3 and logged and type(output) is str:  # as most are
         return Turn("tool", (Result(answered, content=(Text(output),) if output else ()),)), left
     more = native_of(item, "output", KEY, *text_members(item, "call_id", "name"))
@@ -281,10 +281,10 @@ def _answer(item: Object, calls: Calls) -> tuple[Turn, Calls]:
     return Turn("tool", (result(answered, logged, name, said, outcome, more),)), left
 
 
-def _output(item: Object, output: Json) -> tuple[Said, Outcome]:
+def _output(item: Object, output: Json) -> tuple[ResultContent, Outcome]:
     """What a result says: a text, parts, or another value as JSON; our mark says that its call failed."""
     are_parts = isinstance(output, list) and all(isinstance(at(part, "type"), str) for part in output)
     if not isinstance(output, str) and not are_parts:
-        return Said((Text(compact(output)),), json=True), "success"
-    shown, outcome = came_out(blocks_of(output), is_marked=KEY in item and is_failed(item))
-    return Said(shown), client_calls.outcome(item) if outcome == "success" else outcome
+        return ResultContent((Text(compact(output)),), json=True), "success"
+    shown, outcome = parse_outcome(blocks_of(output), is_marked=KEY in item and is_failed(item))
+    return ResultContent(shown), client_calls.outcome(item) if outcome == "success" else outcome

@@ -6,7 +6,7 @@ import re
 
 from chatsquash.core.model import Json
 from chatsquash.formats.providers.openai_responses.items import PROVIDER, type_of
-from chatsquash.formats.service import Letters, Service, known_members, only
+from chatsquash.formats.service import NameRule, Service, known_members, only
 from chatsquash.formats.values import Object, string
 
 _CALL = ("id", "call_id", "name", "namespace", "caller", "status")
@@ -65,8 +65,8 @@ def _tools(tools: Json) -> Json:
 
 SERVICE = Service(
     PROVIDER,
-    names=Letters(re.compile(r"[^a-zA-Z0-9_-]"), longest=128),
-    ids=Letters(re.compile("(?!)"), longest=64),
+    names=NameRule(re.compile(r"[^a-zA-Z0-9_-]"), max_length=128),
+    ids=NameRule(re.compile("(?!)"), max_length=64),
     takes=lambda block: block.signer == PROVIDER and bool(block.encrypted or block.id.startswith("rs")),
     reasoning_leads=True,
     lists_properties=True,

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from chatsquash.core.blocks import Block, Call, Media, Other, Reasoning, Refusal, Result, Source, Text, Turn
 from chatsquash.core.model import Conversation, Json
 from chatsquash.formats import parts, writing
-from chatsquash.formats.calls import parsed
+from chatsquash.formats.calls import parse_json
 from chatsquash.formats.providers.openai_chat.read import turns_of
 from chatsquash.formats.providers.openai_responses import client_calls, definitions, hosted, items, read
 from chatsquash.formats.providers.openai_responses.items import ANNOTATION, ITEM, PART, PROVIDER, SPACE, bare_name
@@ -32,7 +32,7 @@ def dump(conversation: Conversation) -> Json:
     message that has an id has parts, refusals and sources, any other is a text.
     """
     turns, body = list(turns_of(conversation)), dict[str, Any]()
-    prompt_turn = next((turn for turn in writing.prompts(turns) if _is_instructions(turn)), None)
+    prompt_turn = next((turn for turn in writing.leading_prompts(turns) if _is_instructions(turn)), None)
     if prompt_turn is not None:
         body["instructions"] = writing.text_of(prompt_turn.blocks)
     body["input"] = list(_items(turn for turn in turns if turn is not prompt_turn))
@@ -91,14 +91,14 @@ def _result(block: Result, of: str) -> Object:
     """A result of this type; that of a custom call has no name.  One that failed says so, since no member does."""
     is_custom, is_client = of == items.RESULTS[1], of not in items.RESULTS
     own = _own(block, *_OF_CALLS)
-    content, marked = list(block.content), {} if is_client and own.get("status") else writing.mark(block)
+    content, marked = list(block.content), {} if is_client and own.get("status") else writing.failure_mark(block)
     if marked:
         first = content[0] if content and type(content[0]) is Text else Text("")
         content[: bool(first.text)] = [replace(first, text=writing.failure_text(first.text, block))]
     said = list(_parts(content, detail=items.USUAL_DETAIL if is_custom else ""))
     named = {"name": bare_name(block.name, own.get(SPACE))} if block.name and not is_custom else {}
     is_raw = block.json and read.RAW in writing.native(block, PROVIDER)
-    output = parsed(writing.text_of(block.content)) if is_raw else _content(said)
+    output = parse_json(writing.text_of(block.content)) if is_raw else _content(said)
     if is_client:
         return client_calls.result_item(of, block.id, output, {**marked, **own})
     return {"type": of, "call_id": block.id, "output": output, **named, **marked, **own}
