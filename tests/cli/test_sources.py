@@ -116,7 +116,7 @@ def test_an_agent_that_is_read_and_has_no_folder_of_its_own_says_what_to_name(co
 def test_an_empty_machine_says_so(command, tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_DATA_HOME", raising=False)
-    assert "keeps anything here; name your logs: chatsquash convert LOGS" in command("sources").out
+    assert "no files of known agents found; pass your logs: chatsquash convert LOGS" in command("sources").out
 
 
 @cases(

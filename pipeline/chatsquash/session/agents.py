@@ -193,7 +193,7 @@ def _keep_written(placement: Placement[FilePath]) -> Placement[FilePath]:
     """A placement with only the replies that its record, if there is one, contains."""
     if placement.record is None:
         return placement
-    standing = {
+    positions = {
         number: each for number, each in placement.positions.items() if each.ordinal in placement.written_ordinals
     }
-    return replace(placement, standing=standing)
+    return replace(placement, positions=positions)

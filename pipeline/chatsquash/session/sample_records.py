@@ -265,6 +265,6 @@ def _placements(placement: Placement[FilePath], sampling: Sampling, samples: lis
         if each.ordinal in places:
             standing[places[each.ordinal]][number] = each
     return [
-        replace(placement, record=index, marks=of_sample, standing=of_index)
+        replace(placement, record=index, marks=of_sample, positions=of_index)
         for index, (of_sample, of_index) in enumerate(zip(marks, standing, strict=True))
     ]
