@@ -30,8 +30,8 @@ HAS_TOOLS = True
 MEMBERS = ("schema_version",)
 
 _ROLES = {"system": "system", "user": "user", "agent": "assistant"}
-_LINKED = ("subagent_trajectories", "continued_trajectory_ref")
-_TRAJECTORY = ("schema_version", "session_id", "trajectory_id", "agent", "steps", "extra", *_LINKED)
+_LINKS = ("subagent_trajectories", "continued_trajectory_ref")
+_TRAJECTORY = ("schema_version", "session_id", "trajectory_id", "agent", "steps", "extra", *_LINKS)
 _SAID = ("step_id", "timestamp", "source", "message", "reasoning_content", "tool_calls", "observation")
 _STEP = (*_SAID, "model_name", "metrics", "is_copied_context", "llm_call_count")
 _FAILED = ("is_error", "tool_result_is_error")
@@ -70,15 +70,18 @@ def conversations(values: list[Json], lines: list[int] | None = None, meta: Json
 
     ``meta`` is the result of Harbor's trial.
     """
-    unread, whole, before = Unread(), list[Conversation](), ""
+    unread, converted, before = Unread(), list[Conversation](), ""
     for place, (number, value) in enumerate(zip(line_numbers(values, lines), values, strict=True), 1):
         for each in _nested(value, f"entry {place}", number, before):
             if conversation := _conversation(each, unread):
-                whole.append(conversation)
+                converted.append(conversation)
         before = _id(value) or f"entry {place}" if value.get("continued_trajectory_ref") else ""
-    verified = _reward(at(meta, "verifier_result"), _RESULT)
-    whole = [with_origin(each, **verified) if evidence.origin_of(each).kind != "subagent" else each for each in whole]
-    return [with_origin(each, unread=unread.counts_for(number)) for number, each in enumerate(whole)]
+    reward_members = _reward(at(meta, "verifier_result"), _RESULT)
+    converted = [
+        with_origin(each, **reward_members) if evidence.origin_of(each).kind != "subagent" else each
+        for each in converted
+    ]
+    return [with_origin(each, unread=unread.counts_for(number)) for number, each in enumerate(converted)]
 
 
 def _id(trajectory: Json) -> str:
@@ -114,10 +117,10 @@ def _nested(value: Json, place: str, line: int, before: str) -> list[_PlacedTraj
     return nested
 
 
-def _subagent(of: _PlacedTrajectory, number: int, agent: Json) -> _PlacedTrajectory:
-    place, session = f"{of.place}, subagent_trajectories[{number}]", string(agent, "session_id") or of.session
-    own = string(agent, "trajectory_id") or f"{of.id}/{number + 1}"
-    return _PlacedTrajectory(place, of.line, agent, own, "subagent", of.id, session)
+def _subagent(outer: _PlacedTrajectory, number: int, agent: Json) -> _PlacedTrajectory:
+    place, session = f"{outer.place}, subagent_trajectories[{number}]", string(agent, "session_id") or outer.session
+    own = string(agent, "trajectory_id") or f"{outer.id}/{number + 1}"
+    return _PlacedTrajectory(place, outer.line, agent, own, "subagent", outer.id, session)
 
 
 def _conversation(each: _PlacedTrajectory, unread: Unread) -> Conversation | None:
@@ -139,9 +142,9 @@ def _conversation(each: _PlacedTrajectory, unread: Unread) -> Conversation | Non
         turns += [LoggedTurn(where, turn, known) for turn in _turns(step, where)]
     if all(step.get("is_copied_context") is True for step in steps):
         return None
-    linked = {"id": each.id, "kind": each.kind, "parent": each.parent or None, "session_id": each.session or None}
+    links = {"id": each.id, "kind": each.kind, "parent": each.parent or None, "session_id": each.session or None}
     tools = openai_chat.tools(at(trajectory, "agent", "tool_definitions")).functions
-    return load_conversation(openai_chat, turns, tools, **linked, **_reward(trajectory, "trajectory"))
+    return load_conversation(openai_chat, turns, tools, **links, **_reward(trajectory, "trajectory"))
 
 
 def _reward(holder: Json, name: str) -> Object:
@@ -179,13 +182,13 @@ def _turns(step: Object, where: str) -> Iterator[Object]:
         message["reasoning_content"] = step["reasoning_content"]
     yield {**message, "tool_calls": calls} if calls else message
     for result in objects(at(step, "observation", "results")):
-        yield _result(result, called=bool(calls))
+        yield _result(result, has_calls=bool(calls))
 
 
-def _result(result: Object, *, called: bool) -> Object:
+def _result(result: Object, *, has_calls: bool) -> Object:
     """A result; what was observed without any call is told as the user tells it."""
     call_id, content = string(result, "source_call_id"), _content(result.get("content"))
-    if not call_id and not called:
+    if not call_id and not has_calls:
         return {"role": "user", "content": content}
     referred = result.get("subagent_trajectory_ref")
     native: Object = {"native": {NAME: {"subagent_trajectory_ref": referred}}} if referred else {}

@@ -37,8 +37,8 @@ def fits(values: list[Json]) -> str | None:
 
 def _rows(values: list[Json]) -> list[Object]:
     """The lines of a file, or the requests of a body that creates a batch of Anthropic."""
-    listed = at(values[0], "requests") if len(values) == 1 else None
-    rows = listed if isinstance(listed, list) else values
+    request_list = at(values[0], "requests") if len(values) == 1 else None
+    rows = request_list if isinstance(request_list, list) else values
     return objects(rows) if len(objects(rows)) == len(rows) else []
 
 
@@ -72,7 +72,7 @@ def conversations(values: list[Json], lines: list[int] | None = None, meta: Json
     ``meta`` are the contents of the files next to it.
     """
     unread = Unread()
-    made = list[Conversation]()
+    converted = list[Conversation]()
     rows = _rows(values)
     if values and not rows:
         raise TurnError("has values that are not results")
@@ -81,20 +81,20 @@ def conversations(values: list[Json], lines: list[int] | None = None, meta: Json
         if not _is_result(row):
             unread.count("request")
             continue
-        name, answered = _id(row), _answer(row)
-        if not answered:
+        name, answer = _id(row), _answer(row)
+        if not answer:
             unread.count("result with an error")
         elif name in requests.ambiguous:
             unread.count(_AMBIGUOUS)
         elif not requests.bodies.get(name):
             unread.count(_WITHOUT)
         else:
-            made += _conversation(name, requests.bodies[name], answered, line, unread)
-    if not made and unread.counts[_AMBIGUOUS]:
+            converted += _conversation(name, requests.bodies[name], answer, line, unread)
+    if not converted and unread.counts[_AMBIGUOUS]:
         raise TurnError("several requests next to it have the ids of its results: put each batch into its own folder")
-    if not made and unread.counts[_WITHOUT]:
+    if not converted and unread.counts[_WITHOUT]:
         raise TurnError("the requests of its results are in no file next to it")
-    return with_unread(made, unread)
+    return with_unread(converted, unread)
 
 
 class _Requests:
@@ -135,22 +135,22 @@ def _answer(row: Object) -> Object:
     return {} if is_error else members(at(row, "response", "body"))
 
 
-def _conversation(name: str, request: Object, answered: Object, line: int, unread: Unread) -> list[Conversation]:
-    form = formats.recognise(request, answered, None).name
+def _conversation(name: str, request: Object, answer: Object, line: int, unread: Unread) -> list[Conversation]:
+    form = formats.recognise(request, answer, None).name
     if form is None:
         unread.count("result of another endpoint")
         return []
     own = formats.get_format(form)
     try:
-        asked = bodies.load(own, request)
+        conversation = bodies.load(own, request)
     except TurnError as problem:
         raise TurnError(f"line {line}: {problem}") from None
-    reply = own.reply(answered)
+    reply = own.reply(answer)
     if reply.message is None:
         unread.count("result without a reply")
         return []
-    messages = [*asked.messages, reply.message]
-    known = _evidence(reply, answered, line, len(asked.messages))
+    messages = [*conversation.messages, reply.message]
+    known = _evidence(reply, answer, line, len(conversation.messages))
     origin = Origin(
         id=name,
         session_id=name,
@@ -159,25 +159,25 @@ def _conversation(name: str, request: Object, answered: Object, line: int, unrea
         replies=(known,),
         lines=(line,) * len(messages),
     )
-    return [Conversation(messages, asked.tools, origin=origin)]
+    return [Conversation(messages, conversation.tools, origin=origin)]
 
 
-def _evidence(reply: Response, answered: Object, line: int, place: int) -> OriginReply:
-    used, began = (
-        answered.get("usage") or answered.get("usageMetadata"),
-        moment(answered.get("created") or answered.get("created_at")),
+def _evidence(reply: Response, answer: Object, line: int, place: int) -> OriginReply:
+    usage, created = (
+        answer.get("usage") or answer.get("usageMetadata"),
+        moment(answer.get("created") or answer.get("created_at")),
     )
     return OriginReply(
         place,
         line,
-        began.at if began else None,
-        string(answered, "model") or string(answered, "modelVersion") or None,
-        _count(used, "prompt_tokens", "input_tokens", "promptTokenCount"),
-        _count(used, "completion_tokens", "output_tokens", "candidatesTokenCount"),
+        created.at if created else None,
+        string(answer, "model") or string(answer, "modelVersion") or None,
+        _count(usage, "prompt_tokens", "input_tokens", "promptTokenCount"),
+        _count(usage, "completion_tokens", "output_tokens", "candidatesTokenCount"),
         reply.finish_reason,
-        string(answered, "id") or string(answered, "responseId") or None,
+        string(answer, "id") or string(answer, "responseId") or None,
     )
 
 
-def _count(used: Json, *names: str) -> int | None:
-    return next((number for name in names if (number := count(at(used, name)))), None)
+def _count(usage: Json, *names: str) -> int | None:
+    return next((number for name in names if (number := count(at(usage, name)))), None)

@@ -58,12 +58,14 @@ def _conversation(value: Json, where: str, line: int) -> list[Conversation]:
         _step(f"{where}, node {name}", line, node.get("message"), numbers, unread)
         for name, node in zip(names, nodes, strict=True)
     ]
-    ways = [_with_pairs(way, steps) for way in paths(before, leaf, [each.is_sampled for each in steps], unread)]
+    selected_paths = [
+        _with_pairs(path, steps) for path in paths(before, leaf, [each.is_sampled for each in steps], unread)
+    ]
     session: Object = {"session_id": text(value.get("conversation_id")) or text(value.get("id"))}
     session |= bounds(value.get("create_time"), value.get("update_time"))
-    flat = [step for way in ways for step in way]
+    flat = [step for way in selected_paths for step in way]
     places, at_place = list[list[int]](), 0
-    for way in ways:
+    for way in selected_paths:
         places.append(list(range(at_place, at_place + len(way))))
         at_place += len(way)
     return with_unread(load_paths(openai_chat, flat, places, session), unread)
@@ -119,15 +121,15 @@ def _step(place: str, line: int, message: Json, numbers: _Numbers, unread: Unrea
 def _assistant(message: Object, numbers: _Numbers, unread: Unread) -> Object | None:
     """What the assistant said, thought, or called."""
     content, recipient = members(message.get("content")), text(message.get("recipient")) or _ALL
-    of = string(content, "content_type")
-    if of in _THOUGHTS:
+    content_type = string(content, "content_type")
+    if content_type in _THOUGHTS:
         thoughts = [
             said
             for each in objects(content.get("thoughts"))
             if (said := text(each.get("content")) or text(each.get("summary")))
         ]
-        recap = [said] if not thoughts and of == "thoughts" and (said := text(content.get("content"))) else []
-        if of == "reasoning_recap":
+        recap = [said] if not thoughts and content_type == "thoughts" and (said := text(content.get("content"))) else []
+        if content_type == "reasoning_recap":
             unread.count("message reasoning_recap")
         elif not (thoughts or recap):
             unread.count("thoughts without a text")
@@ -152,12 +154,12 @@ def _flat(content: Object) -> str:
 def _content(content: Json, unread: Unread) -> Json:
     """A content as a text, or as parts where pictures were shown, of which only the ids are exported."""
     body = members(content)
-    of = string(body, "content_type")
+    content_type = string(body, "content_type")
     if isinstance(body.get("text"), str):
         return body["text"]
-    if of in ("tether_browsing_display", "tether_quote", "execution_output", "code", "system_error"):
+    if content_type in ("tether_browsing_display", "tether_quote", "execution_output", "code", "system_error"):
         return next((said for name in ("text", "result", "summary") if (said := text(body.get(name)))), "")
-    if of in ("user_editable_context", "model_editable_context"):
+    if content_type in ("user_editable_context", "model_editable_context"):
         names = ("user_profile", "user_instructions", "model_set_context")
         return "\n\n".join(said for name in names if (said := text(body.get(name))))
     blocks = list[Object]()
@@ -170,7 +172,7 @@ def _content(content: Json, unread: Unread) -> Json:
         else:
             unread.count(f"part {string(part, 'content_type') or kind(part)}")
     if not as_list(body.get("parts")) and body:
-        unread.count(f"content {of}")
+        unread.count(f"content {content_type}")
     is_text = all(part["type"] == "text" for part in blocks)
     return "\n\n".join(part["text"] for part in blocks) if is_text else blocks
 
@@ -188,10 +190,10 @@ def _pointer(part: Json) -> str:
     return pointer.partition("://")[2] or pointer
 
 
-def _with_pairs(way: list[int], steps: list[ThreadEntry]) -> list[ThreadEntry]:
+def _with_pairs(path: list[int], steps: list[ThreadEntry]) -> list[ThreadEntry]:
     """The steps of a path, in which the result behind a call has its id, and what was said in a row is one message."""
-    paired, waiting = list[ThreadEntry](), list[str]()
-    for place in way:
+    result, waiting = list[ThreadEntry](), list[str]()
+    for place in path:
         step = steps[place]
         turn = step.turns[0].turn if step.turns else None
         if turn is None:
@@ -199,18 +201,18 @@ def _with_pairs(way: list[int], steps: list[ThreadEntry]) -> list[ThreadEntry]:
         if turn["role"] == "tool":
             if not waiting:
                 user = {"role": "user", "content": turn["content"]}
-                paired.append(step._replace(turns=(step.turns[0]._replace(turn=user),)))
+                result.append(step._replace(turns=(step.turns[0]._replace(turn=user),)))
                 continue
             turn = {**turn, "tool_call_id": waiting.pop(0)}
             step = step._replace(turns=(step.turns[0]._replace(turn=turn),))
         elif turn["role"] == "assistant":
-            if paired and paired[-1].is_sampled and _joins(paired[-1].turns[0].turn, turn):
-                paired[-1] = _join(paired[-1], step)
+            if result and result[-1].is_sampled and _joins(result[-1].turns[0].turn, turn):
+                result[-1] = _join(result[-1], step)
                 waiting += [call["id"] for call in turn.get("tool_calls", [])]
                 continue
             waiting = [call["id"] for call in turn.get("tool_calls", [])]
-        paired.append(step)
-    return paired
+        result.append(step)
+    return result
 
 
 def _joins(before: Object, turn: Object) -> bool:
@@ -221,8 +223,8 @@ def _joins(before: Object, turn: Object) -> bool:
 def _join(one: ThreadEntry, other: ThreadEntry) -> ThreadEntry:
     before, turn = one.turns[0], other.turns[0]
     thoughts = [said for each in (before.turn, turn.turn) if (said := each.get("reasoning_content"))]
-    made: Object = {**before.turn, **{name: value for name, value in turn.turn.items() if value is not None}}
+    message: Object = {**before.turn, **{name: value for name, value in turn.turn.items() if value is not None}}
     if thoughts:
-        made["reasoning_content"] = "\n\n".join(thoughts)
-    made["content"] = turn.turn.get("content") or before.turn.get("content")
-    return one._replace(turns=(LoggedTurn(before.place, made, before.evidence.merge(turn.evidence)),))
+        message["reasoning_content"] = "\n\n".join(thoughts)
+    message["content"] = turn.turn.get("content") or before.turn.get("content")
+    return one._replace(turns=(LoggedTurn(before.place, message, before.evidence.merge(turn.evidence)),))

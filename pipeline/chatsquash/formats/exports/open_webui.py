@@ -93,8 +93,8 @@ def _conversation(value: Json, where: str, line: int) -> list[Conversation]:
         return _of_chat(value, where, line)
     rated, chat = text(at(value, "meta", "message_id")), at(value, "snapshot", "chat")
     # A chat is in the feedback of each of its answers, so that only the one that was rated is sampled in it.
-    made = _of_chat(chat, where, line, rated) if rated and _has_history(chat) else []
-    return [_with_rating(each, at(value, "data", "rating")) for each in made]
+    converted = _of_chat(chat, where, line, rated) if rated and _has_history(chat) else []
+    return [_with_rating(each, at(value, "data", "rating")) for each in converted]
 
 
 def _of_chat(value: Json, where: str, line: int, rated: str | None = None) -> list[Conversation]:
@@ -111,10 +111,10 @@ def _of_chat(value: Json, where: str, line: int, rated: str | None = None) -> li
     steps = thread.steps_after(before)
     current = rated or text(history.get("currentId")) or text(at(value, "current_message_id"))
     leaf = thread.names.index(current) if current in thread.names else len(thread.names) - 1
-    ways = paths(before, leaf, [each.is_sampled for each in steps], unread)
+    selected_paths = paths(before, leaf, [each.is_sampled for each in steps], unread)
     session: Object = {"session_id": text(at(value, "id")), **bounds(at(value, "created_at"), at(value, "updated_at"))}
-    made = load_paths(openai_chat, steps, ways, session)
-    return with_unread([_with_rating(each, _rating(each, messages)) for each in made], unread)
+    converted = load_paths(openai_chat, steps, selected_paths, session)
+    return with_unread([_with_rating(each, _rating(each, messages)) for each in converted], unread)
 
 
 def _rating(conversation: Conversation, messages: Object) -> Json:
@@ -185,17 +185,17 @@ class _Thread:
         is_sampled = is_sampled and self._rated in (None, message.get("id"))
         known = Evidence(self._line, time, is_sampled, text(message.get("model")))
         usage = members(message.get("usage")) or members(at(message, "info", "usage")) or members(message.get("info"))
-        counted = known._replace(
+        with_usage = known._replace(
             prompt_tokens=_count(usage, "prompt_tokens", "input_tokens", "prompt_eval_count"),
             logged_id=text(message.get("id")),
             completion_tokens=_count(usage, "completion_tokens", "output_tokens", "eval_count"),
         )
         last = max(number for number, turn in enumerate(turns) if turn["role"] == "assistant")
-        answered = Evidence(self._line, time)
-        evidence = [known if turn["role"] == "assistant" else answered for turn in turns]
-        evidence[last] = counted
-        placed = (LoggedTurn(place, turn, each) for turn, each in zip(turns, evidence, strict=True))
-        return ThreadEntry(tuple(placed), is_sampled)
+        result_evidence = Evidence(self._line, time)
+        evidence = [known if turn["role"] == "assistant" else result_evidence for turn in turns]
+        evidence[last] = with_usage
+        logged_turns = (LoggedTurn(place, turn, each) for turn, each in zip(turns, evidence, strict=True))
+        return ThreadEntry(tuple(logged_turns), is_sampled)
 
     def _prompt(self, message: Object) -> Json:
         """Return a prompt with its images."""
@@ -265,7 +265,7 @@ class _Reply:
 
 def _from_items(items: list[Object], unread: Unread) -> list[Object]:
     """Return the messages in the items of an answer; calls without a result are not sent again, and left out."""
-    answered = {string(item, "call_id") for item in items if item.get("type") == "function_call_output"}
+    answered_calls = {string(item, "call_id") for item in items if item.get("type") == "function_call_output"}
     reply = _Reply()
     for item in items:
         name, call_id = item.get("type"), string(item, "call_id")
@@ -273,7 +273,7 @@ def _from_items(items: list[Object], unread: Unread) -> list[Object]:
             reply.text(_texts(item.get("content")))
         elif name == "reasoning":
             reply.thought(_texts(item.get("summary")) or _texts(item.get("content")))
-        elif name == "function_call" and call_id in answered:
+        elif name == "function_call" and call_id in answered_calls:
             reply.call(call_id, string(item, "name"), item.get("arguments"))
         elif name == "function_call_output":
             reply.result(call_id, _result(item.get("output"), unread))

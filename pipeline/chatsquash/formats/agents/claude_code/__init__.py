@@ -10,7 +10,7 @@ from glob import escape
 from chatsquash.core.model import Conversation, Json, Origin
 from chatsquash.formats.agents.claude_code import stream
 from chatsquash.formats.agents.claude_code.conversation import FileReplies, conversation, in_force
-from chatsquash.formats.agents.claude_code.paths import is_aside, originals, paths, places
+from chatsquash.formats.agents.claude_code.paths import is_side_request, originals, paths, places
 from chatsquash.formats.agents.claude_code.rows import FileContents, LogLine, is_boundary, rows
 from chatsquash.formats.agents.claude_code.tree import LineTree
 from chatsquash.formats.agents.claude_code.truncation import incomplete, reasoning_only, truncated_replies, unsent
@@ -28,7 +28,7 @@ LOCATIONS = (
 )
 
 _TREE = ("user", "assistant", "system", "attachment", "progress")
-_BESIDE = (
+_UNLINKED = (
     *("queue-operation", "last-prompt", "custom-title", "ai-title", "agent-name", "agent-setting", "tag"),
     *("mode", "permission-mode", "pr-link", "worktree-state", "atis-latch", "cost-state", "file-history-delta"),
     *("api-request", "api-request-blob", "api-request-shape", "tools-used", "frame-link", "continued-in"),
@@ -68,7 +68,7 @@ def _is_line(line: Json) -> bool:
         return False
     kind = line.get("type")
     if isinstance(line.get("sessionId"), str):
-        return "uuid" in line or "leafUuid" in line or kind in _TREE or kind in _BESIDE
+        return "uuid" in line or "leafUuid" in line or kind in _TREE or kind in _UNLINKED
     return (kind == "summary" and "leafUuid" in line) or (kind == "file-history-snapshot" and "messageId" in line)
 
 
@@ -126,18 +126,18 @@ def _conversations(values: list[Json], lines: list[int] | None, meta: Json) -> l
     thoughts = reasoning_only(tree)
     early = thoughts | truncated_replies(tree)
     beyond = Unread()
-    taken = paths(tree, beyond, early, unsent(tree, thoughts))
-    known = FileReplies(originals(taken), early)
-    taken = [path for path in taken if not is_aside(path) or any(map(known.begins, path.rows))] or taken
+    selected = paths(tree, beyond, early, unsent(tree, thoughts))
+    known = FileReplies(originals(selected), early)
+    selected = [path for path in selected if not is_side_request(path) or any(map(known.begins, path.rows))] or selected
     read = [
         conversation(path, place, in_force(tree, path.leaf), known)
-        for path, place in zip(taken, places(tree, taken), strict=True)
+        for path, place in zip(selected, places(tree, selected), strict=True)
     ]
-    order = sorted(range(1, len(read)), key=lambda each: (taken[each].leaf.chain[0], taken[each].leaf.place))
-    left = {**count_unread(contents, {row.place for path in taken for row in path.rows}), **beyond.counts_for(0)}
+    order = sorted(range(1, len(read)), key=lambda each: (selected[each].leaf.chain[0], selected[each].leaf.place))
+    unread = {**count_unread(contents, {row.place for path in selected for row in path.rows}), **beyond.counts_for(0)}
     if read:  # the first one has what is said of the whole file
         findings = (*tree.findings, *incomplete(tree, early, thoughts), *origin_of(read[0]).findings)
-        read[0] = with_origin(read[0], findings=findings, unread=left)
+        read[0] = with_origin(read[0], findings=findings, unread=unread)
     # A file beside names the call that began a sub-agent; prompts may be alike.
     call_id = string(meta, "toolUseId")
     for place, each in enumerate(read if call_id else ()):
@@ -165,29 +165,29 @@ _INSIDE = {
 _FLAGS = ("isApiErrorMessage", "isVisibleInTranscriptOnly")
 
 
-def count_unread(contents: FileContents, taken: set[int]) -> dict[str, int]:
+def count_unread(contents: FileContents, used_places: set[int]) -> dict[str, int]:
     """Count what no conversation contains; ``taken`` are the places of the lines that conversations contain."""
     counts: Counter[str] = Counter(_name(value) for _, value in contents.others)
     members = _Members()
     for row in contents.tree.values():
-        if _is_read(row, taken):
+        if _is_read(row, used_places):
             members.add(row.value)
         else:
             counts[_name(row.value)] += 1
     return dict(sorted((counts + members.names()).items()))
 
 
-def _is_read(row: LogLine, taken: set[int]) -> bool:
+def _is_read(row: LogLine, used_places: set[int]) -> bool:
     if row.turn is not None:
-        return row.place in taken
+        return row.place in used_places
     return is_boundary(row.value) or at(row.value, "attachment", "type") == "prompt_snapshot"
 
 
 def _name(value: Object) -> str:
     """Name a line by its type and flags."""
-    of = string(value, "type") or "line without a type"
+    line_type = string(value, "type") or "line without a type"
     more = [string(value, "subtype") or string(value, "operation") or string(value.get("attachment"), "type")]
-    return " ".join([of, *filter(None, more), *(flag for flag in _FLAGS if value.get(flag) is True)])
+    return " ".join([line_type, *filter(None, more), *(flag for flag in _FLAGS if value.get(flag) is True)])
 
 
 class _Members:

@@ -79,8 +79,8 @@ def conversation(path: ConversationPath, place: Origins, snapshot: PromptSnapsho
     system = view.messages(anthropic.system(snapshot.system))
     messages = [*system, *(message for message, _ in turns)]
     lines = [*(snapshot.line for _ in system), *(turn.rows[0].line for _, turn in turns)]
-    spoken = (each for each in enumerate(turns, len(system)) if each[1][0]["role"] == "assistant")
-    own_rows = [row for row in path.rows if row.key not in path.kept] if path.kept else path.rows
+    replies = (each for each in enumerate(turns, len(system)) if each[1][0]["role"] == "assistant")
+    own_rows = [row for row in path.rows if row.key not in path.kept_ids] if path.kept_ids else path.rows
     moments = [(row.line, time) for row in own_rows if (time := known.time(row))]
     origin = Origin(
         id=place.id,
@@ -88,10 +88,10 @@ def conversation(path: ConversationPath, place: Origins, snapshot: PromptSnapsho
         kind=place.kind,
         parent=place.parent,
         call=place.call,
-        began=place.began,
+        began=place.subagents,
         started_at=min((moment.at for _, moment in moments), default=None),
         ended_at=max((moment.at for _, moment in moments), default=None),
-        replies=tuple(known.replies(((at, turn) for at, (_, turn) in spoken), path.kept)),
+        replies=tuple(known.replies(((at, turn) for at, (_, turn) in replies), path.kept_ids)),
         findings=_findings(messages, lines, moments),
         lines=tuple(lines),
     )
@@ -129,9 +129,9 @@ class FileReplies:
             time = self._times[row.place] = moment(row.value.get("timestamp"))
         return time
 
-    def replies(self, spoken: Iterable[tuple[int, MessageTurn]], kept_keys: set[str]) -> Iterator[OriginReply]:
+    def replies(self, messages: Iterable[tuple[int, MessageTurn]], kept_keys: set[str]) -> Iterator[OriginReply]:
         """Yield what is known of the replies among the assistant's messages at these places."""
-        for index, turn in spoken:
+        for index, turn in messages:
             key = turn.rows[0].key
             if key in self._replies and key not in kept_keys:
                 reply = self._replies[key] or self._origin_reply(index, turn)
@@ -143,9 +143,9 @@ class FileReplies:
         bodies = [row.value["message"] for row in turn.rows]
         usages = [members(body.get("usage")) for body in bodies]
         usage = max(usages, key=lambda each: count(each.get("output_tokens")) or 0)
-        stopped = next((reason for body in reversed(bodies) if (reason := string(body, "stop_reason"))), None)
+        stop_reason = next((reason for body in reversed(bodies) if (reason := string(body, "stop_reason"))), None)
         time = self.time(turn.rows[0])
-        finished = FINISHED.get(stopped, stopped) if stopped else None
+        finished = FINISHED.get(stop_reason, stop_reason) if stop_reason else None
         return OriginReply(
             at=index,
             line=turn.rows[0].line,
@@ -184,12 +184,12 @@ class MessageTurns:
         replay = _Replay()
         for group in _groups(rows):
             turn = self._turn(group)
-            loaded = turn.plain
-            if loaded is None:
-                loaded = replay.load(turn)
+            turn_messages = turn.plain
+            if turn_messages is None:
+                turn_messages = replay.load(turn)
             else:
-                replay.passed.append(loaded)
-            messages += [(message, turn) for message in loaded]
+                replay.passed.append(turn_messages)
+            messages += [(message, turn) for message in turn_messages]
         return messages
 
     def _turn(self, rows: list[LogLine]) -> MessageTurn:
@@ -284,18 +284,18 @@ class _Replay:
 
     def load(self, turn: MessageTurn) -> list[Message]:
         try:
-            loaded, self._state = anthropic.load(turn.value, self._behind())
+            turns, self._state = anthropic.load(turn.value, self._behind())
         except TurnError as problem:
             raise TurnError(f"entry {turn.rows[0].place} {problem}") from None
         self.passed.clear()
-        return view.messages(loaded)
+        return view.messages(turns)
 
     def _behind(self) -> State:
         """Return the state after the turns so far."""
-        answered, state = set[str](), self._state
+        answered_ids, state = set[str](), self._state
         for message in chain.from_iterable(map(reversed, reversed(self.passed))):
             if message["role"] == "assistant":
                 state = state.evolve(open=named_calls(message.get("tool_calls") or []))
                 break
-            answered.add(message.get("tool_call_id", ""))
-        return state.without(answered)
+            answered_ids.add(message.get("tool_call_id", ""))
+        return state.without(answered_ids)

@@ -22,11 +22,11 @@ class ConversationPath(Struct, frozen=True):
     """The lines of one conversation."""
 
     leaf: LogLine
-    begun: LogLine
+    first_line: LogLine
     """The line that it begins with, which may say nothing."""
     rows: list[LogLine]
     """What is said in it, in order."""
-    kept: set[str]
+    kept_ids: set[str]
     """The keys of lines that a compaction kept; they are another conversation's."""
     is_branch: bool
     """Whether another one that begins with the same line is in use."""
@@ -42,35 +42,35 @@ def paths(
     ``early``: replies that ended early; ``unsent``: those of them that later requests did not contain.  Branches that
     would repeat too many lines are counted in ``unread``.
     """
-    taken: list[ConversationPath] = []
-    begun: set[str] = set()
+    selected: list[ConversationPath] = []
+    first_keys: set[str] = set()
     depths: dict[str, int] = {}
     """How many lines precede those that were passed."""
-    room = EntryBudget(len(tree.rows))
+    budget = EntryBudget(len(tree.rows))
     leaves = sorted(tree.leaves, key=lambda row: (row.chain[0], -row.place))
     for leaf in leaves:
         fresh, fork = _fresh_lines(tree, leaf, depths)
-        repeated = depths[fork.key] + 1 if fork else 0
-        depths.update((row.key, depth) for depth, row in enumerate(reversed(fresh), repeated))
+        repeated_lines = depths[fork.key] + 1 if fork else 0
+        depths.update((row.key, depth) for depth, row in enumerate(reversed(fresh), repeated_lines))
         if not _says_more(fresh, early, is_fork=fork is not None):
             continue
-        if repeated and not room.take(repeated):
+        if repeated_lines and not budget.take(repeated_lines):
             unread.count(BRANCH_BEYOND)
             continue
-        path = _path(tree, leaf, begun, unsent)
-        taken.append(path)
-        begun.add(path.begun.key)
+        path = _path(tree, leaf, first_keys, unsent)
+        selected.append(path)
+        first_keys.add(path.first_line.key)
         for depth, row in enumerate(path.rows):
-            if row.key not in path.kept:
+            if row.key not in path.kept_ids:
                 depths.setdefault(row.key, depth)
-    return taken or [_path(tree, leaf, begun, unsent) for leaf in leaves[:1]]
+    return selected or [_path(tree, leaf, first_keys, unsent) for leaf in leaves[:1]]
 
 
-def _fresh_lines(tree: LineTree, leaf: LogLine, passed: Container[str]) -> tuple[list[LogLine], LogLine | None]:
+def _fresh_lines(tree: LineTree, leaf: LogLine, visited: Container[str]) -> tuple[list[LogLine], LogLine | None]:
     """Return a leaf and the lines above it, up to one that was passed, and that one."""
     fresh: list[LogLine] = []
     for row in tree.upward(leaf):
-        if row.key in passed:
+        if row.key in visited:
             return fresh, row
         fresh.append(row)
     return fresh, None
@@ -87,19 +87,19 @@ def _says_more(fresh: list[LogLine], early: Container[object], *, is_fork: bool)
 
 def _path(tree: LineTree, leaf: LogLine, others: set[str], unsent: Container[object]) -> ConversationPath:
     walk = list(tree.upward(leaf))[::-1]
-    begun = walk[0]
-    compaction_here = tree.compactions.get((begun.chain, begun.era))
-    compaction = compaction_here if compaction_here and compaction_here.row.key == begun.key else None
+    first = walk[0]
+    compaction_here = tree.compactions.get((first.chain, first.era))
+    compaction = compaction_here if compaction_here and compaction_here.row.key == first.key else None
     on_walk = {row.key for row in walk}
-    left = [row for row in compaction.kept.values() if row.key not in on_walk] if compaction else []
-    whole = _PathLines(tree, [*walk, *left])
-    for row in left:
-        whole.add(row, compaction.anchor if compaction else None)
-    kept_keys = set(whole.places_by_key)
+    kept_elsewhere = [row for row in compaction.kept_rows.values() if row.key not in on_walk] if compaction else []
+    path_lines = _PathLines(tree, [*walk, *kept_elsewhere])
+    for row in kept_elsewhere:
+        path_lines.add(row, compaction.anchor if compaction else None)
+    kept_keys = set(path_lines.places_by_key)
     for row in walk:
         if row.message is None or row.message not in unsent:
-            whole.add(row, None)
-    return ConversationPath(leaf, begun, whole.in_order(), kept_keys, begun.key in others, compaction)
+            path_lines.add(row, None)
+    return ConversationPath(leaf, first, path_lines.in_order(), kept_keys, first.key in others, compaction)
 
 
 class _PathLines:
@@ -149,7 +149,7 @@ def _after_results(rows: list[LogLine]) -> list[LogLine]:
         if row.message is not None:
             results = (answers.get(call_id, index) for call_id in row.calls)
             ends[row.message] = max(index, ends.get(row.message, index), *results)
-    ordered: list[LogLine] = []
+    reordered: list[LogLine] = []
     waiting: list[LogLine] = []
     end = 0
     for index, row in enumerate(rows):
@@ -157,11 +157,11 @@ def _after_results(rows: list[LogLine]) -> list[LogLine]:
         if row.is_queued and index < end:
             waiting.append(row)
             continue
-        ordered.append(row)
+        reordered.append(row)
         if index >= end:
-            ordered += waiting
+            reordered += waiting
             waiting.clear()
-    return ordered + waiting
+    return reordered + waiting
 
 
 _SIDE = ("acompact-", "aprompt_suggestion-", "aside_question-")
@@ -180,70 +180,74 @@ class Origins(NamedTuple):
     parent: str | None = None
     call: str | None = None
     """The id of the call that began it."""
-    began: dict[str, str] = {}  # noqa: RUF012 - never changed
+    subagents: dict[str, str] = {}  # noqa: RUF012 - never changed
     """The ids of sub-agents that its calls began, and of these calls."""
 
 
-def places(tree: LineTree, taken: list[ConversationPath]) -> list[Origins]:
+def places(tree: LineTree, conversation_paths: list[ConversationPath]) -> list[Origins]:
     """Return the place of each conversation; a line that several share belongs to the first of them."""
-    names = _names(taken)
+    names = _names(conversation_paths)
     owners: dict[str, str] = {}
-    for name, path in zip(names, taken, strict=True):
+    for name, path in zip(names, conversation_paths, strict=True):
         for row in path.rows:
-            if row.key not in path.kept:
+            if row.key not in path.kept_ids:
                 owners.setdefault(row.key, name)
-    begun = {path.begun.key: name for name, path in reversed(list(zip(names, taken, strict=True)))}
-    links = _OriginLinks(tree, owners, begun)
-    placed = [_place(name, path, links) for name, path in zip(names, taken, strict=True)]
-    began: dict[str | None, dict[str, str]] = {}
+    names_by_first = {
+        path.first_line.key: name for name, path in reversed(list(zip(names, conversation_paths, strict=True)))
+    }
+    links = _OriginLinks(tree, owners, names_by_first)
+    origins = [_place(name, path, links) for name, path in zip(names, conversation_paths, strict=True)]
+    calls_by_owner: dict[str | None, dict[str, str]] = {}
     for agent, (owner, call_id) in links.by_agent.items():
-        began.setdefault(owner, {})[agent] = call_id
-    return [place._replace(began=began.get(place.id, {})) for place in placed]
+        calls_by_owner.setdefault(owner, {})[agent] = call_id
+    return [place._replace(began=calls_by_owner.get(place.id, {})) for place in origins]
 
 
-def originals(taken: list[ConversationPath]) -> set[str]:
+def originals(conversation_paths: list[ConversationPath]) -> set[str]:
     """Return the first lines of replies, without copies of earlier ones and without what side requests repeat."""
     firsts: dict[object, LogLine] = {}
-    aside: dict[object, LogLine] = {}
-    said = {row.place: row for path in taken for row in path.rows if row.message}
-    for compaction in (path.compaction for path in taken if path.compaction):
-        for row in compaction.kept.values():  # of a fork, the file may have the copies alone
+    side_requests: dict[object, LogLine] = {}
+    said = {row.place: row for path in conversation_paths for row in path.rows if row.message}
+    for compaction in (path.compaction for path in conversation_paths if path.compaction):
+        for row in compaction.kept_rows.values():  # of a fork, the file may have the copies alone
             if row.place > compaction.row.place:
                 said.pop(row.place, None)
     for _, row in sorted(said.items()):
         first = firsts.setdefault((row.chain, row.message[2] if row.message else ""), row)
         if row.chain[0] and row.chain[1].startswith(_SIDE):
-            aside[row.chain] = first
-    last = {row.key for row in aside.values()}
-    return {row.key for row in firsts.values() if row.chain not in aside or row.key in last}
+            side_requests[row.chain] = first
+    last = {row.key for row in side_requests.values()}
+    return {row.key for row in firsts.values() if row.chain not in side_requests or row.key in last}
 
 
-def is_aside(path: ConversationPath) -> bool:
+def is_side_request(path: ConversationPath) -> bool:
     """Whether Claude Code made this request for itself: a summary, a suggestion or a side question."""
-    is_inner, agent = path.begun.chain
+    is_inner, agent = path.first_line.chain
     return is_inner and agent.startswith(_SIDE)
 
 
-def _names(taken: list[ConversationPath]) -> list[str]:
+def _names(conversation_paths: list[ConversationPath]) -> list[str]:
     """Name a sub-agent by its own id, others by the id of the last line; a single conversation has no name."""
-    agents = Counter(path.begun.chain[1] for path in taken if not path.is_branch)
+    agents = Counter(path.first_line.chain[1] for path in conversation_paths if not path.is_branch)
     names = []
-    for path in taken:
-        agent = path.begun.chain[1]
-        is_agent = path.begun.chain[0] and agents[agent] == 1 and not path.is_branch
-        names.append(agent if agent and is_agent else path.leaf.key if len(taken) > 1 else "")
+    for path in conversation_paths:
+        agent = path.first_line.chain[1]
+        is_agent = path.first_line.chain[0] and agents[agent] == 1 and not path.is_branch
+        names.append(agent if agent and is_agent else path.leaf.key if len(conversation_paths) > 1 else "")
     return names
 
 
 def _place(name: str, path: ConversationPath, links: _OriginLinks) -> Origins:
-    if is_aside(path):
+    if is_side_request(path):
         return Origins(name, "side")
     if path.is_branch:
-        shared = (links.owners.get(row.key, name) for row in reversed(path.rows))
-        return Origins(name, "branch", next((each for each in shared if each != name), links.begun[path.begun.key]))
+        owners = (links.owners.get(row.key, name) for row in reversed(path.rows))
+        return Origins(
+            name, "branch", next((each for each in owners if each != name), links.begun[path.first_line.key])
+        )
     if path.compaction:
         return Origins(name, "compacted", links.summarised(path.compaction.row))
-    if path.begun.chain[0] or is_teammate(path.leaf):
+    if path.first_line.chain[0] or is_teammate(path.leaf):
         return Origins(name, "subagent", *links.call_of(path))
     return Origins(name, "main")
 
@@ -256,11 +260,11 @@ def is_teammate(row: LogLine) -> bool:
 class _OriginLinks:
     """The links between conversations: owners of lines, and the calls that may have started sub-agents."""
 
-    def __init__(self, tree: LineTree, owners: dict[str, str], begun: dict[str, str]) -> None:
+    def __init__(self, tree: LineTree, owners: dict[str, str], names_by_first: dict[str, str]) -> None:
         self._tree = tree
         self.owners = owners
         """The conversation of each line."""
-        self.begun = begun
+        self.begun = names_by_first
         """The conversation in use, by the line that it begins with."""
         self.by_agent: dict[str, tuple[str | None, str]] = {}
         self._by_prompt: dict[str, list[tuple[str | None, str]]] = {}
@@ -275,9 +279,9 @@ class _OriginLinks:
 
     def summarised(self, boundary: LogLine) -> str | None:
         """Return the conversation with the last reply before a compaction."""
-        named = self._tree.rows.get(string(boundary.value, "logicalParentUuid"))
-        if named and named.place < boundary.place:
-            above = (row for row in self._tree.upward(named) if row.message and row.key in self.owners)
+        logical_parent = self._tree.rows.get(string(boundary.value, "logicalParentUuid"))
+        if logical_parent and logical_parent.place < boundary.place:
+            above = (row for row in self._tree.upward(logical_parent) if row.message and row.key in self.owners)
             if reply := next(above, None):
                 return self.owners[reply.key]
         before = self._tree.last_reply(boundary)
@@ -285,7 +289,7 @@ class _OriginLinks:
 
     def call_of(self, path: ConversationPath) -> tuple[str | None, str | None]:
         """Return the conversation and the call that started a sub-agent, by a result or by an equal prompt."""
-        if known := self.by_agent.get(path.begun.chain[1]):
+        if known := self.by_agent.get(path.first_line.chain[1]):
             return known
         said = path.rows[0].turn
         prompt = said.get("content") if said else None

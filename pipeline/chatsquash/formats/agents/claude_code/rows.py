@@ -109,33 +109,33 @@ def _in_order(values: list[Json], lines: list[int] | None) -> tuple[list[Json], 
     None is moved behind a compaction.
     """
     known = {string(value, "uuid") for value in values}
-    written, waiting, order = set[str](), dict[str, list[int]](), list[int]()
+    written_ids, waiting, order = set[str](), dict[str, list[int]](), list[int]()
 
     def write(place: int) -> None:
         ready = [place]
         while ready:
             order.append(ready.pop())
             key = string(values[order[-1]], "uuid")
-            written.add(key)
+            written_ids.add(key)
             ready += waiting.pop(key, [])[::-1]
 
     def write_waiting() -> None:
-        left = sorted(place for places in waiting.values() for place in places)
+        remaining = sorted(place for places in waiting.values() for place in places)
         waiting.clear()
-        order.extend(left)
-        written.update(string(values[place], "uuid") for place in left)
+        order.extend(remaining)
+        written_ids.update(string(values[place], "uuid") for place in remaining)
 
     for place, value in enumerate(values):
         if is_boundary(value) or at(value, "isCompactSummary") is True:
             write_waiting()
         parent = string(value, "parentUuid")
-        if parent and parent in known and parent not in written:
+        if parent and parent in known and parent not in written_ids:
             waiting.setdefault(parent, []).append(place)
         else:
             write(place)
     write_waiting()
-    logged = line_numbers(values, lines)
-    return [values[place] for place in order], [logged[place] for place in order]
+    numbers = line_numbers(values, lines)
+    return [values[place] for place in order], [numbers[place] for place in order]
 
 
 def _read(values: list[Json], lines: list[int] | None, gaps: list[Gap]) -> tuple[FileContents, bool]:
@@ -155,12 +155,12 @@ def _read(values: list[Json], lines: list[int] | None, gaps: list[Gap]) -> tuple
             others += [] if key else [(place, value)]
             continue
         chain = (True, string(value, "agentId")) if value.get("isSidechain") is True else MAIN
-        era, begins = eras.of(chain, value, is_said=turn is not None)
+        era, starts_era = eras.of(chain, value, is_said=turn is not None)
         is_reply = turn is not None and value["type"] == "assistant"
         if is_reply and value.get("isApiErrorMessage") is False:
             is_reply = not _is_synthetic(value)
         said = (chain, era, string(value.get("message"), "id") or key) if is_reply else None
-        head = place, line, key, "" if begins else parent, chain, era, value, turn, is_queued, said
+        head = place, line, key, "" if starts_era else parent, chain, era, value, turn, is_queued, said
         row = tree[key] = LogLine(*head, *_blocks(turn)) if turn is not None else LogLine(*head)
         if is_reply:
             ids.add_reply(row)
@@ -181,13 +181,13 @@ def _blocks(turn: Object) -> tuple[list[str], list[str], bool]:
         return calls, results, False
     is_thought = bool(content)
     for block in content:
-        of = block.get("type") if isinstance(block, dict) else None
-        if of in _THOUGHTS:
+        block_type = block.get("type") if isinstance(block, dict) else None
+        if block_type in _THOUGHTS:
             continue
         is_thought = False
-        if of == "tool_use" and (call_id := string(block, "id")):
+        if block_type == "tool_use" and (call_id := string(block, "id")):
             calls.append(call_id)
-        elif of == "tool_result" and (call_id := string(block, "tool_use_id")):
+        elif block_type == "tool_result" and (call_id := string(block, "tool_use_id")):
             results.append(call_id)
     return calls, results, is_thought
 
@@ -203,13 +203,13 @@ class _EraCounts:
     def of(self, chain: Chain, value: Object, *, is_said: bool) -> tuple[int, bool]:
         """Return the era of a line and whether the era begins with it (a boundary, or a summary without one)."""
         is_summary = value.get("isCompactSummary") is True
-        begins = is_boundary(value) or (is_summary and chain not in self._begun)
-        if begins:
+        starts_era = is_boundary(value) or (is_summary and chain not in self._begun)
+        if starts_era:
             self._counts[chain] += 1
             self._begun.add(chain)
         elif is_said and not is_summary and self._begun:
             self._begun.discard(chain)
-        return self._counts[chain] if self._counts else 0, begins
+        return self._counts[chain] if self._counts else 0, starts_era
 
 
 class MessageIds:
@@ -256,8 +256,8 @@ def _distinct(row: LogLine, before: LogLine | None, names: set[ReplyKey]) -> Rep
     """
     if before and before.message and message_id(row) == message_id(before) and not _differ(row, before):
         return before.message
-    began = string(row.value, "requestId") or string(row.value, "timestamp") or row.key
-    name = row.chain, row.era, f"{message_id(row)} {began}"
+    start = string(row.value, "requestId") or string(row.value, "timestamp") or row.key
+    name = row.chain, row.era, f"{message_id(row)} {start}"
     if name in names:
         name = row.chain, row.era, f"{message_id(row)} {row.key}"
     names.add(name)
@@ -287,12 +287,12 @@ def _parent(value: Object) -> str:
 
 def _turn(value: Object, place: int, queued: Callable[[], Counter[str]]) -> tuple[bool, Object | None]:
     """Return whether a line is a queued prompt, and its turn."""
-    of = value.get("type")
-    if of in ("user", "assistant"):
+    line_type = value.get("type")
+    if line_type in ("user", "assistant"):
         return False, _message_turn(value, place) if _is_said(value) else None
-    if of == "system" and value.get("subtype") == "local_command" and isinstance(value.get("content"), str):
+    if line_type == "system" and value.get("subtype") == "local_command" and isinstance(value.get("content"), str):
         return False, {"role": "user", "content": value["content"]}
-    prompt = _attached_prompt(value) if of == "attachment" else _absorbed(value, queued)
+    prompt = _attached_prompt(value) if line_type == "attachment" else _absorbed(value, queued)
     return prompt is not None, None if prompt is None else {"role": "user", "content": prompt}
 
 

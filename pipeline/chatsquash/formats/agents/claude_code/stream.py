@@ -74,9 +74,9 @@ def _flags(value: Object, *, is_summary: bool) -> Object:
 
 
 def _metadata(value: Object) -> Object:
-    kept, segment = members(value.get("preserved_messages")), members(value.get("preserved_segment"))
+    preserved, segment = members(value.get("preserved_messages")), members(value.get("preserved_segment"))
     names = {"anchor_uuid": "anchorUuid", "all_uuids": "allUuids", "head_uuid": "headUuid", "tail_uuid": "tailUuid"}
-    messages = {names.get(name, name): member for name, member in kept.items()}
+    messages = {names.get(name, name): member for name, member in preserved.items()}
     ends = {names.get(name, name): member for name, member in segment.items()}
     return {**({"preservedMessages": messages} if messages else {}), **({"preservedSegment": ends} if ends else {})}
 
@@ -87,9 +87,9 @@ def mark_context(conversations: list[Conversation], values: list[Json]) -> list[
     The program prints prompts only with `--replay-user-messages`.
     """
     calls = {string(each, MEMBER) for each in values} - {""}
-    printed = {string(each, "uuid") for each in values if _is_message(each)}
-    kept = (at(each, "compact_metadata", "preserved_messages", "uuids") for each in values)
-    lacks_kept = any(isinstance(keys, list) and not printed.issuperset(map(str, keys)) for keys in kept)
+    printed_ids = {string(each, "uuid") for each in values if _is_message(each)}
+    preserved = (at(each, "compact_metadata", "preserved_messages", "uuids") for each in values)
+    lacks_kept = any(isinstance(keys, list) and not printed_ids.issuperset(map(str, keys)) for keys in preserved)
     return [_mark_replies(each, calls, lacks_kept=lacks_kept) for each in conversations]
 
 

@@ -24,16 +24,16 @@ class Compaction(Struct, frozen=True):
     """The boundary, or the summary where there is none."""
     anchor: LogLine
     """The line behind which the kept lines stand."""
-    kept: dict[str, LogLine]
+    kept_rows: dict[str, LogLine]
     """The lines that were kept as they were, by their keys, in order."""
 
 
-def _certain(row: LogLine, passed: list[LogLine]) -> LogLine | None:
+def _certain(row: LogLine, earlier: list[LogLine]) -> LogLine | None:
     """Return the line that a line with a missing parent follows, if that is certain.
 
     A prompt follows what precedes it since the last compaction, a result its call, and a line of a reply the others.
     """
-    for before in passed[: -_NEAR - 1 : -1]:
+    for before in earlier[: -_NEAR - 1 : -1]:
         if before.era != row.era or row.turn is None or row.is_queued:
             break
         if before.turn is None or before.is_queued:
@@ -80,32 +80,32 @@ class LineTree:
 
     def _resolve_parents(self, gaps: list[Gap]) -> dict[str, LogLine | None]:
         parents: dict[str, LogLine | None] = {}
-        lost: dict[str, LogLine | None] = {}
-        passed: dict[Chain, list[LogLine]] = {}
-        ahead, behind = gaps[::-1], list[Gap]()
+        substitutes: dict[str, LogLine | None] = {}
+        earlier: dict[Chain, list[LogLine]] = {}
+        ahead, gaps_before = gaps[::-1], list[Gap]()
         for row in self.rows.values():
             while ahead and ahead[-1].line < row.line:
-                behind.append(ahead.pop())
-            if row.parent and row.parent not in self.rows and row.parent not in lost:
-                lost[row.parent] = self._substitute(row, behind, passed.get(row.chain, []))
-            parents[row.key] = self.rows.get(row.parent) or lost.get(row.parent)
-            if row.parent in lost:
+                gaps_before.append(ahead.pop())
+            if row.parent and row.parent not in self.rows and row.parent not in substitutes:
+                substitutes[row.parent] = self._substitute(row, gaps_before, earlier.get(row.chain, []))
+            parents[row.key] = self.rows.get(row.parent) or substitutes.get(row.parent)
+            if row.parent in substitutes:
                 self.joined.add(row.key)
-            passed.setdefault(row.chain, []).append(row)
+            earlier.setdefault(row.chain, []).append(row)
         return parents
 
-    def _substitute(self, row: LogLine, behind: list[Gap], passed: list[LogLine]) -> LogLine | None:
+    def _substitute(self, row: LogLine, gaps_before: list[Gap], earlier: list[LogLine]) -> LogLine | None:
         """Return the line that replaces a missing parent: the last one before an unreadable line.
 
         Each such line stands for one parent.  Lines that were never written are passed over if the order is certain.
         Otherwise the line begins a conversation.
         """
         before = 0
-        if behind:
-            gap = behind.pop()
-            behind.extend([Gap(gap.line, gap.lines - 1)] if gap.lines > 1 else [])
-            before = bisect_left(passed, gap.line, key=lambda each: each.line)
-        parent = passed[before - 1] if before else _certain(row, passed)
+        if gaps_before:
+            gap = gaps_before.pop()
+            gaps_before.extend([Gap(gap.line, gap.lines - 1)] if gap.lines > 1 else [])
+            before = bisect_left(earlier, gap.line, key=lambda each: each.line)
+        parent = earlier[before - 1] if before else _certain(row, earlier)
         how = "unreadable" if before else "unwritten" if parent else "unknown"
         self.findings.append((row.line, RepeatedViolation("missing-parent", (how,))))
         return parent
@@ -117,17 +117,17 @@ class LineTree:
             return None
         if parent.era < row.era:
             compaction = self.compactions.get((row.chain, row.era))
-            if compaction and parent.key in compaction.kept:
+            if compaction and parent.key in compaction.kept_rows:
                 return compaction.anchor
         return parent
 
     def upward(self, row: LogLine) -> Iterator[LogLine]:
         """Yield a line and all lines before it, last first."""
-        passed: set[str] = set()
+        visited: set[str] = set()
         above: LogLine | None = row
-        while above and above.key not in passed:
+        while above and above.key not in visited:
             yield above
-            passed.add(above.key)
+            visited.add(above.key)
             above = self.above(above)
 
     # Compactions
@@ -147,18 +147,18 @@ class LineTree:
         first = rows[0]
         summary = next((row for row in rows if row.is_summary), first)
         said = at(first.value, "compactMetadata")
-        named = at(said, "preservedMessages", "anchorUuid") or at(said, "preservedSegment", "anchorUuid")
-        anchor = self.rows.get(named) if isinstance(named, str) else None
+        anchor_id = at(said, "preservedMessages", "anchorUuid") or at(said, "preservedSegment", "anchorUuid")
+        anchor = self.rows.get(anchor_id) if isinstance(anchor_id, str) else None
         is_own = anchor is not None and (anchor.chain, anchor.era) == (first.chain, first.era)
         kept_lines = {row.key: row for row in self._kept_lines(said) if row.chain == first.chain}
         return Compaction(first, anchor if anchor and is_own else summary, kept_lines)
 
-    def _kept_lines(self, said: object) -> list[LogLine]:
+    def _kept_lines(self, metadata: object) -> list[LogLine]:
         """Return the lines that a compaction kept: it names all of them, or the first and the last."""
-        named = at(said, "preservedMessages", "allUuids") or at(said, "preservedMessages", "uuids")
-        if isinstance(named, list):
-            return [self.rows[key] for key in named if isinstance(key, str) and key in self.rows]
-        head, tail = (string(at(said, "preservedSegment"), name) for name in ("headUuid", "tailUuid"))
+        kept_ids = at(metadata, "preservedMessages", "allUuids") or at(metadata, "preservedMessages", "uuids")
+        if isinstance(kept_ids, list):
+            return [self.rows[key] for key in kept_ids if isinstance(key, str) and key in self.rows]
+        head, tail = (string(at(metadata, "preservedSegment"), name) for name in ("headUuid", "tailUuid"))
         kept_lines: dict[str, LogLine] = {}
         row = self.rows.get(tail)
         while row and row.key not in kept_lines:
@@ -173,11 +173,11 @@ class LineTree:
     def _ends(self) -> tuple[list[LogLine], dict[str, list[LogLine]]]:
         """Return the last lines of conversations, and queued prompts by the lines that they follow."""
         nearest = self._before
-        followed = {before.key for row in self.said if not row.is_queued and (before := nearest[row.key])}
+        followed_keys = {before.key for row in self.said if not row.is_queued and (before := nearest[row.key])}
         for row in reversed(self.said):
-            if row.is_queued and row.key in followed and (before := nearest[row.key]):
-                followed.add(before.key)
-        ends = [row for row in self.said if row.key not in followed]
+            if row.is_queued and row.key in followed_keys and (before := nearest[row.key]):
+                followed_keys.add(before.key)
+        ends = [row for row in self.said if row.key not in followed_keys]
         leaves = [row for row in ends if not row.is_queued]
         if not leaves and not all(row.is_queued for row in self.said):
             raise TurnError(f"entry {self.said[-1].place} follows itself by its parentUuid")
@@ -218,9 +218,9 @@ class LineTree:
 
     def last_reply(self, row: LogLine) -> LogLine | None:
         """Return the assistant's last line on a chain before a line of it."""
-        spoken = self._spoken.get(row.chain, [])
-        before = bisect_left(spoken, row.place, key=lambda each: each.place)
-        return spoken[before - 1] if before else None
+        reply_lines = self._spoken.get(row.chain, [])
+        before = bisect_left(reply_lines, row.place, key=lambda each: each.place)
+        return reply_lines[before - 1] if before else None
 
     def blocks(self, row: LogLine) -> list[LogLine]:
         """Return the lines of an assistant's message."""

@@ -14,11 +14,11 @@ from chatsquash.formats.values import string
 def truncated_replies(tree: LineTree) -> set[ReplyKey]:
     """Return the replies without what the last event of a stream brings."""
     is_open = {row.message for row in tree.replies if row.message and not row.value["message"].get("stop_reason")}
-    early = _lacking(tree, is_open, _has_stop_reason) if is_open else set()
+    early = _without_end(tree, is_open, _has_stop_reason) if is_open else set()
     # A reply that Claude Code completed itself, to have it continued by a note, has a stop reason all the same.
     notes = [row for row in tree.said if row.message is None and row.value.get("turnCompanion") is True]
-    resumed = {before.message for row in notes if (before := tree.nearest(row)) and before.message}
-    return early | _lacking(tree, resumed, _has_details) if resumed else early
+    resumed_replies = {before.message for row in notes if (before := tree.nearest(row)) and before.message}
+    return early | _without_end(tree, resumed_replies, _has_details) if resumed_replies else early
 
 
 def reasoning_only(tree: LineTree) -> set[ReplyKey]:
@@ -37,8 +37,8 @@ def unsent(tree: LineTree, thoughts: set[ReplyKey]) -> set[ReplyKey]:
     """
     if not thoughts:
         return thoughts
-    followed = (tree.nearest(row) for row in tree.said if row.key not in tree.joined)
-    return {before.message for before in followed if before and before.message in thoughts}
+    predecessors = (tree.nearest(row) for row in tree.said if row.key not in tree.joined)
+    return {before.message for before in predecessors if before and before.message in thoughts}
 
 
 def incomplete(
@@ -59,18 +59,18 @@ def _has_details(row: LogLine) -> bool:
     return "stop_details" in row.value["message"]
 
 
-def _lacking(tree: LineTree, replies: set[ReplyKey], is_ended: Callable[[LogLine], bool]) -> set[ReplyKey]:
+def _without_end(tree: LineTree, replies: set[ReplyKey], is_ended: Callable[[LogLine], bool]) -> set[ReplyKey]:
     """Return the replies among these that no line shows to have ended, if most of their version have such a line.
 
     Versions of Claude Code that write lines before a reply ends show it of few replies, and go on to answer calls.
     """
-    ended = {row.message: string(row.value, "version") for row in tree.replies if is_ended(row)}
-    others = {row.message: row for row in tree.replies if row.message in replies and row.message not in ended}
-    answered = Counter(
+    complete = {row.message: string(row.value, "version") for row in tree.replies if is_ended(row)}
+    others = {row.message: row for row in tree.replies if row.message in replies and row.message not in complete}
+    answered_versions = Counter(
         string(row.value, "version")
         for row in others.values()
         if any(tree.answer(block, call_id) for block in tree.blocks(row) for call_id in block.calls)
     )
-    usual = Counter(ended.values())
+    usual = Counter(complete.values())
     versions = {key: string(row.value, "version") for key, row in others.items() if key}
-    return {key for key, version in versions.items() if usual[version] > answered[version]}
+    return {key for key, version in versions.items() if usual[version] > answered_versions[version]}

@@ -50,8 +50,8 @@ def fits(values: list[Json]) -> str | None:
 def _is_line(line: Json) -> bool:
     if not isinstance(line, dict) or not isinstance(line.get("payload"), dict):
         return False
-    of = string(line, "type")
-    return of in _KINDS or of.startswith(_BETWEEN_AGENTS)
+    line_type = string(line, "type")
+    return line_type in _KINDS or line_type.startswith(_BETWEEN_AGENTS)
 
 
 def _is_header(line: Json) -> bool:
@@ -82,7 +82,7 @@ def conversations(values: list[Json], lines: list[int] | None = None, earlier: E
     counts = [line for line in everything if type(line) is dict and line.get("type") == "token_usage_record"]
     rollout = Rollout(
         has_events=any(at(line, "payload", "type") == "user_message" for line in everything),
-        room=EntryBudget(len(everything)),
+        budget=EntryBudget(len(everything)),
         has_records=bool(counts),
         has_all=earlier is not None,
     )
@@ -97,7 +97,7 @@ def conversations(values: list[Json], lines: list[int] | None = None, earlier: E
         else:
             rollout.add(f"entry {place}", number, line)
     prompt, meta = _instructions(rollout)
-    histories = [each for each in (rollout.now, *rollout.left) if each.items]
+    histories = [each for each in (rollout.now, *rollout.earlier) if each.items]
     return [_conversation(rollout, each, prompt, meta, place) for place, each in enumerate(histories)]
 
 
@@ -113,9 +113,9 @@ def _conversation(
     rollout: Rollout, history: RolloutHistory, prompt: list[Message], meta: Meta, place: int
 ) -> Conversation:
     head = Evidence(meta.line, meta.time if history.kind == "main" else None)
-    loaded = load_items(history.items, prompt, head, rollout.breaks, rollout.truncated)
+    logged_messages = load_items(history.items, prompt, head, rollout.breaks, rollout.truncated)
     known: Object = {"session_id": string(rollout.meta[0].payload, "id") or None} if rollout.meta else {}
-    if meta.time and not any(each.time for each in loaded.evidence):
+    if meta.time and not any(each.time for each in logged_messages.evidence):
         known |= {"started_at": meta.time.at, "ended_at": meta.time.at}
     is_hidden = rollout.kind != "main" and history.has_hidden_prompt
     is_headless = history.begins_here and not rollout.has_all and rollout.is_continued
@@ -129,8 +129,10 @@ def _conversation(
         "is_undone": history.is_undone,
         "unread": rollout.unread.counts_for(place),
     }
-    linked = {"id": history.id, "kind": kind, "parent": parent}
-    return Conversation(loaded.messages, _definitions(rollout), origin=origin(loaded, **linked, **known))
+    links = {"id": history.id, "kind": kind, "parent": parent}
+    return Conversation(
+        logged_messages.messages, _definitions(rollout), origin=origin(logged_messages, **links, **known)
+    )
 
 
 def _definitions(rollout: Rollout) -> list[Tool]:
@@ -152,7 +154,7 @@ def _definitions(rollout: Rollout) -> list[Tool]:
 
 def _instructions(rollout: Rollout) -> tuple[list[Message], Meta]:
     """Return the system prompt, if the session has one; instructions that a message repeats are the user's own."""
-    items = [each.turn for history in (rollout.now, *rollout.left) for each in history.items]
+    items = [each.turn for history in (rollout.now, *rollout.earlier) for each in history.items]
     for meta in (*rollout.meta, *reversed(rollout.inherited)):
         based = meta.payload.get("base_instructions")
         prompt = string(based, "text") or (based if isinstance(based, str) else "")

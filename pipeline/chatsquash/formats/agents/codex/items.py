@@ -15,11 +15,11 @@ _OWN = ("local_shell_call", "custom_tool_call", "custom_tool_call_output", "agen
 """Those that are written otherwise than items of OpenAI Responses."""
 _BARE = ("message", "reasoning", "compaction")
 """Types of items that no call and no output of one has."""
-_SPOKEN = ("type", "role", "content", "id", "status", "phase", "name")
-_CALLED = ("call_id", "arguments", "input", "output", "action", "namespace", "caller", "execution", "tools")
+_MESSAGE = ("type", "role", "content", "id", "status", "phase", "name")
+_CALL = ("call_id", "arguments", "input", "output", "action", "namespace", "caller", "execution", "tools")
 _THOUGHT = ("summary", "encrypted_content")
 _BETWEEN_AGENTS = ("author", "recipient")
-_READ = frozenset((*_SPOKEN, *_CALLED, *_THOUGHT, *_BETWEEN_AGENTS))
+_READ = frozenset((*_MESSAGE, *_CALL, *_THOUGHT, *_BETWEEN_AGENTS))
 _INJECTED = (
     *("<environment_context>", "<user_instructions>", "<codex_internal_context", "<goal_context>", "<turn_aborted>"),
     *("<subagent_notification>", "<user_shell_command>", "<skill>", "# AGENTS.md instructions for "),
@@ -29,8 +29,8 @@ _INJECTED = (
 
 def is_bare(line: Object) -> bool:
     """Whether a line is an item without anything around it."""
-    of = string(line, "type")
-    return of in _BARE or of.endswith(("_call", "_call_output"))
+    item_type = string(line, "type")
+    return item_type in _BARE or item_type.endswith(("_call", "_call_output"))
 
 
 def ordinary(item: Object, unread: Unread) -> Object | None:
@@ -39,15 +39,15 @@ def ordinary(item: Object, unread: Unread) -> Object | None:
     Calls of the local shell and of tools that take a text are as any others, since Codex runs and answers them so, and
     not every format of records has a place for them.
     """
-    of = string(item, "type")
-    if of in _UNSAID:
-        unread.count(member_path("response_item", str(of)))
+    item_type = string(item, "type")
+    if item_type in _UNSAID:
+        unread.count(member_path("response_item", str(item_type)))
         return None
     if not _READ.issuperset(item):
-        unread.count_members(member_path("response_item", str(of)), item, *_READ)
-    if of == "agent_message" and not is_readable(item.get("content")):
+        unread.count_members(member_path("response_item", str(item_type)), item, *_READ)
+    if item_type == "agent_message" and not is_readable(item.get("content")):
         unread.count("response_item.agent_message, encrypted")
-    return _rewrite(item) if of in _OWN else item
+    return _rewrite(item) if item_type in _OWN else item
 
 
 def _rewrite(item: Object) -> Object:
@@ -55,8 +55,8 @@ def _rewrite(item: Object) -> Object:
     match item:
         case {"type": "local_shell_call", "action": dict(action)}:
             return _call(call_id, "local_shell", action)
-        case {"type": "custom_tool_call", "name": str(name), "input": str(given)}:
-            return _call(call_id, name, custom_input(given))
+        case {"type": "custom_tool_call", "name": str(name), "input": str(text)}:
+            return _call(call_id, name, custom_input(text))
         case {"type": "custom_tool_call_output"}:
             return {**item, "type": "function_call_output"}
         case {"type": "agent_message", "content": content}:
@@ -90,10 +90,10 @@ def is_hidden(item: Object) -> bool:
 
 def is_of_model(item: Object) -> bool:
     """Whether an item is the assistant's: a message, reasoning or a call."""
-    of = string(item, "type")
-    if of in ("", "message"):
+    item_type = string(item, "type")
+    if item_type in ("", "message"):
         return item.get("role") == "assistant"
-    return of == "reasoning" or of.endswith("_call")
+    return item_type == "reasoning" or item_type.endswith("_call")
 
 
 def is_input(item: Object) -> bool:

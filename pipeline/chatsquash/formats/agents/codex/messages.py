@@ -21,7 +21,7 @@ _TEXT = 2
 """How many members a block of text has that has nothing else."""
 _PLAIN_SIZE = 3
 """How many members a message or a result has that has nothing else."""
-_CALLED = 4
+_CALL_SIZE = 4
 """How many members a call has that has nothing else."""
 _THOUGHT = frozenset(("type", "id", "summary", "content", "encrypted_content"))
 _TEXTS = ("input_text", "output_text")
@@ -55,8 +55,8 @@ def load_items(
 class _Messages:
     """Collects messages while items are read."""
 
-    def __init__(self, loaded: LoggedMessages) -> None:
-        self.loaded = loaded
+    def __init__(self, logged_messages: LoggedMessages) -> None:
+        self.loaded = logged_messages
         self._open: list[LoggedTurn] = []
         """The assistant's items that are no message yet."""
         self._calls = Calls()
@@ -69,8 +69,10 @@ class _Messages:
     def add(self, turn: LoggedTurn) -> None:
         """Add an item; anyone's but the assistant's is a message of its own."""
         item = turn.turn
-        of = item.get("type")
-        if of in _ASSISTANT or (of == "message" and item.get("role") == "assistant" and _text(item) is not None):
+        item_type = item.get("type")
+        if item_type in _ASSISTANT or (
+            item_type == "message" and item.get("role") == "assistant" and _text(item) is not None
+        ):
             self._open.append(turn)
         elif message := _message(item):
             self.close()
@@ -82,10 +84,10 @@ class _Messages:
 
     def close(self) -> None:
         """Turn the assistant's open items into a message."""
-        opened, self._open = self._open, []
-        if not opened:
+        items_to_join, self._open = self._open, []
+        if not items_to_join:
             return
-        items = [each.turn for each in opened]
+        items = [each.turn for each in items_to_join]
         if usual := _assistant(items):
             message, self._said = usual
             self._answered = []
@@ -93,7 +95,7 @@ class _Messages:
             calls = self._behind()
             turn = assistant_turn(items, calls.call)
             message, self._calls = view.message(turn), calls.after_calls(turn.blocks)
-        self._append(message, merge_evidence(opened))
+        self._append(message, merge_evidence(items_to_join))
 
     def _load(self, turn: LoggedTurn) -> None:
         """Load an item as one of a request."""
@@ -102,11 +104,11 @@ class _Messages:
                 self._open.append(turn)
                 return
             self.close()
-            (made,), state = openai_responses.load(turn.turn, State(calls=self._behind()))
+            (loaded_turn,), state = openai_responses.load(turn.turn, State(calls=self._behind()))
         except TurnError as problem:
             raise TurnError(f"{turn.place} {problem}") from None
         self._calls = state.calls
-        for message in view.messages([made]):
+        for message in view.messages([loaded_turn]):
             self._append(message, turn.evidence)
 
     def _append(self, message: Message, evidence: Evidence) -> None:
@@ -117,8 +119,8 @@ class _Messages:
         """Return the open calls after the messages so far."""
         if self._said is not None:
             self._calls, self._said = self._calls.after_calls(self._said), None
-        for answered in self._answered:
-            _, self._calls = self._calls.answer(answered, None)
+        for call_id in self._answered:
+            _, self._calls = self._calls.answer(call_id, None)
         self._answered = []
         return self._calls
 
@@ -129,23 +131,23 @@ def _assistant(items: list[Object]) -> tuple[Message, tuple[Block, ...]] | None:
     text: str | None = None
     is_plain = True
     for item in items:
-        of = item.get("type")
-        made: Block | None
-        if of == "function_call":
-            if (made := _call(item)) is not None:
-                calls.append(view.call(made))
+        item_type = item.get("type")
+        block: Block | None
+        if item_type == "function_call":
+            if (block := _call(item)) is not None:
+                calls.append(view.call(block))
         elif calls or text is not None:
             return None
-        elif of == "reasoning":
-            made, is_plain = _thought(item), False
-            thoughts += [made.text] if made and made.text else []
+        elif item_type == "reasoning":
+            block, is_plain = _thought(item), False
+            thoughts += [block.text] if block and block.text else []
         else:
-            made = _said(item)
-            text = made.text if made else None
-            is_plain = is_plain and not (made and made.native)
-        if made is None:
+            block = _said(item)
+            text = block.text if block else None
+            is_plain = is_plain and not (block and block.native)
+        if block is None:
             return None
-        blocks.append(made)
+        blocks.append(block)
     message: Object = {"role": "assistant", "content": text or (None if calls else "")}
     if thoughts:
         message["reasoning_content"] = "\n\n".join(thoughts)
@@ -185,7 +187,7 @@ def _thought(item: Object) -> Reasoning | None:
 def _call(item: Object) -> Call | None:
     call_id, name, arguments = item.get("call_id"), item.get("name"), item.get("arguments")
     if (
-        len(item) == _CALLED
+        len(item) == _CALL_SIZE
         and call_id
         and isinstance(call_id, str)
         and isinstance(name, str)
@@ -209,10 +211,10 @@ def _message(item: Object) -> Message | None:
     """Return the message of a prompt or of a result that contains nothing else."""
     if len(item) != _PLAIN_SIZE:
         return None
-    of = item.get("type")
-    if of == "message" and item.get("role") in _OTHERS and (text := _text(item)) is not None:
+    item_type = item.get("type")
+    if item_type == "message" and item.get("role") in _OTHERS and (text := _text(item)) is not None:
         return {"role": item["role"], "content": text}
-    if of == "function_call_output":
+    if item_type == "function_call_output":
         call_id, output = item.get("call_id"), item.get("output")
         if call_id and isinstance(call_id, str) and isinstance(output, str):
             return {"role": "tool", "tool_call_id": call_id, "content": output}

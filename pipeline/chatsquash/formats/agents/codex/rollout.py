@@ -51,13 +51,13 @@ class Rollout:
 
     has_events: bool
     """Whether events mark the user's turns."""
-    room: EntryBudget
+    budget: EntryBudget
     has_records: bool = False
     """Whether a line follows each reply that is complete."""
     has_all: bool = False
     """Whether the files in which the session begins are known."""
     now: RolloutHistory = field(default_factory=lambda: RolloutHistory("1"))
-    left: list[RolloutHistory] = field(default_factory=list)
+    earlier: list[RolloutHistory] = field(default_factory=list)
     """What the items were before they were replaced or taken back."""
     meta: list[Meta] = field(default_factory=list)
     inherited: list[Meta] = field(default_factory=list)
@@ -121,12 +121,12 @@ class Rollout:
     def add(self, place: str, number: int | None, line: Object) -> None:
         """Read a line; its place is named in errors."""
         time = moment(line.get("timestamp"))
-        of = line.get("type")
-        if not _LINE.issuperset(line) and of is not None and (of in _HOLDING or not is_bare(line)):
+        line_type = line.get("type")
+        if not _LINE.issuperset(line) and line_type is not None and (line_type in _HOLDING or not is_bare(line)):
             self.unread.count_members("line", line, *_LINE)
-        if of == "response_item":
+        if line_type == "response_item":
             self.item(place, line.get("payload"), Evidence(number, time))
-        elif of == "event_msg":
+        elif line_type == "event_msg":
             self.event(_payload(line))
         else:
             self.read_rare_line(place, line, Evidence(number, time))
@@ -150,17 +150,17 @@ class Rollout:
                 self.item(place, between_agents(payload["content"]), evidence)
             case str() if is_bare(line):
                 self.item(place, line, evidence)
-            case of:
-                self.unread.count(of if isinstance(of, str) else "line without a type")
+            case line_type:
+                self.unread.count(line_type if isinstance(line_type, str) else "line without a type")
 
     def item(self, place: str, item: Json, evidence: Evidence, *, is_copied: bool = False) -> None:
         """Read an item, unless it is not part of the conversation."""
         if not isinstance(item, dict):
             raise TurnError(f"{place} has a payload that is {kind(item)}, not an item")
-        taken = ordinary(item, self.unread)
-        if taken is None:
+        converted = ordinary(item, self.unread)
+        if converted is None:
             return
-        if is_of_model(taken):
+        if is_of_model(converted):
             if self.is_divided:
                 self.is_divided = False
                 self.breaks.add(place)
@@ -170,31 +170,31 @@ class Rollout:
                 evidence = Evidence(line, time, is_sampled=True, model=self.model, logged_id=self.turn)
             if self.has_records and not (is_copied or is_result):
                 self.uncounted.append(place)
-        elif self.uncounted and string(taken, "type").endswith("_output"):
+        elif self.uncounted and string(converted, "type").endswith("_output"):
             self.truncate()  # a complete reply is counted before its calls are answered
-        self.now.add(LoggedTurn(place, taken, evidence))
-        if not (self.has_events or is_copied or self.is_prompted) and is_prompt(taken):
+        self.now.add(LoggedTurn(place, converted, evidence))
+        if not (self.has_events or is_copied or self.is_prompted) and is_prompt(converted):
             self.now.starts.append(len(self.now.items) - 1)
             self.is_prompted = self.has_turns
 
     def event(self, payload: Object) -> None:
         """Read an event; most repeat items."""
-        of = string(payload, "type")
-        if of == "user_message":
+        event_type = string(payload, "type")
+        if event_type == "user_message":
             self.now.starts.append(self.now.users[-1] if self.now.users else len(self.now.items))
-        elif of == "thread_rolled_back":
+        elif event_type == "thread_rolled_back":
             self.roll_back(payload.get("num_turns"))
-        elif of == "token_count":
+        elif event_type == "token_count":
             if self.has_records:
                 self.truncate()
             else:
                 self.use(at(payload, "info", "last_token_usage"))
-        elif of not in _REPEATING:
-            self.unread.count(member_path("event_msg", str(of)))
-            if of in _REVIEWED or (of == "item_completed" and at(payload, "item", "type") in _REVIEWED):
+        elif event_type not in _REPEATING:
+            self.unread.count(member_path("event_msg", str(event_type)))
+            if event_type in _REVIEWED or (event_type == "item_completed" and at(payload, "item", "type") in _REVIEWED):
                 self.is_reviewed = True
-            if of in _TURNS:
-                self.begin_turn(is_new=of in _BEGINNING, failed=bool(payload.get("error")))
+            if event_type in _TURNS:
+                self.begin_turn(is_new=event_type in _BEGINNING, failed=bool(payload.get("error")))
 
     def begin_turn(self, *, is_new: bool, failed: bool = False) -> None:
         """End the last turn, and begin another one if it is new; the last reply of one that failed is truncated."""
@@ -209,13 +209,15 @@ class Rollout:
         if is_new:
             self.has_turns, self.is_prompted = True, False
 
-    def use(self, used: Json, response_id: str | None = None) -> None:
+    def use(self, usage: Json, response_id: str | None = None) -> None:
         """Apply the token counts of the last reply, which follow its items."""
-        if self.now.sampled and isinstance(used, dict):
-            place = self.now.sampled[-1]
+        if self.now.reply_places and isinstance(usage, dict):
+            place = self.now.reply_places[-1]
             each = self.now.items[place]
-            sent, said = count(used.get("input_tokens")), count(used.get("output_tokens"))
-            evidence = each.evidence._replace(prompt_tokens=sent, completion_tokens=said, response_id=response_id)
+            prompt_tokens, said = count(usage.get("input_tokens")), count(usage.get("output_tokens"))
+            evidence = each.evidence._replace(
+                prompt_tokens=prompt_tokens, completion_tokens=said, response_id=response_id
+            )
             self.now.items[place] = LoggedTurn(each.place, each.turn, evidence)
 
     def count_reply(self, payload: Object) -> None:
@@ -295,20 +297,20 @@ class Rollout:
         if type(turns) is int and turns > 0 and self.now.starts:
             start, ident = self.now.start_of_last(turns), self.next_id()
             if self.now.has_reply(start) and self._has_room(len(self.now.items)):
-                self.left.append(self.now.branch(ident))
+                self.earlier.append(self.now.branch(ident))
             self.now.remove_last(turns)
 
     def leave(self, history: RolloutHistory, start: int) -> None:
         """Keep a history if the assistant produced removed items; inherited ones are in another file."""
         if history.has_reply(start) and self._has_room(len(history.items)):
-            self.left.append(history)
+            self.earlier.append(history)
 
     def _has_room(self, items: int) -> bool:
         """Whether a history of so many items is read; count it otherwise."""
         if self.is_inherited:
             self.unread.count("copied conversation")
             return False
-        if not self.room.take(items):
+        if not self.budget.take(items):
             self.unread.count("history beyond those that are read")
             return False
         return True

@@ -22,7 +22,7 @@ class RolloutHistory:
     """Where the user's turns begin in the items."""
     users: list[int] = field(default_factory=list)
     """Where the user's messages stand in the items."""
-    sampled: list[int] = field(default_factory=list)
+    reply_places: list[int] = field(default_factory=list)
     """Where the items stand that the model gave here."""
     is_undone: bool = False
     """Whether its last turns were rolled back."""
@@ -34,7 +34,7 @@ class RolloutHistory:
         if turn.turn.get("role") == "user":
             self.users.append(len(self.items))
         if turn.evidence.is_sampled:
-            self.sampled.append(len(self.items))
+            self.reply_places.append(len(self.items))
         self.items.append(turn)
 
     def start_of_last(self, turns: int) -> int:
@@ -45,13 +45,13 @@ class RolloutHistory:
         """Remove the user's last turns."""
         start = self.start_of_last(turns)
         del self.items[start:], self.starts[-turns:]
-        for places in (self.users, self.sampled):
+        for places in (self.users, self.reply_places):
             del places[bisect_left(places, start) :]
 
     def branch(self, ident: str) -> RolloutHistory:
         """Return a copy, of which the last turns are rolled back."""
         copy = replace(self, id=ident, kind="branch", parent=self.id, items=[*self.items], is_undone=True)
-        copy.starts, copy.users, copy.sampled = [*self.starts], [*self.users], [*self.sampled]
+        copy.starts, copy.users, copy.reply_places = [*self.starts], [*self.users], [*self.reply_places]
         return copy
 
     def split_off(self, start: int, ident: str) -> RolloutHistory:
@@ -61,7 +61,7 @@ class RolloutHistory:
             is_sampled = each.evidence.is_sampled and place >= start
             side.add(each._replace(evidence=each.evidence._replace(is_sampled=is_sampled)))
         del self.items[start:]
-        self.sampled = [place for place in self.sampled if place < start]
+        self.reply_places = [place for place in self.reply_places if place < start]
         return side
 
     @property

@@ -49,11 +49,11 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
     Only the stores of the CLI have the system prompt; nothing has definitions of tools.
     """
     unread = Unread()
-    placed = list(entries(values, lines))
-    if placed and not (composer.is_one(placed[0][2]) or store.is_one(placed[0][2])):
-        return with_unread(transcript_conversations(placed, unread), unread)
+    values_with_lines = list(entries(values, lines))
+    if values_with_lines and not (composer.is_one(values_with_lines[0][2]) or store.is_one(values_with_lines[0][2])):
+        return with_unread(transcript_conversations(values_with_lines, unread), unread)
     converted: list[Conversation] = []
-    for place, line, value in placed:
+    for place, line, value in values_with_lines:
         form = store if store.is_one(value) else composer
         converted += form.conversations(f"entry {place}", line, value, unread)
     return with_unread(converted, unread)
@@ -102,7 +102,7 @@ def from_rows(rows: dict[str, list[Object]]) -> list[Json]:
     """Return a composer with its bubbles, or the contents of a store; raise ``TurnError`` for invalid JSON."""
     if _META in rows or _BLOBS in rows:
         return store.from_rows(rows.get(_META, []), rows.get(_BLOBS, []))
-    made: Object | None = None
+    composer_value: Object | None = None
     bubbles: Object = {}
     for row in rows.get(_VALUES, []):
         key = row.get("key")
@@ -110,13 +110,13 @@ def from_rows(rows: dict[str, list[Object]]) -> list[Json]:
             continue  # what was deleted leaves its key
         value = _object(row["value"], f"{_VALUES} {key}")
         if key.startswith(_COMPOSER):
-            made = {"composerId": key.removeprefix(_COMPOSER), **value}
+            composer_value = {"composerId": key.removeprefix(_COMPOSER), **value}
         else:
             bubbles[key.rpartition(":")[2]] = value
-    if made is None:
+    if composer_value is None:
         return []
     header = next(iter(rows.get(_HEADERS, [])), None)
-    return [{**made, "bubbles": bubbles, **({"header": _header(header)} if header else {})}]
+    return [{**composer_value, "bubbles": bubbles, **({"header": _header(header)} if header else {})}]
 
 
 def _header(row: Object) -> Object:
@@ -169,9 +169,9 @@ def is_transcript(values: list[Json]) -> bool:
     return said > 0
 
 
-def transcript_conversations(placed: list[tuple[int, int, Object]], unread: Unread) -> list[Conversation]:
+def transcript_conversations(values_with_lines: list[tuple[int, int, Object]], unread: Unread) -> list[Conversation]:
     """Return the conversation of the lines."""
-    turns = [each for place, line, value in placed for each in _read(f"entry {place}", line, value, unread)]
+    turns = [each for place, line, value in values_with_lines for each in _read(f"entry {place}", line, value, unread)]
     conversation = load_conversation(openai_chat, turns)
     return [conversation] if conversation.messages else []
 
@@ -200,13 +200,13 @@ def _read(place: str, line: int, value: Object, unread: Unread) -> list[LoggedTu
 def _turns(role: Json, content: Json, model: str) -> list[Object]:
     if role != "assistant":
         return _other_turns(role, content)
-    shown, thoughts, calls = list[Json](), list[Json](), list[Json]()
+    parts, thoughts, calls = list[Json](), list[Json](), list[Json]()
     for part in as_list(content):
         match part:
             case str(text) | {"type": "text", "text": str(text)}:
                 said, is_redacted = _without_redaction(text)
                 thoughts += [thought("", "", _REDACTED, model)] if is_redacted else []
-                shown += [{"type": "text", "text": said}] if said else []
+                parts += [{"type": "text", "text": said}] if said else []
             case {"type": "tool_use", "name": name, **more}:
                 calls.append(function_call(more.get("id"), name, more.get("input")))
             case {"type": "thinking", "thinking": str(text), **more}:
@@ -214,11 +214,11 @@ def _turns(role: Json, content: Json, model: str) -> list[Object]:
             case {"type": "redacted-reasoning" | "redacted_thinking", "data": str(data)}:
                 thoughts.append(thought("", "", data, model))
             case _:
-                shown.append(part)
-    is_bare = not shown and not calls and all(each.get("data") == _REDACTED for each in thoughts)
+                parts.append(part)
+    is_bare = not parts and not calls and all(each.get("data") == _REDACTED for each in thoughts)
     if is_bare and thoughts:
         return []
-    return [reply(shown, thoughts, calls)]
+    return [reply(parts, thoughts, calls)]
 
 
 def _without_redaction(text: str) -> tuple[str, bool]:

@@ -41,8 +41,10 @@ def turns(message: Object, model: str, unread: Unread) -> list[Object]:
     unread.count_members("message.providerOptions", message.get(_OPTIONS), "cursor")
     unread.count_members("message.providerOptions.cursor", at(message, _OPTIONS, "cursor"), *_CURSOR)
     for part in objects(message.get("content")):
-        of = string(part, "type")
-        unread.count_members(member_path("message.content", str(of)), part, *_PART.get(of, tuple(part)), _OPTIONS)
+        part_type = string(part, "type")
+        unread.count_members(
+            member_path("message.content", str(part_type)), part, *_PART.get(part_type, tuple(part)), _OPTIONS
+        )
         unread.count_members("message.content.providerOptions.cursor", at(part, _OPTIONS, "cursor"), *_CURSOR)
     role, content = message.get("role"), message.get("content")
     if role == "tool":
@@ -60,7 +62,7 @@ def turns(message: Object, model: str, unread: Unread) -> list[Object]:
 
 def said(content: Json, model: str) -> Object:
     """Return an assistant's reasoning, texts and calls as a message."""
-    thoughts, shown, calls = list[Json](), list[Json](), list[Json]()
+    thoughts, parts, calls = list[Json](), list[Json](), list[Json]()
     for part in as_list(content):
         match part:
             case {"type": "reasoning", "text": str(text), **more}:
@@ -70,31 +72,36 @@ def said(content: Json, model: str) -> Object:
             case {"type": "tool-call", "toolName": name, **more}:
                 calls.append(function_call(more.get("toolCallId"), name, more.get("args", more.get("input"))))
             case _:
-                shown.append(_part(part))
-    return reply(shown, thoughts, calls)
+                parts.append(_part(part))
+    return reply(parts, thoughts, calls)
 
 
-def reply(shown: list[Json], thoughts: list[Json], calls: list[Json]) -> Object:
+def reply(parts: list[Json], thoughts: list[Json], calls: list[Json]) -> Object:
     """Return a reply of texts, reasoning and calls."""
-    members = {"content": shown, "reasoning_details": thoughts, "tool_calls": calls}
+    members = {"content": parts, "reasoning_details": thoughts, "tool_calls": calls}
     return {"role": "assistant", "content": None, **{name: value for name, value in members.items() if value}}
 
 
 def thought(text: str, signature: str, hidden: str, model: str) -> Object:
     """Return a block of reasoning; who signed or encrypted it is known for Anthropic's models only."""
-    of = "anthropic-claude-v1" if "claude" in model.lower() else "unknown"
+    signature_format = "anthropic-claude-v1" if "claude" in model.lower() else "unknown"
     if hidden:
-        return {"type": "reasoning.encrypted", "data": hidden, "format": of}
-    return {"type": "reasoning.text", "text": text, "format": of, **({"signature": signature} if signature else {})}
+        return {"type": "reasoning.encrypted", "data": hidden, "format": signature_format}
+    return {
+        "type": "reasoning.text",
+        "text": text,
+        "format": signature_format,
+        **({"signature": signature} if signature else {}),
+    }
 
 
 def _result(part: Object, message: Object) -> Object:
     high = at(message, _OPTIONS, "cursor", _RESULT)
     flags = (part.get("isError"), at(high, "isError"), at(high, "output", "isError"))
-    shown = [_part(each) for each in as_list(part.get("experimental_content"))]
+    parts = [_part(each) for each in as_list(part.get("experimental_content"))]
     value = part.get("result", part.get("output"))
-    is_seen = value is None or any(string(each, "type") == "image_url" for each in shown)
-    content = shown if shown and is_seen else value if value is not None else ""
+    is_seen = value is None or any(string(each, "type") == "image_url" for each in parts)
+    content = parts if parts and is_seen else value if value is not None else ""
     if isinstance(content, list) and not is_seen:
         content = compact(content)
     return tool_message(part.get("toolCallId"), content, "failed" if True in flags else "", part.get("toolName"))

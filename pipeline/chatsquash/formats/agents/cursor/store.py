@@ -44,11 +44,11 @@ def from_rows(meta: list[Object], blobs: list[Object]) -> list[Json]:
     reader = _BlobReader(data_by_id)
     first, fields = reader.list_of(last)
     lists = [first, *(earlier for blob in data_by_id if blob != last and (earlier := reader.earlier(blob)))]
-    used = {ident: reader.message(ident) for each in lists for ident in each}
+    messages = {ident: reader.message(ident) for each in lists for ident in each}
     unread = {member_path("store", name): 1 for name in sorted(known) if name not in (*_PLAIN, _HIDDEN)}
     unread |= {f"root.field {number}": count for number, count in fields.items()}
     plain = {name: known[name] for name in _PLAIN if name in known}
-    return [{**plain, "messages": used, "lists": lists, "unread": unread}]
+    return [{**plain, "messages": messages, "lists": lists, "unread": unread}]
 
 
 def _metadata(rows: list[Object]) -> Object:
@@ -130,8 +130,8 @@ def conversations(place: str, line: int, value: Object, unread: Unread) -> list[
     converted = []
     for number, era in enumerate(eras(lists)):
         turns = _turns_of(f"{place}, list {number + 1}", line, era, model, Unread() if number else unread)
-        linked = {"id": era.id, "kind": era.kind, "parent": era.parent}
-        converted.append(load_conversation(openai_chat, turns, **known, **linked))
+        links = {"id": era.id, "kind": era.kind, "parent": era.parent}
+        converted.append(load_conversation(openai_chat, turns, **known, **links))
     return converted
 
 
@@ -153,13 +153,13 @@ def _turns_of(place: str, line: int, era: MessageView, last_model: str, unread: 
     turns_of = []
     for number, said in enumerate(era.messages):
         message = said.message
-        is_sampled = message.get("role") == "assistant" and number not in era.copied and not said.is_summary
+        is_sampled = message.get("role") == "assistant" and number not in era.copied_places and not said.is_summary
         model = named_model(message) or last_model or None
         options = members(members(message.get("providerOptions")).get("cursor"))
         known = Evidence(line, None, True, model, response_id=string(options, "modelProviderMessageId") or None)
         where = f"{place}, message {number + 1}"
-        made = turns(message, model or "", unread)
-        turns_of += [LoggedTurn(where, turn, known if is_sampled else Evidence(line)) for turn in made]
+        message_turns = turns(message, model or "", unread)
+        turns_of += [LoggedTurn(where, turn, known if is_sampled else Evidence(line)) for turn in message_turns]
     return turns_of
 
 
@@ -222,7 +222,7 @@ def _number(data: bytes, at: int) -> tuple[int, int]:
     return -1, at
 
 
-_COMPARED = 20
+_MOST_COMPARED = 20
 """Lists that go on from one place with which a list is compared that ends there."""
 
 
@@ -242,7 +242,7 @@ class MessageView(NamedTuple):
     id: str
     kind: ConversationKind
     parent: str | None
-    copied: frozenset[int]
+    copied_places: frozenset[int]
     """The places of messages that a conversation before it had."""
 
 
@@ -272,9 +272,9 @@ def eras(lists: list[list[StoredMessage]]) -> list[MessageView]:
         else:
             before[summaries] = each  # the last one of its time
     names = {summaries: str(number) for number, summaries in enumerate([own, *before], 1)}
-    whole = bool(before or branches)
+    has_others = bool(before or branches)
     order = [*before, own]
-    views = [_era(first, "1" if whole else "", names, order, before)]
+    views = [_era(first, "1" if has_others else "", names, order, before)]
     views += [_era(each, names[summaries], names, order, before) for summaries, each in before.items()]
     for number, (summaries, each) in enumerate(branches, len(names) + 1):
         era = _era(each, str(number), names, order, before)
@@ -294,10 +294,10 @@ def _era(
     at = order.index(summaries)
     if not summaries:
         return MessageView(messages, name, "main", None, frozenset())
-    passed = order[at - 1] if at else None
-    known = {said.key for said in before[passed]} if passed is not None else set[bytes]()
-    copied = frozenset(number for number, each in enumerate(messages) if each.key in known)
-    return MessageView(messages, name, "compacted", names[passed] if passed is not None else None, copied)
+    previous = order[at - 1] if at else None
+    known = {said.key for said in before[previous]} if previous is not None else set[bytes]()
+    copied_places = frozenset(number for number, each in enumerate(messages) if each.key in known)
+    return MessageView(messages, name, "compacted", names[previous] if previous is not None else None, copied_places)
 
 
 def _summaries(messages: list[StoredMessage]) -> tuple[bytes, ...]:
@@ -310,14 +310,14 @@ def _independent(lists: list[list[StoredMessage]]) -> list[list[StoredMessage]]:
     following: dict[bytes, dict[bytes, StoredMessage]] = {}
     ends: dict[int, bytes] = {}
     for place in distinct:
-        way = blake2b(digest_size=16)
+        prefix_hash = blake2b(digest_size=16)
         for number, each in enumerate(lists[place]):
             if number == len(lists[place]) - 1:
-                ends[place] = way.digest()
-            then = following.setdefault(way.digest(), {})
-            if len(then) < _COMPARED:
+                ends[place] = prefix_hash.digest()
+            then = following.setdefault(prefix_hash.digest(), {})
+            if len(then) < _MOST_COMPARED:
                 then.setdefault(each.key, each)
-            way.update(each.key)
+            prefix_hash.update(each.key)
     return [lists[place] for place in distinct if place and not _grew(lists[place][-1], following[ends[place]])]
 
 
@@ -333,10 +333,10 @@ def _goes_on(message: Object, other: Object) -> bool:
     parts, longer = as_list(message.get("content")), as_list(other.get("content"))
     if not parts:
         return True
-    *begun, last = parts
-    if longer[: len(begun)] != begun or len(longer) < len(parts):
+    *parts_before, last = parts
+    if longer[: len(parts_before)] != parts_before or len(longer) < len(parts):
         return False
-    return bool(last == longer[len(begun)] or _text(longer[len(begun)]).startswith(_text(last) or "\0"))
+    return bool(last == longer[len(parts_before)] or _text(longer[len(parts_before)]).startswith(_text(last) or "\0"))
 
 
 def _text(part: Json) -> str:

@@ -90,22 +90,24 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
     session = SessionState(EntryBudget(len(values) + sum(len(objects(each)) for each in histories)))
     for place, number, line in entries(values, lines):
         session.add(f"entry {place}", number, line)
-    ways = [(turns, way) for way in session.ways() if (turns := _RecordReader(session.unread).read(way.records))]
-    return [_conversation(session, turns, way, place) for place, (turns, way) in enumerate(ways)]
+    histories_read = [
+        (turns, path) for path in session.ways() if (turns := _RecordReader(session.unread).read(path.records))
+    ]
+    return [_conversation(session, turns, way, place) for place, (turns, way) in enumerate(histories_read)]
 
 
-def _conversation(session: SessionState, turns: list[LoggedTurn], way: SessionPath, place: int) -> Conversation:
+def _conversation(session: SessionState, turns: list[LoggedTurn], path: SessionPath, place: int) -> Conversation:
     header = session.header
     return load_conversation(
         gemini,
         turns,
-        id=way.id,
-        parent=way.parent,
-        kind=way.kind or ("subagent" if header.get("kind") == "subagent" else "main"),
+        id=path.id,
+        parent=path.parent,
+        kind=path.kind or ("subagent" if header.get("kind") == "subagent" else "main"),
         session_id=string(header, "sessionId") or None,
         session_times=span(header.get("startTime"), header.get("lastUpdated")),
         unread=session.unread.counts_for(place),
-        began=way.began(),
+        began=path.began(),
     )
 
 
@@ -120,7 +122,7 @@ class _RecordReader:
 
     def __init__(self, unread: Unread) -> None:
         self.unread = unread
-        self.answered: set[str] = set()
+        self.answered_ids: set[str] = set()
         self.beside: list[Json] = []
         """What stood beside the last results."""
 
@@ -129,11 +131,11 @@ class _RecordReader:
         turns: list[LoggedTurn] = []
         stops = _stops(records)
         for number, (place, line, record, is_sampled) in enumerate(records):
-            of = record.get("type")
-            if of not in KINDS:
+            record_type = record.get("type")
+            if record_type not in KINDS:
                 raise TurnError(f"{place} has a type that is not one of {', '.join(KINDS)}")
             at = Evidence(line, moment(record.get("timestamp")))
-            if of == "gemini":
+            if record_type == "gemini":
                 self.rest(record)
                 parts = _said(record)
                 if is_sampled and not any(map(_is_shown, parts)):
@@ -143,13 +145,13 @@ class _RecordReader:
                 turns.append(LoggedTurn(place, {"role": "model", "parts": parts}, known))
                 answers = [part for call in objects(record.get("toolCalls")) for part in self.results(call)]
                 turns += [LoggedTurn(place, {"role": "user", "parts": answers}, at)] if answers else []
-            elif of == "user":
+            elif record_type == "user":
                 self.rest(record)
                 parts = self.fresh_parts(parts_of(record.get("content")))
                 is_said = bool(parts) or not record.get("content")
                 turns += [LoggedTurn(place, {"role": "user", "parts": parts}, at)] if is_said else []
             else:
-                self.unread.count(f"message of the type {of}")
+                self.unread.count(f"message of the type {record_type}")
         return turns
 
     def rest(self, record: Object) -> None:
@@ -160,11 +162,11 @@ class _RecordReader:
 
     def results(self, call: Object) -> list[Json]:
         """Return the new results beside a call; parallel calls may each have those of all."""
-        linked = [_with_call_id(part, call) for part in _answer(call)]
-        fresh = [part for part in linked if response(part) is not None and self.is_new(part)]
-        others = [part for part in linked if response(part) is None]
+        parts = [_with_call_id(part, call) for part in _answer(call)]
+        fresh = [part for part in parts if response(part) is not None and self.is_new(part)]
+        others = [part for part in parts if response(part) is None]
         self.beside = others if fresh else self.beside
-        return [part for part in linked if part in fresh or part in others] if fresh else []
+        return [part for part in parts if part in fresh or part in others] if fresh else []
 
     def fresh_parts(self, parts: list[Json]) -> list[Json]:
         """Return the user's parts without results that were there before."""
@@ -174,9 +176,9 @@ class _RecordReader:
     def is_new(self, part: Json) -> bool:
         """Whether a part is not a repeated result."""
         key = string(response(part), "id")
-        if key and key in self.answered:
+        if key and key in self.answered_ids:
             return False
-        self.answered |= {key} if key else set()
+        self.answered_ids |= {key} if key else set()
         return True
 
 
@@ -187,13 +189,13 @@ def _stops(records: list[ChatRecord]) -> dict[int, str]:
     """
     stops, reply, notice = dict[int, str](), -1, ""
     for number, each in enumerate(records):
-        of = each.record.get("type")
-        if of == "info" and isinstance(said := each.record.get("content"), str):
+        record_type = each.record.get("type")
+        if record_type == "info" and isinstance(said := each.record.get("content"), str):
             notice = next((reason for text, reason in _NOTICES.items() if text in said), notice)
-        elif notice and of in ("gemini", "user"):
-            stops[number if of == "gemini" else reply] = notice
+        elif notice and record_type in ("gemini", "user"):
+            stops[number if record_type == "gemini" else reply] = notice
             notice = ""
-        reply = number if of == "gemini" else reply
+        reply = number if record_type == "gemini" else reply
     return stops | ({reply: notice} if notice else {})
 
 
@@ -201,8 +203,10 @@ def _of_model(record: Object, at: Evidence) -> Evidence:
     """Return what is known of a reply; thoughts are counted apart from the output."""
     tokens = record.get("tokens")
     said = [count(value) for name in ("output", "thoughts") if (value := member(tokens, name)) is not None]
-    whole = sum(each for each in said if each is not None) if said else None
-    return Evidence(at.line, at.time, True, string(record, "model") or None, count(member(tokens, "input")), whole)
+    completion_tokens = sum(each for each in said if each is not None) if said else None
+    return Evidence(
+        at.line, at.time, True, string(record, "model") or None, count(member(tokens, "input")), completion_tokens
+    )
 
 
 def _answer(call: Object) -> list[Json]:
@@ -225,11 +229,11 @@ def _with_call_id(part: Json, call: Object) -> Json:
 def _said(record: Object) -> list[Json]:
     """Return thoughts, contents and calls as the parts of a turn."""
     said = parts_of(record.get("content"))
-    answered = [string(camel(part).get("functionCall"), "id") for part in said]
-    calls = [call for call in objects(record.get("toolCalls")) if string(call, "id") not in filter(None, answered)]
+    call_ids = [string(camel(part).get("functionCall"), "id") for part in said]
+    calls = [call for call in objects(record.get("toolCalls")) if string(call, "id") not in filter(None, call_ids)]
     thoughts = [_thought(each) for each in objects(record.get("thoughts"))]
-    called = [{name: call[name] for name in ("id", "name", "args") if name in call} for call in calls]
-    return [*thoughts, *said, *({"functionCall": call} for call in called)]
+    new_calls = [{name: call[name] for name in ("id", "name", "args") if name in call} for call in calls]
+    return [*thoughts, *said, *({"functionCall": call} for call in new_calls)]
 
 
 def _is_shown(part: Json) -> bool:

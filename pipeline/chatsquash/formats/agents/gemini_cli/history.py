@@ -60,15 +60,15 @@ _Records = dict[_Key, ChatRecord]
 class SessionState:
     """A session while its lines are read."""
 
-    room: EntryBudget
+    budget: EntryBudget
     records: _Records = field(default_factory=dict)
     known: _Records = field(default_factory=dict)
     """All messages so far: a history that is set has less of each."""
     kinds: dict[str, set[str]] = field(default_factory=dict)
     """The types of the messages so far, by id."""
-    replaced: _Records | None = None
+    before_replacement: _Records | None = None
     """The messages before histories were set, until another message follows."""
-    left: list[SessionPath] = field(default_factory=list)
+    earlier: list[SessionPath] = field(default_factory=list)
     """What the messages were before some that the model gave were taken back or compressed."""
     era: int = 0
     header: Object = field(default_factory=dict)
@@ -77,12 +77,12 @@ class SessionState:
     def ways(self) -> list[SessionPath]:
         """Return the messages as they ended, then those before compressions and those that were taken back."""
         self.settle()
-        ends = [each for each in reversed(self.left) if not each.is_branch]
-        branches = [each for each in self.left if each.is_branch]
-        ways = [SessionPath([*self.records.values()], self.era), *ends, *branches]
-        named = [each._replace(id=str(number)) for number, each in enumerate(ways, 1)]
-        by_era = {each.era: each.id for each in named if not each.is_branch}
-        return [each._replace(parent=by_era.get(each.era if each.is_branch else each.era - 1)) for each in named]
+        ends = [each for each in reversed(self.earlier) if not each.is_branch]
+        branches = [each for each in self.earlier if each.is_branch]
+        paths = [SessionPath([*self.records.values()], self.era), *ends, *branches]
+        numbered = [each._replace(id=str(number)) for number, each in enumerate(paths, 1)]
+        by_era = {each.era: each.id for each in numbered if not each.is_branch}
+        return [each._replace(parent=by_era.get(each.era if each.is_branch else each.era - 1)) for each in numbered]
 
     def add(self, place: str, number: int, line: Object) -> None:
         """Read a line."""
@@ -95,7 +95,7 @@ class SessionState:
             case {"sessionId": _, "projectHash": _}:
                 self.set(place, number, line, is_whole=True)
             case {"type": "message_update", "id": str(name)}:
-                key = next((key for key in ((name, of) for of in KINDS) if key in self.records), None)
+                key = next((key for key in ((name, kind) for kind in KINDS) if key in self.records), None)
                 if key:
                     self.put(key, place, number, {**self.records[key].record, **without(line, "type")})
             case {"id": str(name)}:
@@ -107,20 +107,20 @@ class SessionState:
 
     def rewind(self, name: str) -> None:
         """Take back the first message with an id and those after it; all messages if none has it."""
-        first = {key for of in self.kinds.get(name, ()) if (key := (name, of)) in self.records}
-        behind = list[_Key]()
+        first = {key for kind in self.kinds.get(name, ()) if (key := (name, kind)) in self.records}
+        removed = list[_Key]()
         for key in reversed(self.records):
-            behind.append(key)
+            removed.append(key)
             if first and key in first:
                 first.remove(key)
                 if not first:
                     break
-        if any(self.records[key].record.get("type") == "gemini" for key in behind):
-            if self.room.take(len(self.records)):
-                self.left.append(SessionPath([*self.records.values()], self.era, is_branch=True))
+        if any(self.records[key].record.get("type") == "gemini" for key in removed):
+            if self.budget.take(len(self.records)):
+                self.earlier.append(SessionPath([*self.records.values()], self.era, is_branch=True))
             else:
                 self.unread.count(BRANCH_BEYOND)
-        for key in behind:
+        for key in removed:
             del self.records[key]
             self.kinds[key[0]].discard(key[1])
 
@@ -144,27 +144,27 @@ class SessionState:
             where = f"{place}, messages[{index}]"
             if not isinstance(record, dict):
                 raise TurnError(f"{where} is no object")
-            name, of = string(record, "id") or where, string(record, "type")
-            if of == "user" and (name, "gemini") in records:
+            name, kind = string(record, "id") or where, string(record, "type")
+            if kind == "user" and (name, "gemini") in records:
                 continue  # results, which the reply has already
             is_sampled = is_whole or member(record, "tokens") is not None
-            first = self.known.get((name, of))
+            first = self.known.get((name, kind))
             is_same = first is not None and _text(first.record) == _text(record)
-            self.kinds.setdefault(name, set()).add(of)
-            records[name, of] = first if first and is_same else ChatRecord(where, number, record, is_sampled)
-        self.replaced = self.records if self.replaced is None else self.replaced
+            self.kinds.setdefault(name, set()).add(kind)
+            records[name, kind] = first if first and is_same else ChatRecord(where, number, record, is_sampled)
+        self.before_replacement = self.records if self.before_replacement is None else self.before_replacement
         self.records = records
 
     def settle(self) -> None:
         """Compare the messages with those before histories were set: a resume sets all, a compression fewer."""
-        before, self.replaced = self.replaced, None
+        before, self.before_replacement = self.before_replacement, None
         if before is None:
             return
         after, self.records = self.records, before
         if after.keys() <= self.known.keys() or not _has_reply(before, after):
             self.leave(after)
         else:
-            self.left.append(SessionPath([*before.values()], self.era))
+            self.earlier.append(SessionPath([*before.values()], self.era))
             self.era, self.records = self.era + 1, after
         for key, record in after.items():
             self.known.setdefault(key, record)
@@ -172,7 +172,7 @@ class SessionState:
     def leave(self, records: _Records) -> None:
         """Change the messages; keep what was there if any of the model's are gone."""
         if _has_reply(self.records, records):
-            self.left.append(SessionPath([*self.records.values()], self.era, is_branch=True))
+            self.earlier.append(SessionPath([*self.records.values()], self.era, is_branch=True))
         self.records = records
 
 

@@ -36,13 +36,13 @@ def families(index: dict[str, list[tuple[Any, ...]]]) -> list[dict[str, list[int
     known = places(sessions)
     families_by_root: dict[int, dict[str, list[int]]] = {}
     prompts: dict[Json, int] = {row[1]: row[0] for row in index.get(_PROMPTS, [])}
-    used: set[tuple[int, int]] = set()
+    added_prompts: set[tuple[int, int]] = set()
     for row, each in zip(rows, known, strict=True):
         family = families_by_root.setdefault(each.root, {"sessions": [], "messages": [], _PROMPTS: []})
         family["sessions"].append(row[0])
         prompt = prompts.get(row[8]) if len(row) > 8 else None
-        if prompt is not None and (each.root, prompt) not in used:
-            used.add((each.root, prompt))
+        if prompt is not None and (each.root, prompt) not in added_prompts:
+            added_prompts.add((each.root, prompt))
             family[_PROMPTS].append(prompt)
     owners = {own.id: each.root for own, each in zip(sessions, known, strict=True)}
     for rowid, _, session in sorted(index["messages"], key=lambda row: order(row[1])):
@@ -52,9 +52,9 @@ def families(index: dict[str, list[tuple[Any, ...]]]) -> list[dict[str, list[int
 
 
 def _session(row: tuple[Any, ...]) -> SessionLink:
-    _, own, started, parent, ended, settings, source, *more = row
+    _, own, started, parent, end_reason, settings, source, *more = row
     key = more[0] if more else None
-    return SessionLink(id_text(own) or "", started, id_text(parent), ended, config(settings), source, key)
+    return SessionLink(id_text(own) or "", started, id_text(parent), end_reason, config(settings), source, key)
 
 
 def from_rows(rows: dict[str, list[Object]]) -> list[Json]:
@@ -123,8 +123,8 @@ def _kind(session: SessionLink, parent: SessionLink | None) -> ConversationKind 
     """Return the kind of a session in relation to its parent; ``None``: unrelated."""
     if parent is None:
         return None
-    if marked := _marked_kind(session):
-        return marked
+    if kind := _marked_kind(session):
+        return kind
     resumes = isinstance(session.key, str) and session.key != "" and session.key == parent.key
     if _mark(session, "_reset_from") or (parent.end_reason in _RESETS and resumes):
         return None

@@ -91,8 +91,8 @@ def _item(item: Object) -> Object:
 
 def _call(call: Object) -> Object:
     """Return a call under the id that its result names."""
-    named = {"id": call["call_id"]} if call.get("call_id") else {}
-    return {**{name: value for name, value in call.items() if name != "call_id"}, **named}
+    id_member = {"id": call["call_id"]} if call.get("call_id") else {}
+    return {**{name: value for name, value in call.items() if name != "call_id"}, **id_member}
 
 
 def _parse(place: str, message: Object, name: str) -> Json:

@@ -30,10 +30,10 @@ class _FamilySession(NamedTuple):
     link: SessionLink
 
 
-def conversations(placed: list[tuple[int, int, Object]], unread: Unread) -> list[Conversation]:
+def conversations(entries: list[tuple[int, int, Object]], unread: Unread) -> list[Conversation]:
     """Return the conversations of each family, those of its last main session first."""
     # An export of a chain of compressions has the messages of all its segments once more.
-    values = ((place, line, part) for place, line, each in placed for part in objects(each.get("segments")) or [each])
+    values = ((place, line, part) for place, line, each in entries for part in objects(each.get("segments")) or [each])
     sessions = [_read_session(*each) for each in values]
     known = places([each.link for each in sessions])
     families: dict[int, list[int]] = {}
@@ -57,18 +57,20 @@ def _rank(session: _FamilySession, place: SessionPlace) -> tuple[int, float]:
 
 def _read_session(place: int, line: int, value: Object) -> _FamilySession:
     where = f"entry {place}, session {(id_text(value.get('id')) or 'without an id')[:80]}"
-    logged = expect_list(value.get("messages"), f"{where} has messages that are")
+    logged_messages = expect_list(value.get("messages"), f"{where} has messages that are")
     rows = []
-    for number, message in enumerate(logged):
+    for number, message in enumerate(logged_messages):
         at = f"{where}, messages[{number}]"
         rows.append(PlacedMessage(at, messages.checked_message(at, message)))
     return _FamilySession(where, line, value, rows, _link(value))
 
 
 def _link(value: Object) -> SessionLink:
-    named = ("started_at", "parent_session_id", "end_reason", "model_config", "source", "session_key")
-    started, parent, ended, settings, source, key = (value.get(member) for member in named)
-    return SessionLink(id_text(value.get("id")) or "", started, id_text(parent), ended, config(settings), source, key)
+    names = ("started_at", "parent_session_id", "end_reason", "model_config", "source", "session_key")
+    started, parent, end_reason, settings, source, key = (value.get(member) for member in names)
+    return SessionLink(
+        id_text(value.get("id")) or "", started, id_text(parent), end_reason, config(settings), source, key
+    )
 
 
 def _conversations(
@@ -83,10 +85,10 @@ def _conversations(
     rewinds = rewinds if type(rewinds) is int else 0
     views = eras(session.rows, before, rewinds, unread)
     last = max((each.number for each in views), default=0)
-    own, aside = session.link.id, 0
-    made: list[Conversation] = []
+    own, side_views = session.link.id, 0
+    converted: list[Conversation] = []
     for era in views:
-        aside += era.kind is not None
+        side_views += era.kind is not None
         ident = own if era.number == last else f"{own}.{era.number + 1}"
         members: Object = {"id": ident, "kind": place.kind, "parent": above.link.id if above else None}
         if above is None and place.kind != "main":
@@ -94,9 +96,11 @@ def _conversations(
         if era.number:
             members |= {"kind": "compacted", "parent": f"{own}.{era.number}"}
         if era.kind:
-            members = {"id": f"{own}.{era.kind}.{aside}", "kind": era.kind, "parent": ident}
-        made.append(_conversation(session, era, members, unread if era.number == last and not era.kind else Unread()))
-    return made
+            members = {"id": f"{own}.{era.kind}.{side_views}", "kind": era.kind, "parent": ident}
+        converted.append(
+            _conversation(session, era, members, unread if era.number == last and not era.kind else Unread())
+        )
+    return converted
 
 
 def _conversation(session: _FamilySession, era: ModelView, members: Object, unread: Unread) -> Conversation:
@@ -105,7 +109,7 @@ def _conversation(session: _FamilySession, era: ModelView, members: Object, unre
     turns = [LoggedTurn(session.place, {"role": "system", "content": prompt}, Evidence(session.line))] if prompt else []
     for at, row in enumerate(era.rows):
         said = messages.turn(row.place, row.message, unread)
-        known = messages.evidence(row.message, session.line, model, is_copied=at in era.copied)
+        known = messages.evidence(row.message, session.line, model, is_copied=at in era.copied_places)
         turns.append(LoggedTurn(row.place, said, known))
     if not era.rows:
         return Conversation([], [])
@@ -138,7 +142,7 @@ class ModelView(NamedTuple):
     number: int
     """That of the era, from 0 on."""
     rows: list[PlacedMessage]
-    copied: frozenset[int]
+    copied_places: frozenset[int]
     """The places of rows that were taken over from what a summary replaced."""
 
 
@@ -155,17 +159,17 @@ def eras(rows: list[PlacedMessage], before: list[PlacedMessage], rewinds: int, u
             unread.count(f"message of the role {row.message['role']}")
     spans = _spans(said)
     later = _later(spans)
-    left: list[_RemovedRows] = []
+    removed: list[_RemovedRows] = []
     views: list[ModelView] = []
-    room = EntryBudget(len(rows))
+    budget = EntryBudget(len(rows))
     for number, span in enumerate(spans):
         is_last = number == len(spans) - 1
         seen = [row for row in span if (row.is_active if is_last else row.is_compacted or id(row) in later)]
-        passed = spans[number - 1] if number else before
-        left += _taken_back(number, span, {id(row) for row in seen} | later, passed)
-        views += _with_reviews(number, seen, passed, room, unread)
+        replaced_rows = spans[number - 1] if number else before
+        removed += _taken_back(number, span, {id(row) for row in seen} | later, replaced_rows)
+        views += _with_reviews(number, seen, replaced_rows, budget, unread)
     order = sorted((each for each in views if each.kind is None), key=lambda each: -each.number)
-    return [*order, *_branches(left, rewinds, room, unread), *(each for each in views if each.kind)]
+    return [*order, *_branches(removed, rewinds, budget, unread), *(each for each in views if each.kind)]
 
 
 # What compressions in place did
@@ -179,39 +183,39 @@ def _spans(rows: list[PlacedMessage]) -> list[list[PlacedMessage]]:
     spans = [rows[start:stop] for start, stop in pairwise(bounds)]
     if len(spans) > 1 and not any(row.is_active for span in spans[:-1] for row in span):
         return spans
-    passed = [row for row in rows if row.is_compacted]
-    return [passed, [row for row in rows if not row.is_compacted]] if passed else [rows]
+    compacted = [row for row in rows if row.is_compacted]
+    return [compacted, [row for row in rows if not row.is_compacted]] if compacted else [rows]
 
 
 def _starts(rows: list[PlacedMessage]) -> list[int]:
     """Return the places where a replacement begins: a summary, or copies of earlier rows."""
-    met = set[bytes]()
+    known = set[bytes]()
     starts = list[int]()
-    begins = 0
+    start = 0
     for place, row in enumerate(rows):
         own = identity(row.message)
-        if own not in met:
+        if own not in known:
             if is_summary(row.message):
-                starts.append(begins)
-            begins = place + 1  # where copies may follow
-        met.add(own)
+                starts.append(start)
+            start = place + 1  # where copies may follow
+        known.add(own)
     return starts
 
 
 def _later(spans: list[list[PlacedMessage]]) -> set[int]:
     """Return the rows that are no longer sent but whose copies are."""
-    later, met = set[int](), set[bytes]()
+    later, known = set[int](), set[bytes]()
     for span in reversed(spans):
         for row in reversed(span):
             own = identity(row.message)
-            if not row.is_active and own in met:
+            if not row.is_active and own in known:
                 later.add(id(row))
-            met.add(own)
+            known.add(own)
     return later
 
 
 def _with_reviews(
-    number: int, rows: list[PlacedMessage], before: list[PlacedMessage], room: EntryBudget, unread: Unread
+    number: int, rows: list[PlacedMessage], before: list[PlacedMessage], budget: EntryBudget, unread: Unread
 ) -> list[ModelView]:
     """Return the rows without reviews, and each review after the rows that it is about."""
     seen: list[PlacedMessage] = []
@@ -223,11 +227,11 @@ def _with_reviews(
         if not is_review(row.message):
             seen.append(row)
             continue
-        begins = at
+        start = at
         while at < len(rows) and rows[at].message["role"] in ("assistant", "tool"):
             at += 1
-        work = rows[begins:at]
-        if not work or not room.take(len(seen)):
+        work = rows[start:at]
+        if not work or not budget.take(len(seen)):
             for _ in (row, *work):
                 unread.count("message of a review")
             continue
@@ -266,7 +270,7 @@ class _RemovedRows(NamedTuple):
 
 
 def _taken_back(
-    number: int, span: list[PlacedMessage], kept_ids: set[int], passed: list[PlacedMessage]
+    number: int, span: list[PlacedMessage], kept_ids: set[int], replaced_rows: list[PlacedMessage]
 ) -> list[_RemovedRows]:
     """Return the runs of removed rows, each with the rows before it."""
     runs: list[_RemovedRows] = []
@@ -279,17 +283,17 @@ def _taken_back(
         elif is_open:
             runs[-1].rows.append(row)
         else:
-            runs.append(_RemovedRows(number, before, len(before), [row], passed))
+            runs.append(_RemovedRows(number, before, len(before), [row], replaced_rows))
         is_open = not is_before
     return runs
 
 
-def _branches(runs: list[_RemovedRows], rewinds: int, room: EntryBudget, unread: Unread) -> list[ModelView]:
+def _branches(runs: list[_RemovedRows], rewinds: int, budget: EntryBudget, unread: Unread) -> list[ModelView]:
     """Return removed runs with a reply, unless rows of several rewinds may follow each other."""
     branches: list[ModelView] = []
     for run in runs:
         has_reply = any(row.message["role"] == "assistant" for row in run.rows)
-        if has_reply and len(runs) >= rewinds and room.take(run.prefix):
+        if has_reply and len(runs) >= rewinds and budget.take(run.prefix):
             rows = [*run.before[: run.prefix], *run.rows]
             branches.append(ModelView("branch", run.number, rows, _copied_places(rows, run.passed)))
             continue

@@ -70,25 +70,25 @@ def _sample(file: BinaryIO, unit: bytes) -> Object:
     entries_of = _directory(file) or {}
     name = unit.decode("utf-8", "surrogateescape")
     header = next((_json(file, entries_of, each) for each in _HEADERS if each in entries_of), None)
-    whole = f"samples/{name}.json"
-    if whole in entries_of:
-        return {"eval": members(at(header, "eval")), "sample": members(_json(file, entries_of, whole))}
+    single_entry = f"samples/{name}.json"
+    if single_entry in entries_of:
+        return {"eval": members(at(header, "eval")), "sample": members(_json(file, entries_of, single_entry))}
     sample: Object = {}
     for part in ("skeleton", "metadata", "sample"):
         if (each := f"samples/{name}/{part}.json") in entries_of:
             sample |= members(_json(file, entries_of, each))
     pieces: Object = {}
-    for of in _LISTS:
-        begins = f"samples/{name}/{of}/"
-        chunks = [entry for entry in entries_of if entry.startswith(begins)]
-        chunks.sort(key=partial(_start, begins=begins))
+    for list_name in _LISTS:
+        prefix = f"samples/{name}/{list_name}/"
+        chunks = [entry for entry in entries_of if entry.startswith(prefix)]
+        chunks.sort(key=partial(_start, prefix=prefix))
         read = [_json(file, entries_of, entry) for entry in chunks]
-        pieces[of] = [item for value in read if isinstance(value, list) for item in value]
+        pieces[list_name] = [item for value in read if isinstance(value, list) for item in value]
     return {"eval": members(at(header, "eval")), "sample": _put_together(sample, pieces)}
 
 
-def _start(name: str, begins: str) -> int:
-    number = name[len(begins) :].partition(".")[0]
+def _start(name: str, prefix: str) -> int:
+    number = name[len(prefix) :].partition(".")[0]
     return int(number) if number.isdigit() and len(number) < 12 else 0
 
 
@@ -101,19 +101,19 @@ def _json(file: BinaryIO, entries_of: Json, name: str) -> Json:
 
 def _put_together(sample: Object, pieces: Object) -> Object:
     """Return a sample whose lists are stored in chunks."""
-    made = dict(sample)
-    made.setdefault("messages", pieces["messages"])
-    made.setdefault("events", pieces["events"])
+    result = dict(sample)
+    result.setdefault("messages", pieces["messages"])
+    result.setdefault("events", pieces["events"])
     if pieces["attachments"]:
-        made["attachments"] = {str(number): value for number, value in enumerate(pieces["attachments"])}
+        result["attachments"] = {str(number): value for number, value in enumerate(pieces["attachments"])}
     if pieces["calls"] or pieces["messages"]:
-        made.setdefault("events_data", {"messages": pieces["messages"], "calls": pieces["calls"]})
-    return made
+        result.setdefault("events_data", {"messages": pieces["messages"], "calls": pieces["calls"]})
+    return result
 
 
 def conversations(documents: list[Json], lines: list[int] | None = None) -> list[Conversation]:
     """Return the messages of each sample, then compacted turns and sub-agents that only events contain."""
-    unread, whole = Unread(), list[Conversation]()
+    unread, converted = Unread(), list[Conversation]()
     for place, (line, value) in enumerate(zip(line_numbers(documents, lines), documents, strict=True), 1):
         samples = [at(value, "sample")] if "sample" in members(value) else at(value, "samples")
         if not isinstance(samples, list):
@@ -122,18 +122,18 @@ def conversations(documents: list[Json], lines: list[int] | None = None) -> list
         model = at(value, "eval", "model")
         for number, sample in enumerate(samples):
             where = f"samples[{number}]" if len(samples) > 1 else "sample"
-            whole += conversations_of(sample, where, line, model if isinstance(model, str) else None, unread)
-    return with_unread(whole, unread)
+            converted += conversations_of(sample, where, line, model if isinstance(model, str) else None, unread)
+    return with_unread(converted, unread)
 
 
 _ZIP_BEGINS = b"PK\3\4"
 """What a zip file begins with."""
 _LOCAL = struct.Struct("<4s22xHH")
 """What stands before an entry: a mark, and how long its name and its extra field are."""
-_STORED, _DEFLATED, _ZSTD = 0, 8, 93
+_UNCOMPRESSED, _DEFLATED, _ZSTD = 0, 8, 93
 _LONGEST = 256 << 20
 """Bytes of an entry, expanded."""
-_BROKEN = (zipfile.BadZipFile, ValueError, RuntimeError, NotImplementedError, struct.error, EOFError)
+_ZIP_ERRORS = (zipfile.BadZipFile, ValueError, RuntimeError, NotImplementedError, struct.error, EOFError)
 
 
 def _directory(file: BinaryIO) -> dict[str, zipfile.ZipInfo] | None:
@@ -147,7 +147,7 @@ def _directory(file: BinaryIO) -> dict[str, zipfile.ZipInfo] | None:
     try:
         with zipfile.ZipFile(file) as archive:
             return {info.filename: info for info in archive.infolist()}
-    except _BROKEN as problem:
+    except _ZIP_ERRORS as problem:
         raise TurnError(f"is a zip file that is damaged ({error_text(problem)})") from None
 
 
@@ -163,7 +163,7 @@ def _entry(file: BinaryIO, info: zipfile.ZipInfo) -> bytes:
         raise TurnError(f"{info.filename} has more than {_LONGEST:,} bytes")
     data = _read(file, info.compress_size)
     try:
-        return data if info.compress_type == _STORED else decoders.whole(_stream(info), data, _LONGEST)
+        return data if info.compress_type == _UNCOMPRESSED else decoders.whole(_stream(info), data, _LONGEST)
     except ImportError:
         needs = "pip install 'chatsquash[zstd]', or Python 3.14"
         raise TurnError(f"{info.filename} is compressed with zstd, which needs {needs}") from None

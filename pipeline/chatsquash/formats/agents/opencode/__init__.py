@@ -76,7 +76,7 @@ _MARKS = {
 """The columns by which each table is recognised."""
 SESSIONS = ("session", "session_v2")
 """The tables that hold sessions."""
-_RENAMED = {"parent_id": "parentID", "project_id": "projectID"}
+_EXPORT_NAMES = {"parent_id": "parentID", "project_id": "projectID"}
 _JSON = ("revert",)
 """Columns of a session that hold JSON of which something is read."""
 _LATER = 10 * 10**9
@@ -135,11 +135,11 @@ def _with_forks(above: dict[object, object], index: dict[str, list[tuple[Any, ..
         if name in above and (name not in first or order(time) < order(first[name])):
             first[name] = time
     by_time: dict[object, object] = {}
-    joined: dict[object, object] = {}
+    parent_roots: dict[object, object] = {}
     for name, root in above.items():
         if name in first and name == root and first[name] is not None:
-            joined[root] = by_time.setdefault(first[name], root)
-    return {name: joined.get(root, root) for name, root in above.items()}
+            parent_roots[root] = by_time.setdefault(first[name], root)
+    return {name: parent_roots.get(root, root) for name, root in above.items()}
 
 
 def _in_order(rows: list[tuple[Any, ...]], *columns: int) -> list[tuple[Any, ...]]:
@@ -164,10 +164,10 @@ def from_rows(rows: Rows) -> list[Json]:
         old, new = older.get(name, []), newer.get(name, [])
         is_new = _is_ahead(old, [part for row in old for part in parts.get(key(row.get("id")), [])], new)
         header = next(headers[table][name] for table in SESSIONS[:: -1 if is_new else 1] if name in headers[table])
-        taken = list(map(_entry, new)) if is_new else [_message(row, parts) for row in old]
-        left = old if is_new else new
-        others = {"left": {"message" if is_new else _NEWER: len(left)}} if left else {}
-        exports.append({"info": _header(header), "messages": taken, **others})
+        messages = list(map(_entry, new)) if is_new else [_message(row, parts) for row in old]
+        unread_rows = old if is_new else new
+        others = {"left": {"message" if is_new else _NEWER: len(unread_rows)}} if unread_rows else {}
+        exports.append({"info": _header(header), "messages": messages, **others})
     return exports
 
 
@@ -205,7 +205,7 @@ def _header(row: Object) -> Object:
     for column, value in row.items():
         if value is not None and not column.startswith("time_"):
             read = parse_cell(row, column, place) if column in _JSON else readable(value)
-            header[_RENAMED.get(column, column)] = read
+            header[_EXPORT_NAMES.get(column, column)] = read
     return {**header, "time": {"created": row.get("time_created"), "updated": row.get("time_updated")}}
 
 
@@ -269,11 +269,11 @@ def as_export(session: Object, beside_files: Json, unread: Unread) -> Object:
     messages.sort(key=lambda each: (order(_created(each)), order(string(each, "id"))))
     for each in parts.values():
         each.sort(key=lambda part: string(part, "id").encode("utf-8", "surrogatepass"))
-    taken = [{"info": each, "parts": parts.pop(string(each, "id"), [])} for each in messages]
-    for left in parts.values():
-        for _ in left:
+    messages_with_parts = [{"info": each, "parts": parts.pop(string(each, "id"), [])} for each in messages]
+    for unused_parts in parts.values():
+        for _ in unused_parts:
             unread.count("part of a message that is not there")
-    return {"info": session, "messages": taken}
+    return {"info": session, "messages": messages_with_parts}
 
 
 def _created(message: Object) -> Json:

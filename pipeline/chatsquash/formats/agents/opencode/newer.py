@@ -33,7 +33,7 @@ _PART = {
     "reasoning": ("type", "id", "text", "time", "state", "native", "providerMetadata"),
     "tool": ("type", "id", "name", "executed", "provider", "state", "native", "providerState", "time"),
 }
-_SIGNED = {
+_PROVIDERS = {
     "signature": "anthropic",
     "redactedData": "anthropic",
     "thoughtSignature": "google",
@@ -53,17 +53,17 @@ def is_boundary(item: SessionMessage) -> bool:
 
 def said(item: SessionMessage, unread: Unread) -> list[ModelTurn]:
     """Return the turns of a message as the model sees them."""
-    of = item.value.get("type")
-    if not isinstance(of, str):
-        raise TurnError(f"{item.place} has a type that is {kind(of)}, not a text")
-    if of not in _READ or (of == COMPACTION and not is_boundary(item)):
-        unread.count(f"message of the type {of}")
+    message_type = item.value.get("type")
+    if not isinstance(message_type, str):
+        raise TurnError(f"{item.place} has a type that is {kind(message_type)}, not a text")
+    if message_type not in _READ or (message_type == COMPACTION and not is_boundary(item)):
+        unread.count(f"message of the type {message_type}")
         return []
-    unread.count_members(f"message.{of}", item.value, *_BASE, *_READ[of])
-    if of == "assistant":
+    unread.count_members(f"message.{message_type}", item.value, *_BASE, *_READ[message_type])
+    if message_type == "assistant":
         return _reply_turns(item, unread)
-    content = _request_parts(item, of, unread)
-    role = "system" if of == "system" else "user"
+    content = _request_parts(item, message_type, unread)
+    role = "system" if message_type == "system" else "user"
     turn = {"role": role, "content": content}
     return [ModelTurn(turn, Evidence(item.line, _time(item)))] if content else []
 
@@ -72,17 +72,17 @@ def _time(item: SessionMessage) -> Moment | None:
     return moment(at(item.value, "time", "created"))
 
 
-def _request_parts(item: SessionMessage, of: str, unread: Unread) -> list[Json]:
+def _request_parts(item: SessionMessage, message_type: str, unread: Unread) -> list[Json]:
     """Return the content of anyone but the model."""
     value = item.value
-    if of == "shell":
+    if message_type == "shell":
         output = at(value, "output", "output") if isinstance(value.get("output"), dict) else value.get("output")
         return [text(f"Shell command: {string(value, 'command')}\n\n{output if isinstance(output, str) else ''}")]
-    if of == COMPACTION:
+    if message_type == COMPACTION:
         parts = [string(value, name) for name in ("summary", "recent")]
         return [text("\n\n".join(filter(None, parts)))] if any(parts) else []
     words = [text(value["text"])] if string(value, "text") else []
-    return [*words, *_files(value, unread)] if of == "user" else words
+    return [*words, *_files(value, unread)] if message_type == "user" else words
 
 
 def _files(value: Object, unread: Unread) -> list[Json]:
@@ -111,16 +111,16 @@ def _decode(data: str) -> str:
 
 
 def _reply_turns(item: SessionMessage, unread: Unread) -> list[ModelTurn]:
-    content, answers, began = list[Json](), list[tuple[Object, Object, bool]](), dict[str, str]()
+    content, answers, calls_by_session = list[Json](), list[tuple[Object, Object, bool]](), dict[str, str]()
     provider = string(item.value.get("model"), "providerID")
     for place, part in enumerate(_content(item)):
-        where, of = f"{item.place}, content {place}", part.get("type")
-        if not isinstance(of, str) or of not in _PART:
-            unread.count(f"content of the type {of if isinstance(of, str) else kind(of)}")
+        where, part_type = f"{item.place}, content {place}", part.get("type")
+        if not isinstance(part_type, str) or part_type not in _PART:
+            unread.count(f"content of the type {part_type if isinstance(part_type, str) else kind(part_type)}")
             continue
-        unread.count_members(f"content.{of}", part, *_PART[of])
-        if of != "tool":
-            content.append({"type": of, "text": member_text(part, where), **_options(part, provider)})
+        unread.count_members(f"content.{part_type}", part, *_PART[part_type])
+        if part_type != "tool":
+            content.append({"type": part_type, "text": member_text(part, where), **_options(part, provider)})
             continue
         unread.count_members("content.tool.state", part.get("state"), *_STATE)
         call, answer = _call_and_result(part, where, provider)
@@ -131,9 +131,9 @@ def _reply_turns(item: SessionMessage, unread: Unread) -> list[ModelTurn]:
         elif answer:
             answers.append(turns.result_parts(result, answer))
         if child := turns.subagent_session(part["state"]):
-            began[child] = call["toolCallId"]
+            calls_by_session[child] = call["toolCallId"]
     known = _evidence(item)
-    return turns.reply(content, known, began, answers, 0)
+    return turns.reply(content, known, calls_by_session, answers, 0)
 
 
 def _content(item: SessionMessage) -> list[Object]:
@@ -158,7 +158,7 @@ def _options(part: Object, provider: str) -> Object:
         return {OPTIONS: {key: value for key, value in metadata.items() if isinstance(value, dict)}}
     names = ("native", "providerState") if part.get("type") == "tool" else ("native", "state")
     state = next((members(part.get(name)) for name in names if members(part.get(name))), {})
-    whose = next((who for name, who in _SIGNED.items() if name in state), provider)
+    whose = next((who for name, who in _PROVIDERS.items() if name in state), provider)
     return {OPTIONS: {whose: state}} if state and whose else {}
 
 
@@ -187,8 +187,8 @@ def _answer(state: Object) -> CallResult | None:
     ]
     match state.get("status"):
         case "completed":
-            whole = words if content else _value(state.get("result"))
-            return CallResult(turns.texts_and_files(whole, files))
+            result_text = words if content else _value(state.get("result"))
+            return CallResult(turns.texts_and_files(result_text, files))
         case "error":
             error = state.get("error")
             message = string(error, "message") or _value(error)

@@ -27,11 +27,11 @@ _MESSAGE = ("id", "sessionID", "role", "time", "parentID", "system", "modelID", 
 _STEPS = ("step-start", "step-finish")
 _OWN = (EXECUTED, "codeMode")
 """Members of a call's metadata that are no provider's."""
-_BESIDE = ("text/plain", "application/x-directory")
+_TEXT_FILES = ("text/plain", "application/x-directory")
 """The types of files whose text is another part of the message."""
 _ABORTED = "MessageAbortedError"
 _INTERRUPTED = "[Tool execution was interrupted]"
-_ASKED = {COMPACTION: "What did we do so far?", "subtask": "The following tool was executed by the user"}
+_REPLACEMENTS = {COMPACTION: "What did we do so far?", "subtask": "The following tool was executed by the user"}
 """What opencode sends for parts that hold no text."""
 
 
@@ -81,12 +81,12 @@ def _count(item: SessionMessage, unread: Unread) -> None:
     unread.count_members("message", header, *_MESSAGE, *(("summary",) if is_reply else ()))
     unread.count_members("entry", item.value, "info", "parts")
     for part in parts(item):
-        of = part["type"]
-        if of not in _READ:
-            unread.count(f"part of the type {of}")
+        part_type = part["type"]
+        if part_type not in _READ:
+            unread.count(f"part of the type {part_type}")
             continue
-        unread.count_members(f"part.{of}", part, *_BASE, *_READ[of])
-        if of == "tool":
+        unread.count_members(f"part.{part_type}", part, *_BASE, *_READ[part_type])
+        if part_type == "tool":
             unread.count_members("part.tool.state", part.get("state"), *_STATE)
 
 
@@ -99,13 +99,13 @@ def _request_turns(item: SessionMessage, unread: Unread) -> list[ModelTurn]:
         match part:
             case {"type": "text", "text": str(words)} if words and part.get("ignored") is not True:
                 content.append(text(words))
-            case {"type": "file"} if part.get("mime") in _BESIDE:
+            case {"type": "file"} if part.get("mime") in _TEXT_FILES:
                 unread.count("file whose text stands beside it")
             case {"type": "file"}:
                 file = turns.file_part("file", string(part, "mime"), part.get("url"), string(part, "filename"))
                 content.append(file)
-            case {"type": str(of)} if of in _ASKED:
-                content.append(text(_ASKED[of]))
+            case {"type": str(part_type)} if part_type in _REPLACEMENTS:
+                content.append(text(_REPLACEMENTS[part_type]))
     system = string(info(item), "system")
     turn = {"role": "user", "content": content}
     known = Evidence(item.line, moment(at(info(item), "time", "created")))
@@ -133,7 +133,12 @@ def _steps(message_parts: list[Object]) -> list[list[Object]]:
 
 
 def _step(item: SessionMessage, step: list[Object], unread: Unread, *, is_last: bool) -> list[ModelTurn]:
-    content, answers, began, cleared_at = list[Json](), list[tuple[Object, Object, bool]](), dict[str, str](), 0
+    content, answers, calls_by_session, cleared_at = (
+        list[Json](),
+        list[tuple[Object, Object, bool]](),
+        dict[str, str](),
+        0,
+    )
     for part in step:
         where = f"{item.place}, part {string(part, 'id')}"
         match part:
@@ -146,17 +151,17 @@ def _step(item: SessionMessage, step: list[Object], unread: Unread, *, is_last: 
             case {"type": "tool"}:
                 call, answer = _call_and_result(part, where, unread)
                 content.append(call)
-                named = {key: call[key] for key in ("toolCallId", "toolName")}
-                made = turns.result_parts({**named, "type": "tool-result"}, answer)
+                result = {key: call[key] for key in ("toolCallId", "toolName")}
+                result_part = turns.result_parts({**result, "type": "tool-result"}, answer)
                 if call.get(EXECUTED):
-                    content.append(made[0])
+                    content.append(result_part[0])
                 else:
-                    answers.append(made)
+                    answers.append(result_part)
                     cleared_at = max(cleared_at, answer.cleared_at)
                 if child := turns.subagent_session(part.get("state")):
-                    began[child] = call["toolCallId"]
+                    calls_by_session[child] = call["toolCallId"]
     known = _evidence(item, step, is_last=is_last)
-    return turns.reply(content, known, began, answers, cleared_at)
+    return turns.reply(content, known, calls_by_session, answers, cleared_at)
 
 
 def _options(part: Object) -> Object:
@@ -216,14 +221,16 @@ def _evidence(item: SessionMessage, step: list[Object], *, is_last: bool) -> Evi
     reason = string(end, "reason")
     reason = reason or (string(header, "finish") if is_last else "")
     is_complete = not is_last or not (header.get("error") or at(header, "time", "completed") is None)
-    used = end.get("tokens", header.get("tokens") if is_last else None)
+    usage = end.get("tokens", header.get("tokens") if is_last else None)
     model = string(header, "modelID") or None
     return Evidence(
-        known.line, known.time, True, model, *turns.tokens(used), turns.finish_reason(reason, is_complete=is_complete)
+        known.line, known.time, True, model, *turns.tokens(usage), turns.finish_reason(reason, is_complete=is_complete)
     )
 
 
 def _is_sampled(header: Object, step: list[Object]) -> bool:
     """Whether a model produced a reply; calls by the user's commands have neither steps nor tokens."""
-    used = turns.tokens(header.get("tokens"))
-    return any(part["type"] in (*_STEPS, "text", "reasoning") for part in step) or bool(used.prompt or used.completion)
+    usage = turns.tokens(header.get("tokens"))
+    return any(part["type"] in (*_STEPS, "text", "reasoning") for part in step) or bool(
+        usage.prompt or usage.completion
+    )

@@ -37,7 +37,7 @@ class ModelTurn(NamedTuple):
     """When the last of these was cleared, in nanoseconds since the epoch; 0: none was."""
     last: Object | None = None
     """The turn where nothing comes behind it: what was interrupted has no result yet."""
-    began: dict[str, str] = {}  # noqa: RUF012 - never changed
+    calls_by_session: dict[str, str] = {}  # noqa: RUF012 - never changed
     """The sessions of sub-agents that its calls began, with the ids of these."""
     system: str = ""
     """What the user's client added to the system prompt."""
@@ -69,22 +69,22 @@ def texts_and_files(said: str, files: list[Object]) -> Object:
     return {"type": "content", "value": [*([text(said)] if said else []), *files]}
 
 
-def file_part(of: str, mime: str, url: Json, name: str) -> Object:
+def file_part(file_type: str, mime: str, url: Json, name: str) -> Object:
     """Return a file by its address."""
-    return {"type": of, "mediaType": mime, "url": url, **({"filename": name} if name else {})}
+    return {"type": file_type, "mediaType": mime, "url": url, **({"filename": name} if name else {})}
 
 
 def result_parts(part: Object, answer: CallResult) -> tuple[Object, Object, bool]:
     """Return a result, the same after it was cleared, and whether it is made up."""
-    shown = {**part, "output": answer.output}
-    gone = {**part, "output": {"type": "text", "value": CLEARED}} if answer.cleared_at else shown
-    return shown, gone, answer.is_made_up
+    original = {**part, "output": answer.output}
+    after_clearing = {**part, "output": {"type": "text", "value": CLEARED}} if answer.cleared_at else original
+    return original, after_clearing, answer.is_made_up
 
 
 def reply(
     content: list[Json],
     known: Evidence,
-    began: dict[str, str],
+    calls_by_session: dict[str, str],
     answers: list[tuple[Object, Object, bool]],
     cleared: int,
 ) -> list[ModelTurn]:
@@ -94,19 +94,21 @@ def reply(
     """
     if not any(part["type"] not in ("text", "reasoning") or part["text"] != "" or OPTIONS in part for part in content):
         return []
-    said = ModelTurn({"role": "assistant", "content": content}, known, began=began)
+    said = ModelTurn({"role": "assistant", "content": content}, known, calls_by_session=calls_by_session)
     return [said, *_results(answers, known, cleared)]
 
 
 def _results(answers: list[tuple[Object, Object, bool]], evidence: Evidence, cleared_at: int) -> list[ModelTurn]:
     if not answers:
         return []
-    shown = [each[0] for each in answers]
-    gone = [each[1] for each in answers]
+    original = [each[0] for each in answers]
+    after_clearing = [each[1] for each in answers]
     real = [each[0] for each in answers if not each[2]]
-    made, cleared, last = ({"role": "tool", "content": content} for content in (shown, gone, real))
+    turn, cleared, last = ({"role": "tool", "content": content} for content in (original, after_clearing, real))
     at = evidence._replace(is_sampled=False, model=None, prompt_tokens=None, completion_tokens=None, finish_reason=None)
-    return [ModelTurn(made, at, cleared if cleared_at else None, cleared_at, last if len(real) < len(shown) else None)]
+    return [
+        ModelTurn(turn, at, cleared if cleared_at else None, cleared_at, last if len(real) < len(original) else None)
+    ]
 
 
 def finish_reason(reason: str, *, is_complete: bool) -> str | None:
@@ -128,18 +130,18 @@ def member(holder: Object, name: str, place: str) -> str:
 def subagent_session(state: Json) -> str:
     """Return the session of the sub-agent that a call started, by its state; empty without one."""
     holders = objects([state.get(name) for name in ("metadata", "structured")]) if isinstance(state, dict) else []
-    named = (string(holder, name) for holder in holders for name in ("sessionId", "sessionID"))
-    return next(filter(None, named), "")
+    session_ids = (string(holder, name) for holder in holders for name in ("sessionId", "sessionID"))
+    return next(filter(None, session_ids), "")
 
 
-def tokens(used: Json, *, is_split: bool = False) -> Tokens:
+def tokens(usage: Json, *, is_split: bool = False) -> Tokens:
     """Return the tokens sent (including cached ones) and received; none if all are zero.
 
     Reasoning stands beside the output (``is_split``), or within it as in older versions, which their sum may tell.
     """
-    sent = [count(at(used, *path)) for path in (("input",), ("cache", "read"), ("cache", "write"))]
-    output, reasoning, total = (count(at(used, name)) for name in ("output", "reasoning", "total"))
-    prompt = sum(each or 0 for each in sent) if sent[0] is not None else None
+    input_counts = [count(at(usage, *path)) for path in (("input",), ("cache", "read"), ("cache", "write"))]
+    output, reasoning, total = (count(at(usage, name)) for name in ("output", "reasoning", "total"))
+    prompt = sum(each or 0 for each in input_counts) if input_counts[0] is not None else None
     is_split = is_split or (total is not None and total != (prompt or 0) + (output or 0))
     completion = output + (reasoning or 0) if is_split and output is not None else output
     return Tokens(prompt, completion) if prompt or completion else Tokens()

@@ -62,11 +62,14 @@ def conversations(values: list[Json], lines: list[int] | None = None, meta: Json
             runs.append(_EventRun(value, events, [line] * len(events)))
     runs = runs or [_EventRun({}, values, line_numbers(values, lines))]
     instances = [text(at(run.value, _INSTANCE)) for run in runs]
-    met = Counter(instances)
-    whole = [_conversation(run, unread) for run in runs]
-    named = zip(whole, instances, strict=True)
-    whole = [with_origin(each, session_id=name) if name and met[name] == 1 else each for each, name in named]
-    return with_unread([each for each in whole if each.messages], unread)
+    instance_counts = Counter(instances)
+    converted = [_conversation(run, unread) for run in runs]
+    with_instances = zip(converted, instances, strict=True)
+    converted = [
+        with_origin(each, session_id=name) if name and instance_counts[name] == 1 else each
+        for each, name in with_instances
+    ]
+    return with_unread([each for each in converted if each.messages], unread)
 
 
 def _of_state(state: Object, events_read: list[Json], unread: Unread) -> list[Conversation]:
@@ -76,8 +79,8 @@ def _of_state(state: Object, events_read: list[Json], unread: Unread) -> list[Co
     for _ in range(len(events_read) - len(events)):
         unread.count("event that cannot be read")
     each = _conversation(_EventRun(state, events, [1] * len(events)), unread)
-    whole = with_origin(each, session_id=string(state, "id") or None, unread=unread.counts_for(0))
-    return [whole] if each.messages else []
+    converted = with_origin(each, session_id=string(state, "id") or None, unread=unread.counts_for(0))
+    return [converted] if each.messages else []
 
 
 def _is_state(values: list[Json]) -> bool:
@@ -116,11 +119,11 @@ def _conversation(run: _EventRun, unread: Unread) -> Conversation:
     known: dict[str, Event] = {}
     for place, (event, line) in enumerate(zip(run.events, run.lines, strict=True)):
         expect_object(event, f"event {place} is")
-        logged = event.get("id")
-        known.setdefault(str(logged) if isinstance(logged, int | str) else f"event {place}", Event(line, event))
-    left = list(known.values())
+        event_id = event.get("id")
+        known.setdefault(str(event_id) if isinstance(event_id, int | str) else f"event {place}", Event(line, event))
+    distinct_events = list(known.values())
     model = string(at(run.value, "metadata", "llm_config"), "model") or None
-    if any(v1.is_event(each.event) for each in left):
+    if any(v1.is_event(each.event) for each in distinct_events):
         usage = v1.usage(run.value)
-        return v1.conversation(left, usage._replace(model=model or usage.model), unread)
-    return v0.conversation(left, model, unread)
+        return v1.conversation(distinct_events, usage._replace(model=model or usage.model), unread)
+    return v0.conversation(distinct_events, model, unread)

@@ -21,7 +21,7 @@ _UNSAID = (*_STATES, *_CONDENSING)
 _DONE = ("action", "observation", "args", "content", "cause", "tool_call_metadata")
 _OUTCOMES = {"error": "failed", "user_rejected": "denied"}
 _READ = ("id", "timestamp", "source", "message", *_DONE)
-_KEPT = ("content", "tool_calls", "refusal", *reasoning.MEMBERS)
+_MESSAGE_MEMBERS = ("content", "tool_calls", "refusal", *reasoning.MEMBERS)
 _SETTINGS = ("thought", "confirmation_state", "security_risk", "hidden", "blocking", "is_input", "is_confirmed")
 """Arguments that are not the model's."""
 
@@ -102,7 +102,7 @@ class _RunReader:
         if key in self.responses:
             return None
         self.responses.add(key)
-        return {"role": "assistant", **{name: said[name] for name in _KEPT if said.get(name) is not None}}
+        return {"role": "assistant", **{name: said[name] for name in _MESSAGE_MEMBERS if said.get(name) is not None}}
 
     def observe(self, observation: str, event: Object) -> Object:
         """Return the turn of an observation: the result of a call, or a message in the user's name."""
@@ -119,12 +119,12 @@ class _RunReader:
 def _of_model(event: Object, known: Evidence, model: str | None) -> Evidence:
     """Return what is known of a reply from the response of its action."""
     response = at(event, "tool_call_metadata", "model_response")
-    used, choices = at(response, "usage"), objects(at(response, "choices"))
+    usage, choices = at(response, "usage"), objects(at(response, "choices"))
     return known._replace(
         is_sampled=True,
         model=string(response, "model") or model,
-        prompt_tokens=count(at(used, "prompt_tokens")),
-        completion_tokens=count(at(used, "completion_tokens")),
+        prompt_tokens=count(at(usage, "prompt_tokens")),
+        completion_tokens=count(at(usage, "completion_tokens")),
         finish_reason=(string(choices[0], "finish_reason") or None) if choices else None,
         response_id=string(response, "id") or None,
     )
@@ -134,5 +134,5 @@ def _call_message(event: Object, call: Object, name: str) -> Object:
     """Return a message with one call, made of an action; its thought is the content."""
     args = event.get("args")
     arguments = compact(without(args, *_SETTINGS)) if isinstance(args, dict) else "{}"
-    called = {**call, "function": {"name": name, "arguments": arguments}}
-    return {"role": "assistant", "content": string(args, "thought") or None, "tool_calls": [called]}
+    call_with_function = {**call, "function": {"name": name, "arguments": arguments}}
+    return {"role": "assistant", "content": string(args, "thought") or None, "tool_calls": [call_with_function]}

@@ -18,9 +18,9 @@ from chatsquash.formats.truncation import reaches
 from chatsquash.formats.values import Object, as_list, at, count, kind, objects, string, texts, without
 
 _SAID = ("system_prompt", "dynamic_context", "tools", "llm_message", "extended_content", "thought")
-_CALLED = ("tool_call", "tool_call_id", "tool_name", "llm_response_id", "responses_reasoning_item", *MEMBERS)
-_ANSWERED = ("observation", "error", "rejection_reason")
-_READ = ("kind", "id", "timestamp", "source", *_SAID, *_CALLED, *_ANSWERED)
+_CALL_MEMBERS = ("tool_call", "tool_call_id", "tool_name", "llm_response_id", "responses_reasoning_item", *MEMBERS)
+_RESULT_MEMBERS = ("observation", "error", "rejection_reason")
+_READ = ("kind", "id", "timestamp", "source", *_SAID, *_CALL_MEMBERS, *_RESULT_MEMBERS)
 _ANSWERS = ("ObservationEvent", "AgentErrorEvent", "UserRejectObservation")
 _FAILED = "[An error occurred during execution.]\n"
 """What precedes the content of a result that is an error."""
@@ -100,15 +100,15 @@ def conversation(events: list[Event], model: ModelUsage, unread: Unread) -> Conv
                 before = turns[key][1] if key in turns else {}
                 turns[key] = (turns[key][0] if key in turns else where, _action(event, before, where))
                 evidence.setdefault(key, model.evidence(known, event))
-            case str(of) if of in _ANSWERS:
+            case str(event_kind) if event_kind in _ANSWERS:
                 turns[where] = (where, _answer(event))
-            case of:
-                unread.count(f"event of the kind {of if isinstance(of, str) else kind(of)}")
+            case event_kind:
+                unread.count(f"event of the kind {event_kind if isinstance(event_kind, str) else kind(event_kind)}")
                 continue
         unread.count_members(string(event, "kind"), event, *_READ)
         evidence.setdefault(where, known)
-    logged = [LoggedTurn(where, _with_content(turn), evidence[key]) for key, (where, turn) in turns.items()]
-    return load_conversation(openai_chat, logged, tools)
+    logged_turns = [LoggedTurn(where, _with_content(turn), evidence[key]) for key, (where, turn) in turns.items()]
+    return load_conversation(openai_chat, logged_turns, tools)
 
 
 def _with_content(turn: Object) -> Object:
@@ -141,17 +141,17 @@ def _message(event: Object, where: str) -> Object:
     content = [*_parts(said.get("content")), *_parts(event.get("extended_content"))]
     calls = [_call(call) for call in objects(said.get("tool_calls"))]
     members = {name: said[name] for name in ("name", "tool_call_id") if said.get(name) is not None}
-    called = {"tool_calls": calls} if calls else {}
+    call_members = {"tool_calls": calls} if calls else {}
     thoughts = _thought(said) if said.get("role") == "assistant" else {}
-    return {"role": said.get("role"), **members, "content": content, **thoughts, **called}
+    return {"role": said.get("role"), **members, "content": content, **thoughts, **call_members}
 
 
 def _call(call: Object) -> Object:
     """A call, which has its name beside its id, or within a function as elsewhere."""
-    called = call.get("function")
-    if not isinstance(called, dict):
-        called = {key: call[key] for key in ("name", "arguments") if key in call}
-    return {"id": call.get("id"), "type": "function", "function": called}
+    function = call.get("function")
+    if not isinstance(function, dict):
+        function = {key: call[key] for key in ("name", "arguments") if key in call}
+    return {"id": call.get("id"), "type": "function", "function": function}
 
 
 def _thought(holder: Object) -> Object:
@@ -185,10 +185,10 @@ def _answer(event: Object) -> Object:
     if event["kind"] == "UserRejectObservation":
         return tool_message(call_id, f"Action rejected: {string(event, 'rejection_reason')}", "denied", name)
     observed = event.get("observation")
-    added = _parts(event.get("extended_content"))
+    extra_parts = _parts(event.get("extended_content"))
     content = _observed(observed)
     outcome = "failed" if at(observed, "is_error") is True else ""
-    return tool_message(call_id, [*_parts(content), *added] if added else content, outcome, name)
+    return tool_message(call_id, [*_parts(content), *extra_parts] if extra_parts else content, outcome, name)
 
 
 def _observed(observed: Json) -> Json:
@@ -208,22 +208,22 @@ def _with_metadata(content: list[Json], metadata: Json) -> list[Json]:
     """Return the output of a terminal with what the client added to it, as the terminal's tool of the SDK 1.2 does."""
     if not isinstance(metadata, dict) or not isinstance(metadata.get("suffix"), str):
         return content
-    shown = [string(metadata, "prefix"), *texts(content), metadata["suffix"]]
+    pieces = [string(metadata, "prefix"), *texts(content), metadata["suffix"]]
     if folder := string(metadata, "working_dir"):
-        shown.append(f"\n[Current working directory: {folder}]")
+        pieces.append(f"\n[Current working directory: {folder}]")
     if interpreter := string(metadata, "py_interpreter_path"):
-        shown.append(f"\n[Python interpreter: {interpreter}]")
+        pieces.append(f"\n[Python interpreter: {interpreter}]")
     if (code := metadata.get("exit_code")) != -1 and isinstance(code, int):
-        shown.append(f"\n[Command finished with exit code {code}]")
-    return [text(_clip("".join(shown)))]
+        pieces.append(f"\n[Command finished with exit code {code}]")
+    return [text(_clip("".join(pieces)))]
 
 
 def _clip(said: str) -> str:
     """Return a text without its middle if it is too long."""
     if len(said) <= _LONGEST:
         return said
-    room = _LONGEST - len(_CLIPPED)
-    return said[: room - room // 2] + _CLIPPED + said[-(room // 2) :]
+    remaining = _LONGEST - len(_CLIPPED)
+    return said[: remaining - remaining // 2] + _CLIPPED + said[-(remaining // 2) :]
 
 
 def _tool(tool: Object) -> Json:

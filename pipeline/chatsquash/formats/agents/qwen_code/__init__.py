@@ -38,10 +38,10 @@ _BOOT = "agent_bootstrap"
 def fits(values: list[Json]) -> str | None:
     """Check for lines with an id, a parent and a session, some of which have a message of parts or a history."""
     lines = [each for each in objects(values) if _OWN.issubset(each)]
-    spoken = sum(map(has_parts, lines))
-    if not spoken and not any(each.get("subtype") in (_SUMMARY, _BOOT) for each in lines):
+    lines_with_parts = sum(map(has_parts, lines))
+    if not lines_with_parts and not any(each.get("subtype") in (_SUMMARY, _BOOT) for each in lines):
         return None
-    return f"uuid, parentUuid and message.parts in {spoken} of {len(values)} lines"
+    return f"uuid, parentUuid and message.parts in {lines_with_parts} of {len(values)} lines"
 
 
 def has_parts(line: Json) -> bool:
@@ -63,10 +63,12 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
     names = [text(value.get("uuid")) for value in values]
     before = link_entries(names, [text(value.get("parentUuid")) for value in values])
     retries = Retries(steps, values, before)
-    ways = retries.apply(paths(before, last_named(names), [each.is_sampled for each in steps], unread), unread)
+    selected_paths = retries.apply(
+        paths(before, last_named(names), [each.is_sampled for each in steps], unread), unread
+    )
     inner = any(value.get("isSidechain") is True or text(value.get("agentId")) for value in values[:1])
     session: Object = {"session_id": next((name for value in values if (name := text(value.get("sessionId")))), None)}
-    converted = load_paths(gemini, retries.steps, ways, session, _tools(values))
+    converted = load_paths(gemini, retries.steps, selected_paths, session, _tools(values))
     if inner:
         converted = [
             with_origin(each, kind="subagent") if origin_of(each).kind == "main" else each for each in converted
@@ -118,10 +120,10 @@ def _tools(values: list[Object]) -> list[Json]:
 
 
 def _of_model(evidence: Evidence, value: Object) -> Evidence:
-    used = value.get("usageMetadata")
+    usage = value.get("usageMetadata")
     return evidence._replace(
         is_sampled=True,
         model=text(value.get("model")),
-        prompt_tokens=count(at(used, "promptTokenCount")),
-        completion_tokens=total(used, "candidatesTokenCount", "thoughtsTokenCount"),
+        prompt_tokens=count(at(usage, "promptTokenCount")),
+        completion_tokens=total(usage, "candidatesTokenCount", "thoughtsTokenCount"),
     )

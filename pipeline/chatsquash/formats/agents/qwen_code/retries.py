@@ -33,23 +33,23 @@ class Retries:
         if any(each.get("usageMetadata") or at(each, *_EVENT, "input_token_count") for each in values):
             self._mark_truncated([count(at(each, "usageMetadata", "promptTokenCount")) for each in values], before)
 
-    def apply(self, ways: list[list[int]], unread: Unread) -> list[list[int]]:
+    def apply(self, thread_paths: list[list[int]], unread: Unread) -> list[list[int]]:
         """Return the paths as the model saw them, then those up to the ends of processes that retried."""
         if not self._replaced:
-            return ways
-        sent, earlier, room = list[list[int]](), list[list[int]](), EntryBudget(len(self.steps))
-        for way in ways:
-            shown, ends = self._request(way)
-            sent.append(shown)
+            return thread_paths
+        requests, earlier, budget = list[list[int]](), list[list[int]](), EntryBudget(len(self.steps))
+        for path in thread_paths:
+            request, ends = self._request(path)
+            requests.append(request)
             for end in ends:
-                if room.take(end):
-                    earlier.append(self._request(way[:end])[0])
+                if budget.take(end):
+                    earlier.append(self._request(path[:end])[0])
                 else:
                     unread.count(BRANCH_BEYOND)
-        sent += earlier
-        for _ in self._replaced.difference(*sent):
+        requests += earlier
+        for _ in self._replaced.difference(*requests):
             unread.count("reply that later requests do not contain")
-        return sent
+        return requests
 
     def _mark_truncated(self, prompts: list[int | None], before: list[int]) -> None:
         """Mark replies without token counts, and those that a reply to the same request follows."""
@@ -81,15 +81,15 @@ class Retries:
         step = self.steps[place]
         self.steps[place] = step._replace(turns=tuple(map(mark, step.turns)))
 
-    def _request(self, way: list[int]) -> tuple[list[int], list[int]]:
+    def _request(self, path: list[int]) -> tuple[list[int], list[int]]:
         """Return a path as its last process sent it, and where processes end whose requests lacked some of it."""
-        eras = [*accumulate(int(self.steps[entry].is_summary) for entry in way)]
+        eras = [*accumulate(int(self.steps[entry].is_summary) for entry in path)]
         last = {
-            era: self._processes[entry] for entry, era in zip(way, eras, strict=True) if self.steps[entry].is_sampled
+            era: self._processes[entry] for entry, era in zip(path, eras, strict=True) if self.steps[entry].is_sampled
         }
-        shown, ends = list[int](), list[int]()
+        request, ends = list[int](), list[int]()
         retrying: tuple[int, int] | None = None
-        for index, (entry, era) in enumerate(zip(way, eras, strict=True)):
+        for index, (entry, era) in enumerate(zip(path, eras, strict=True)):
             process = self._processes[entry]
             if retrying and retrying != (era, process):
                 ends.append(index)
@@ -99,8 +99,8 @@ class Retries:
                     continue
                 retrying = (era, process)
             is_retry = retrying and entry not in self._replaced and self.steps[entry].is_sampled
-            shown.append(self._as_context(entry) if is_retry else entry)
-        return shown, ends
+            request.append(self._as_context(entry) if is_retry else entry)
+        return request, ends
 
     def _as_context(self, entry: int) -> int:
         """Return the entry for a reply that another path has as a reply."""
@@ -131,10 +131,10 @@ def _processes(values: list[Object]) -> list[int]:
         if value.get("type") == "user":
             prompt, is_asked = place, True
         processes.append(process)
-        known, mark, counted = string(at(value, *_EVENT), "prompt_id").partition(_COUNT)
+        known, mark, number_text = string(at(value, *_EVENT), "prompt_id").partition(_COUNT)
         if not known or (not mark and "#" in known):
             continue  # of a sub-agent, or of a request beside the turns
-        own = int(counted) if counted.isascii() and counted.isdigit() and len(counted) < _DIGITS else 0
+        own = int(number_text) if number_text.isascii() and number_text.isdigit() and len(number_text) < _DIGITS else 0
         is_again = own < number or (own == number and bool(mark) and is_asked)
         if session and (known != session or is_again):
             process += 1

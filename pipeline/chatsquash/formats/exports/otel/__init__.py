@@ -31,7 +31,7 @@ HAS_TOOLS = True
 _BEGINNINGS = ("gen_ai.", "ai.prompt", "ai.response.")
 MEMBERS = ("attributes", *HOLDING, *_BEGINNINGS, "ai.prompt.")
 
-_TOLD = (INPUT, OUTPUT, SYSTEM)
+_MESSAGE_ATTRIBUTES = (INPUT, OUTPUT, SYSTEM)
 _LEVELS = (("resourceSpans", "scopeSpans", "spans"), ("resourceLogs", "scopeLogs", "logRecords"))
 """The lists of a payload, each in the objects of the one before."""
 
@@ -72,7 +72,7 @@ def _has_messages(holder: Holder) -> bool:
 
 def _is_conventional(holder: Holder) -> bool:
     """Whether the messages are in the attributes of the conventions."""
-    return bool(holder.attributes.keys() & set(_TOLD))
+    return bool(holder.attributes.keys() & set(_MESSAGE_ATTRIBUTES))
 
 
 def _is_blank(value: Json) -> bool:
@@ -94,51 +94,51 @@ def _of_spans(telling: list[Holder], unread: Unread) -> list[Conversation]:
 
     A span from before the conventions whose messages were cut is counted, and raises only if there are no others.
     """
-    whole, cut = list[Conversation](), list[TurnError]()
+    converted, cut = list[Conversation](), list[TurnError]()
     for holder in telling:
         try:
-            whole += list(_conversations(holder))
+            converted += list(_conversations(holder))
         except TurnError as problem:
             if _is_conventional(holder):
                 raise
             cut.append(problem)
-    if cut and not whole:
+    if cut and not converted:
         raise cut[0]
     for each in cut:
         unread.count(f"span ({each})")
-    return whole
+    return converted
 
 
-def _longest(whole: list[Conversation]) -> list[Conversation]:
+def _longest(converted: list[Conversation]) -> list[Conversation]:
     """The conversations without those that are the beginning of another one, or that one again.
 
     Their replies are those of all that go on.  One that has a reply of an earlier one is a branch.
     """
-    encoded = [list(map(_identity, each.messages)) for each in whole]
+    encoded = [list(map(_identity, each.messages)) for each in converted]
     chains = list(map(_chain, encoded))
     ends: dict[bytes, list[Conversation]] = {}
-    for chain, each in zip(chains, whole, strict=True):
+    for chain, each in zip(chains, converted, strict=True):
         if chain:
             ends.setdefault(chain[-1], []).append(each)
     longest: list[Conversation] = []
-    begun: dict[tuple[str | None, bytes], str] = {}
+    names_by_prefix: dict[tuple[str | None, bytes], str] = {}
     for place in without_prefixes(encoded):
         if not encoded[place]:
             continue
-        said = [(origin_of(whole[place]).session_id, digest) for digest in chains[place]]
-        parents = [begun[key] for key in said if key in begun and key[1] in ends]
+        said = [(origin_of(converted[place]).session_id, digest) for digest in chains[place]]
+        parents = [names_by_prefix[key] for key in said if key in names_by_prefix and key[1] in ends]
         beginnings = [each for digest in chains[place] for each in ends.get(digest, ())]
-        longest.append(_with(whole[place], beginnings, parents[-1] if parents else None))
+        longest.append(_with(converted[place], beginnings, parents[-1] if parents else None))
         for key in said:
-            begun.setdefault(key, str(len(longest)))
+            names_by_prefix.setdefault(key, str(len(longest)))
     return longest
 
 
 def _identity(message: Message) -> bytes:
     """What a message has in common with its copy in a later request, which may spell arguments differently."""
     members: Object = {name: value for name, value in message.items() if name not in (PRIVATE, *reasoning.MEMBERS)}
-    if called := objects(members.get("tool_calls")):
-        functions = [(call.get("id"), members_of(call.get("function"))) for call in called]
+    if calls := objects(members.get("tool_calls")):
+        functions = [(call.get("id"), members_of(call.get("function"))) for call in calls]
         members["tool_calls"] = [[own, each.get("name"), _arguments(each.get("arguments"))] for own, each in functions]
     return jsonio.dumps({**members, "content": members.get("content") or None}, sort_keys=True)
 
@@ -167,24 +167,24 @@ def _with(conversation: Conversation, beginnings: list[Conversation], parent: st
         for time in (origin_of(each).started_at, origin_of(each).ended_at)
         if time is not None
     ]
-    spread = {"started_at": min(times), "ended_at": max(times)} if times else {}
+    times_of = {"started_at": min(times), "ended_at": max(times)} if times else {}
     kind = "branch" if parent else "main"
     whole = structs.replace(conversation, messages=_with_reasoning(conversation.messages, beginnings))
-    return with_origin(whole, replies=tuple(replies.values()), **spread, kind=kind, parent=parent)
+    return with_origin(whole, replies=tuple(replies.values()), **times_of, kind=kind, parent=parent)
 
 
 def _with_reasoning(messages: list[Message], beginnings: list[Conversation]) -> list[Message]:
     """Messages with the reasoning of those replies that a later request has without it."""
-    whole = list(messages)
+    with_reasoning = list(messages)
     for each in beginnings:
         last = len(each.messages) - 1
         if (
-            whole[last]["role"] == "assistant"
+            with_reasoning[last]["role"] == "assistant"
             and reasoning.text(each.messages[last])
-            and not reasoning.text(whole[last])
+            and not reasoning.text(with_reasoning[last])
         ):
-            whole[last] = each.messages[last]
-    return whole
+            with_reasoning[last] = each.messages[last]
+    return with_reasoning
 
 
 def _conversations(holder: Holder) -> Iterator[Conversation]:

@@ -20,21 +20,21 @@ _IDS = (
     *("ai.telemetry.metadata.sessionId", "traceloop.association.properties.session_id"),
 )
 _MODELS = ("gen_ai.response.model", "gen_ai.request.model", "ai.model.id")
-_USED = (
+_USAGE = (
     ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "ai.usage.inputTokens"),
     ("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "ai.usage.outputTokens"),
 )
 """Names of the counts of tokens: of the conventions, of OpenLLMetry before them, and of the AI SDK."""
 _ANSWER = ("gen_ai.response.id", "gen_ai.response.finish_reasons")
-READ = (INPUT, OUTPUT, SYSTEM, TOOLS, *_IDS, *_MODELS, *_USED[0], *_USED[1], *_ANSWER)
+READ = (INPUT, OUTPUT, SYSTEM, TOOLS, *_IDS, *_MODELS, *_USAGE[0], *_USAGE[1], *_ANSWER)
 _STARTED = ("startTimeUnixNano", "start_time_unix_nano", "start_time", "startTime", "timeUnixNano", "timestamp")
-_ENDED = ("endTimeUnixNano", "end_time_unix_nano", "end_time", "endTime")
+_END = ("endTimeUnixNano", "end_time_unix_nano", "end_time", "endTime")
 HOLDING = (
     *("resourceSpans", "scopeSpans", "instrumentationLibrarySpans", "spans", "events"),
     *("resourceLogs", "scopeLogs", "logRecords"),
 )
 """Members that hold what has attributes, outermost first."""
-_MEMBERS = (*HOLDING, "attributes", *_STARTED, *_ENDED)
+_MEMBERS = (*HOLDING, "attributes", *_STARTED, *_END)
 _LEVELS = 4
 _LENGTH = ("length", "max_tokens", "MAX_TOKENS")
 """Why a reply ended that was cut at its length limit, as providers spell it."""
@@ -71,8 +71,8 @@ class Holder(NamedTuple):
     @property
     def session(self) -> str | None:
         """The session that it names."""
-        named = self.known(*_IDS)
-        return named if isinstance(named, str) and named else None
+        session_ids = self.known(*_IDS)
+        return session_ids if isinstance(session_ids, str) and session_ids else None
 
     def evidence(self) -> Evidence:
         """What it says of all its messages."""
@@ -81,18 +81,18 @@ class Holder(NamedTuple):
     def of_reply(self) -> Evidence:
         """What it says of the reply of the model."""
         model, answer = self.known(*_MODELS), self.known("gen_ai.response.id")
-        tokens = [count(self.known(*names)) for names in _USED]
-        given = as_list(self.json_value("gen_ai.response.finish_reasons"))
-        given = given or [self.known(flattened.FINISHED, f"{flattened.COMPLETION}0.finish_reason")]
-        reasons = [reason.replace("-", "_") for reason in given if isinstance(reason, str)]
-        ended = "length" if any(reason in _LENGTH for reason in reasons) else next(iter(reasons), None)
-        described = (
+        tokens = [count(self.known(*names)) for names in _USAGE]
+        reason_values = as_list(self.json_value("gen_ai.response.finish_reasons"))
+        reason_values = reason_values or [self.known(flattened.FINISHED, f"{flattened.COMPLETION}0.finish_reason")]
+        reasons = [reason.replace("-", "_") for reason in reason_values if isinstance(reason, str)]
+        finish_reason = "length" if any(reason in _LENGTH for reason in reasons) else next(iter(reasons), None)
+        values = (
             model if isinstance(model, str) else None,
             *tokens,
-            ended,
+            finish_reason,
             answer if isinstance(answer, str) else None,
         )
-        return Evidence(self.line, self.time(_ENDED) or self.time(_STARTED), True, *described)  # type: ignore[arg-type]
+        return Evidence(self.line, self.time(_END) or self.time(_STARTED), True, *values)  # type: ignore[arg-type]
 
     def json_value(self, name: str) -> Json:
         """An attribute, which may be JSON as text."""
@@ -159,15 +159,15 @@ def _attributes(attributes: Json) -> dict[str, Any]:
     return {string(each, "key"): _value(each.get("value")) for each in objects(attributes)}
 
 
-def _value(typed: Json) -> Json:
+def _value(typed_value: Json) -> Json:
     """A value of OTLP, which has its type for a name."""
-    match typed:
+    match typed_value:
         case {"arrayValue": inner}:
             return [_value(each) for each in as_list(at(inner, "values"))]
         case {"kvlistValue": inner}:
             return _attributes(at(inner, "values"))
         case {"intValue": str(digits)} if digits.removeprefix("-").isdecimal() and digits.isascii():
             return int(digits)
-        case dict() if len(typed) == 1:
-            return next(iter(typed.values()))
+        case dict() if len(typed_value) == 1:
+            return next(iter(typed_value.values()))
     return None

@@ -41,10 +41,10 @@ def is_read(name: str) -> bool:
 def request(attributes: Object, place: str) -> list[Any]:
     """Return the messages of a request, as OpenAI chat has them."""
     if MESSAGES in attributes:
-        listed = _json(attributes[MESSAGES])
-        if not isinstance(listed, list):
+        messages = _json(attributes[MESSAGES])
+        if not isinstance(messages, list):
             raise TurnError(f"{place} has {MESSAGES} that is no list of messages; it may have been cut")
-        return [made for each in listed for made in rewriting.messages(each)]
+        return [message for each in messages for message in rewriting.messages(each)]
     if AI_PROMPT in attributes:
         return _of_prompt(members(_json(attributes[AI_PROMPT])))
     return [made for each in _messages(attributes, PROMPT) for made in rewriting.messages(each)]
@@ -53,10 +53,10 @@ def request(attributes: Object, place: str) -> list[Any]:
 def _of_prompt(prompt: Object) -> list[Any]:
     """The messages of a call of the AI SDK: a system prompt, and a text or messages."""
     system, text = string(prompt, "system"), string(prompt, "prompt")
-    listed = prompt["messages"] if isinstance(prompt.get("messages"), list) else prompt.get("prompt")
-    said: list[Json] = [{"role": "user", "content": text}] if text else as_list(listed)
-    made = [message for each in said for message in rewriting.messages(each)]
-    return [*([{"role": "system", "content": system}] if system else []), *made]
+    messages_or_text = prompt["messages"] if isinstance(prompt.get("messages"), list) else prompt.get("prompt")
+    said: list[Json] = [{"role": "user", "content": text}] if text else as_list(messages_or_text)
+    messages = [message for each in said for message in rewriting.messages(each)]
+    return [*([{"role": "system", "content": system}] if system else []), *messages]
 
 
 def answers(attributes: Object) -> list[Any]:
@@ -64,19 +64,19 @@ def answers(attributes: Object) -> list[Any]:
     if not any(name.startswith(ANSWER) for name in attributes):
         return [rewriting.reply(each) for each in _messages(attributes, COMPLETION)]
     text = attributes.get(f"{ANSWER}text") or attributes.get(f"{ANSWER}object") or ""
-    thought, called = string(attributes, f"{ANSWER}reasoning"), _json(attributes.get(f"{ANSWER}toolCalls"))
-    made = {"role": "assistant", "content": text, "tool_calls": as_list(called) or None}
-    made["reasoning_content"] = thought or None
-    return [rewriting.reply(without(made))] if text or called or thought else []
+    thought, calls = string(attributes, f"{ANSWER}reasoning"), _json(attributes.get(f"{ANSWER}toolCalls"))
+    message = {"role": "assistant", "content": text, "tool_calls": as_list(calls) or None}
+    message["reasoning_content"] = thought or None
+    return [rewriting.reply(without(message))] if text or calls or thought else []
 
 
 def tools(attributes: Object) -> list[Tool]:
     """Return the definitions of a request."""
-    listed = as_list(_json(attributes.get(AI_TOOLS)))
-    listed += [
+    definitions = as_list(_json(attributes.get(AI_TOOLS)))
+    definitions += [
         {**each, "parameters": _json(each.get("parameters"))} for each in _entries_by_number(attributes, FUNCTION)
     ]
-    return [tool for each in listed if (tool := function_tool(each))]
+    return [tool for each in definitions if (tool := function_tool(each))]
 
 
 # OpenLLMetry
@@ -90,15 +90,15 @@ def _messages(attributes: Object, prefix: str) -> Iterator[Object]:
         if each.get("role") == _THOUGHT and isinstance(said, str):
             thoughts.append(said)
             continue
-        made: Object = {"role": each.get("role"), "content": said}
-        if called := list(_entries_by_number(each, "tool_calls.")):
-            made["tool_calls"] = called
+        message: Object = {"role": each.get("role"), "content": said}
+        if calls := list(_entries_by_number(each, "tool_calls.")):
+            message["tool_calls"] = calls
         if each.get("tool_call_id"):
-            made["tool_call_id"] = each["tool_call_id"]
-        if thoughts and made["role"] == "assistant":
-            made["reasoning_content"] = "\n\n".join(thoughts)
+            message["tool_call_id"] = each["tool_call_id"]
+        if thoughts and message["role"] == "assistant":
+            message["reasoning_content"] = "\n\n".join(thoughts)
         thoughts = []
-        yield made
+        yield message
     if thoughts:
         yield {"role": "assistant", "content": "", "reasoning_content": "\n\n".join(thoughts)}
 
@@ -115,12 +115,12 @@ _BLOCKS = frozenset(("text", "image", "image_url", "thinking", "redacted_thinkin
 
 def _entries_by_number(attributes: Object, prefix: str) -> list[Object]:
     """The members of what has numbers in the names of its attributes, in their order."""
-    found = dict[int, Object]()
+    entries = dict[int, Object]()
     for name, value in attributes.items():
         number, _, member = name[len(prefix) :].partition(".") if name.startswith(prefix) else ("", "", "")
         if number.isascii() and number.isdecimal() and len(number) < 9 and member:
-            found.setdefault(int(number), {})[member] = value
-    return [found[number] for number in sorted(found)]
+            entries.setdefault(int(number), {})[member] = value
+    return [entries[number] for number in sorted(entries)]
 
 
 def _json(value: Json) -> Json:
