@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 
@@ -10,7 +11,6 @@ import click
 from chatsquash.cli import click_options
 from chatsquash.cli.formats import document_formats, exchanges
 from chatsquash.cli.main import cli
-from chatsquash.dataset.option_rules import PAIRS
 from chatsquash.formats import PLAIN, PLAIN_RANK, formats
 from chatsquash.formats.base import Mark, Marks
 from chatsquash.reading.envelopes import envelopes
@@ -27,6 +27,8 @@ COLUMNS = 100
 
 _IN_REQUESTS = {6: "request", 7: "turns of the request", 8: "tools and options of the request"}
 """Where evidence of a rank stands in requests."""
+_OF_ALL = {"--help", "--profile", "--show-config"}
+"""Options of nearly all commands, which the page describes once."""
 _REGION = re.compile(r"<!-- generated: (\S+) -->\n.*?^<!-- /generated -->", re.DOTALL | re.MULTILINE)
 
 
@@ -132,14 +134,11 @@ def _rows(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
 
 
 def command_line() -> dict[str, str]:
-    """The regions of ``docs/cli.md``."""
+    """Return the regions of ``docs/cli.md``."""
     return {
-        "made-with": f"The help texts are formatted by click {click_version()}.",
-        "help-chatsquash": _help(),
+        "made-with": f"Help texts as formatted by click {click_version()}.",
+        "help-chatsquash": _block(_context()),
         **{f"help-{name}": _help(name) for name in cli.commands},
-        **{f"all-{name}": _help(name, shows_all=True) for name in ("convert", "shards")},
-        "variables": _variables(),
-        "pairs": "\n".join(f"- {pair.text}" for pair in PAIRS),
     }
 
 
@@ -148,42 +147,63 @@ def click_version() -> str:
     return ".".join(version("click").split(".")[:2])
 
 
-def _help(command: str = "", *, shows_all: bool = False) -> str:
-    """What ``COLUMNS=100 chatsquash COMMAND --help`` prints, or ``--help-all``."""
+def _help(command: str) -> str:
+    """Return the output of ``COLUMNS=100 chatsquash COMMAND --help-all``, without the options that convert has, too.
+
+    These are listed by name below the block.
+    """
+    context, reference = _context(command), _records(_context("convert"))
+    if command == "convert":
+        return _block(context)
+    shared = [name for name, record in _records(context).items() if record in reference.values()]
+    with _hidden(context, shared):
+        block = _block(context)
+    return "\n\n".join(filter(None, [block, _shared_options(shared, [*reference])]))
+
+
+def _context(command: str = "") -> click.Context:
     context = cli.make_context("chatsquash", [], resilient_parsing=True, terminal_width=COLUMNS - 2)
     if command:
         context = cli.commands[command].make_context(command, [], parent=context, resilient_parsing=True)
-    context.meta[click_options.SHOWS_ALL] = shows_all
+    context.meta[click_options.SHOWS_ALL] = True
+    return context
+
+
+def _block(context: click.Context) -> str:
     return f"```text\n{context.get_help()}\n```"
 
 
-def _variables() -> str:
-    rows: dict[str, tuple[list[str], dict[str, None], list[str]]] = {}
-    for command in cli.commands:
-        for option in _options(command):
-            names = [*option.opts, *option.secondary_opts]
-            shown, values, commands = rows.setdefault(str(option.envvar), (names, {}, []))
-            assert sorted(shown) == sorted(names), f"{option.envvar} sets two options: {shown}, {names}"
-            values[_values(option)] = None
-            commands.append(command)
-    lines = ["| option | variable | value | commands |", "|---|---|---|---|"]
-    for variable, (names, values, commands) in rows.items():
-        spelled = ", ".join(f"`{name}`" for name in names)
-        lines.append(f"| {spelled} | `{variable}` | {' or '.join(values)} | {', '.join(commands)} |")
-    return "\n".join(lines)
+def _records(context: click.Context) -> dict[str, tuple[str, str]]:
+    """Return the help records of a command's options, by the names of the options."""
+    options = (param for param in context.command.get_params(context) if isinstance(param, click.Option))
+    return {max(each.opts, key=len): record for each in options if (record := each.get_help_record(context))}
 
 
-def _options(command: str) -> Iterator[click.Option]:
-    params = cli.commands[command].params
-    return (param for param in params if isinstance(param, click.Option) and param.envvar)
+@contextmanager
+def _hidden(context: click.Context, names: list[str]) -> Iterator[None]:
+    """Hide options of a command from its help."""
+    params = context.command.get_params(context)
+    options = [each for each in params if isinstance(each, click.Option) and not set(each.opts).isdisjoint(names)]
+    for option in options:
+        option.hidden = True
+    try:
+        yield
+    finally:
+        for option in options:
+            option.hidden = False
 
 
-def _values(option: click.Option) -> str:
-    if option.is_flag:
-        return "yes or no"
-    if isinstance(option.type, click.Choice):
-        return ", ".join(f"`{choice}`" for choice in option.type.choices)
-    return f"{option.metavar} ..." if option.multiple else str(option.metavar)
+def _shared_options(shared: list[str], reference: list[str]) -> str:
+    """Return the sentence on the options that a command shares with convert, if it has some that are worth it."""
+    special = [name for name in shared if name not in _OF_ALL]
+    others = [name for name in reference if name not in shared]
+    if len(special) > len(others):
+        return f"Also takes all options of `convert` except {_listing(others)}."
+    return f"Also takes, like `convert`: {_listing(special)}." if special else ""
+
+
+def _listing(names: list[str]) -> str:
+    return ", ".join(map(_code, names))
 
 
 def main() -> None:

@@ -16,7 +16,7 @@ from chatsquash.conversion import convert as conversion
 from chatsquash.conversion import in_memory
 from chatsquash.conversion.complete_options import with_key
 from chatsquash.core.errors import ChatsquashError
-from chatsquash.core.options import Options, declared
+from chatsquash.core.options import Options, list_options
 from chatsquash.core.shorthands import expand
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def with_shorthands(options: Options, *names: str) -> Options:
         UsageError: An unknown shorthand.
     """
     usual = Options()
-    given = {each.name for each in declared() if getattr(options, each.name) != getattr(usual, each.name)}
+    given = {each.name for each in list_options() if getattr(options, each.name) != getattr(usual, each.name)}
     return expand(options, names, given).options
 
 
@@ -290,7 +290,7 @@ def in_python(message: str) -> str:
 def _parameter(typed: re.Match[str]) -> str:
     """An option with the value that stands behind it, as Python has them."""
     negated, name, value = typed["no"], typed["name"], typed["value"] or ""
-    known = {each.flag: each for each in declared()}
+    known = {each.flag: each for each in list_options()}
     option = known.get(f"--{name}")
     if option is None:  # a parameter of a function, such as output
         return typed[0].replace(f"--{typed['no'] or ''}{name}", f"{typed['no'] or ''}{name}".replace("-", "_"), 1)

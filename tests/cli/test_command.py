@@ -11,8 +11,8 @@ from click.shell_completion import ShellComplete
 import chatsquash
 from chatsquash import Options
 from chatsquash.cli.main import cli
-from chatsquash.core.option_declarations import Declared
-from chatsquash.core.options import declared
+from chatsquash.core.option_declarations import OptionDeclaration
+from chatsquash.core.options import list_options
 from chatsquash.dataset.omissions import ReplyTotals
 from chatsquash.dataset.summary import Summary
 from chatsquash.inspect.agents import known_agents
@@ -282,7 +282,7 @@ def test_the_defaults_of_the_command_are_those_of_the_options(options):
 ANOTHER = {"KINDS": "secrets", "NAME=REGEX": "ticket=T-[0-9]+", "REGION": "DE", "TRAINER[=MODEL]": "trl"}
 
 
-def another(option: Declared) -> tuple[object, list[str]]:
+def another(option: OptionDeclaration) -> tuple[object, list[str]]:
     """A value of an option that is not the default, and how it is typed."""
     if option.kind is bool:
         return not option.default, [option.flag.replace("--", "--no-") if option.default else option.flag]
@@ -308,7 +308,7 @@ def test_hyphens_and_underscores_of_names_are_the_same(options, typed, expected)
 
 
 WRITTEN = Summary(replies=ReplyTotals(seen=1, written=1))
-PLAIN = [each for each in declared() if not each.secret and not each.content]
+PLAIN = [each for each in list_options() if not each.secret and not each.content]
 
 
 @pytest.mark.parametrize("option", PLAIN, ids=lambda each: each.name)
@@ -322,7 +322,7 @@ def test_every_option_can_be_typed_and_be_set_by_a_variable_of_its_name(options,
         assert getattr(options(), option.name) == value
 
 
-FILES = [each for each in declared() if each.content and each.name not in ("template", "tokenizer")]
+FILES = [each for each in list_options() if each.content and each.name not in ("template", "tokenizer")]
 
 
 @pytest.mark.parametrize("option", FILES, ids=lambda each: each.name)

@@ -56,7 +56,7 @@ def read(message):
         (call["id"], call["function"]["name"], json.loads(call["function"]["arguments"]))
         for call in chat.calls(message)
     ]
-    text = (chat.text(message) or "") + "".join(chat.after(message))
+    text = (chat.text(message) or "") + "".join(chat.texts_after_calls(message))
     return text, message.get("reasoning_content"), calls
 
 

@@ -13,7 +13,7 @@ from chatsquash.conversion import journal
 from chatsquash.conversion.journal import Journals, JournalWriter, identity
 from chatsquash.core.log import Log
 from chatsquash.core.model import Finding
-from chatsquash.core.options import declared
+from chatsquash.core.options import list_options
 from chatsquash.core.outcome import Outcome, SessionFindings
 from chatsquash.dataset.manifest import describe
 from chatsquash.session.converter import Converter
@@ -278,4 +278,6 @@ def test_journals_of_use_stay_as_they_are_until_they_are_many(tmp_path, monkeypa
 def test_the_page_names_the_options_that_convert_nothing_again():
     page = (Path(__file__).parents[2] / "docs" / "reliability.md").read_text()
     named = page.partition("These options may change, and chatsquash")[2].partition("and those that decide no byte")[0]
-    assert set(re.findall(r"`(--[a-z-]+)`", named)) == {each.flag for each in declared() if each.decides == "output"}
+    assert set(re.findall(r"`(--[a-z-]+)`", named)) == {
+        each.flag for each in list_options() if each.decides == "output"
+    }

@@ -17,7 +17,7 @@ from chatsquash.conversion import engines
 from chatsquash.conversion.journal import identity
 from chatsquash.core.errors import UsageError
 from chatsquash.core.option_declarations import Decides, option
-from chatsquash.core.options import declared
+from chatsquash.core.options import list_options
 from chatsquash.dataset.manifest import describe, requests
 from chatsquash.records import presets
 from chatsquash.results.remedies import spelled
@@ -132,7 +132,7 @@ class More(Options):
 
     depth: int = option(3, "Levels of a tree.", group="bounds", least=2, most=9, why_most="no tree is deeper")
     colour: Literal["red", "blue"] | None = option(None, "What it is painted.", group="shape", usually="none")
-    words: tuple[str, ...] = option((), "Words.", group="filters", decides="output", metavar="WORD", named="--word")
+    words: tuple[str, ...] = option((), "Words.", group="filters", decides="output", metavar="WORD", flag_name="--word")
     loud: bool = option(False, "Say more.", group="run", decides="nothing")
 
 
@@ -185,23 +185,23 @@ def test_a_rerun_takes_nothing_over_where_an_option_of_the_records_differs():
     assert same == {"records": False, "output": True, "nothing": True}
 
 
-@pytest.mark.parametrize("option", declared(), ids=lambda each: each.name)
+@pytest.mark.parametrize("option", list_options(), ids=lambda each: each.name)
 def test_every_option_is_declared_with_what_is_derived_from_it(option):
     (param,) = (each for each in cli.commands["convert"].params if each.name == option.name)
     assert option.flag in param.opts
     assert option.help.endswith(".")
     assert option.help in param.help
     assert option.decides in get_args(Decides)
-    assert option.group not in {each.name for each in declared()}
+    assert option.group not in {each.name for each in list_options()}
 
 
 @cases("option, room", ("preset", presets), ("engine", engines))
 def test_the_choices_that_type_checkers_see_are_the_modules_of_the_room(option, room):
-    (kind,) = (each.kind for each in (*declared(), *declared(engines.Where)) if each.name == option)
+    (kind,) = (each.kind for each in (*list_options(), *list_options(engines.Where)) if each.name == option)
     assert get_args(kind) == room.names()
 
 
-CHOICES = {frozenset(each.choices): each.name for each in declared() if each.choices}
+CHOICES = {frozenset(each.choices): each.name for each in list_options() if each.choices}
 PACKAGE = Path(chatsquash.__file__).parent
 
 

@@ -42,7 +42,7 @@ _PAGE = 1_000
 @pytest.fixture(autouse=True)
 def one_thread(monkeypatch):
     """Calls that wait for the disk are made in one thread: else it depends on the load which of them are counted."""
-    monkeypatch.setattr(platform, "_AT_ONCE", 1)
+    monkeypatch.setattr(platform, "_MAX_THREADS", 1)
 
 
 def calls(logs, out, options=DEFAULT) -> int:

@@ -77,7 +77,7 @@ def test_a_message_without_content_has_no_text():
     ("a user calls nothing", {**user(), "tool_calls": [call()]}, "user"),
 )
 def test_the_token_of_a_message(message, token):
-    assert chat.token(message) == token
+    assert chat.role_token(message) == token
 
 
 @cases(

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsquash.core import edits as edits_module
-from chatsquash.core.edits import difference, replay, settle
+from chatsquash.core.edits import align, difference, replay
 from chatsquash.core.model import AddedRun, Entry, KeptRun, Response
 from tests.conftest import cases
 
@@ -93,10 +93,10 @@ def test_edits_that_are_the_difference_already_stay_as_the_whole_comparison_make
         else:
             made.add([dict(message) for message in run])
     edits = made.edits
-    found = settle(before, replay(before, edits), edits)
+    found = align(before, replay(before, edits), edits)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(edits_module, "_is_settled", lambda *_: False)
-        whole = settle(before, replay(before, edits), edits)
+        patch.setattr(edits_module, "_is_aligned", lambda *_: False)
+        whole = align(before, replay(before, edits), edits)
     assert found[1] == whole[1]
     assert [*map(id, found[0])] == [*map(id, whole[0])]
 

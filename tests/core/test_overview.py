@@ -2,7 +2,7 @@
 
 import pytest
 
-from chatsquash.core.overview import Headline, Overview, Row, listed, separated
+from chatsquash.core.overview import Headline, Overview, Row, comma_separated, count_parts
 from tests.conftest import cases
 
 LOST = Headline(("230 of 366 replies are in no record;", "add --complete to keep them"), "warning")
@@ -39,7 +39,7 @@ def test_lines_are_wrapped(width, expected):
 
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_rows_are_wrapped_below_their_first_part(width):
-    row = Row("warnings", 60, listed((f"code-{number}", number) for number in range(1, 40)))
+    row = Row("warnings", 60, count_parts((f"code-{number}", number) for number in range(1, 40)))
     lines = Overview((), (row,)).as_text(width).splitlines()
     assert all(len(line) <= width for line in lines)
     assert all(line[:14].isspace() and not line[14].isspace() for line in lines[1:])
@@ -62,9 +62,9 @@ def test_severities_are_painted():
 
 
 def test_counts_of_names_are_parts_without_those_of_zero():
-    assert listed([("selected", 1200), ("cut", 0), ("blank", 1)]) == ("1,200 selected,", "1 blank")
-    assert listed([("selected", 3), ("cut", 0)]) == ("selected",)
-    assert (listed([]), separated([])) == ((), ())
+    assert count_parts([("selected", 1200), ("cut", 0), ("blank", 1)]) == ("1,200 selected,", "1 blank")
+    assert count_parts([("selected", 3), ("cut", 0)]) == ("selected",)
+    assert (count_parts([]), comma_separated([])) == ((), ())
 
 
 def test_what_does_not_print_is_escaped():

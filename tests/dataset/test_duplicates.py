@@ -55,7 +55,7 @@ def left(lines: list[bytes], **options) -> tuple[list[int], dict[int, str]]:
         for number, each in enumerate(lines)
     ]
     filters = Filters(chosen)
-    if chosen.foresees:
+    if chosen.needs_all_records:
         foreseen(given, filters, chosen, BytesIO)
     kept, gone = [], {}
     for number, (log, outcome) in enumerate(given):
@@ -276,9 +276,9 @@ def test_the_sessions_of_one_log_are_told_apart_without_a_folder():
 @pytest.mark.parametrize("alias, rule", [(True, "exact"), (False, "keep")])
 def test_the_older_options_are_the_same(alias, rule):
     for folder in (None, "jsonl"):
-        assert Options(drop_duplicates=alias, format=folder).told_apart == rule
-        assert Options(drop_duplicates=alias, duplicates=rule, format=folder).told_apart == rule
-    assert (Options().told_apart, Options(format="jsonl").told_apart) == ("keep", "exact")
+        assert Options(drop_duplicates=alias, format=folder).duplicate_mode == rule
+        assert Options(drop_duplicates=alias, duplicates=rule, format=folder).duplicate_mode == rule
+    assert (Options().duplicate_mode, Options(format="jsonl").duplicate_mode) == ("keep", "exact")
 
 
 @cases("options, told",
@@ -331,7 +331,7 @@ def test_of_the_two_options_that_which_is_typed_counts(here, command, monkeypatc
     assert ended.code == 0
     told = json.loads(Path("out/run.json").read_text("utf-8"))["options"]
     given = {name: told[name] for name in ("duplicates", "drop_duplicates")}
-    assert Options(**given).told_apart == rule
+    assert Options(**given).duplicate_mode == rule
 
 
 def test_two_options_that_are_typed_have_to_agree(here, command):

@@ -7,7 +7,7 @@ import pytest
 import chatsquash
 from chatsquash import Options, convert
 from chatsquash.core.errors import UsageError
-from chatsquash.core.options import declared
+from chatsquash.core.options import list_options
 from tests.checks.rows import tool
 from tests.conftest import log_line, write_log
 from tests.outputs import findings, report
@@ -70,7 +70,7 @@ def test_the_package_shows_its_names():
 
 def test_help_says_what_each_option_and_each_part_of_a_session_is():
     told = str(Options.__doc__)
-    assert all(f"\n{each.name}: " in told for each in declared())
+    assert all(f"\n{each.name}: " in told for each in list_options())
     assert "--" not in told
     assert all(f"\n    {name}: " in str(chatsquash.Session.__doc__) for name in chatsquash.Session._fields)
 

@@ -89,7 +89,7 @@ def test_a_reply_for_which_another_record_stands_is_not_lost(tmp_path):
     assert "2 replies logged, 0 lost. For 1 another record stands." in page
     assert reasons(page) == ["", "no record"]
     assert 'class="key red"' not in page
-    assert "its reply is in no record of this session: another record stands for its own" in page
+    assert "its reply is in no record of this session: its record duplicates another one" in page
 
 
 def named_line(model):

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatsquash.core.chat import token
+from chatsquash.core.chat import role_token
 from chatsquash.session.select import flatten, select
 from tests.checks.rows import assistant, call, result, tool, user
 from tests.conftest import cases
@@ -367,6 +367,6 @@ def test_traces_are_those_of_whole_entries_whatever_their_edits(histories, growi
             histories[number] = [*histories[number - 1], *histories[number]]
     session = select(stream(*(entry(*messages) for messages in histories)))
     selected = session.snapshot.entry.line
-    traces = [[token(message) for message in messages] for messages in histories[:selected]]
+    traces = [[role_token(message) for message in messages] for messages in histories[:selected]]
     expected = [line for line in range(2, selected + 1) if not begins_with(traces[line - 1], traces[line - 2])]
     assert [line for line, code, _ in noted(session) if code == "role-sequence"] == expected

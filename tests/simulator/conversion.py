@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 import click
 
 from chatsquash.cli.main import cli
-from chatsquash.core.options import declared
+from chatsquash.core.options import list_options
 from tests.simulator.judge import Output, judge, read
 from tests.simulator.play import Played, play
 from tests.simulator.score import NOTHING, Score
@@ -26,7 +26,7 @@ ARGUMENTS = (
 
 def possible() -> bool:
     """Whether this version has the options that the goals are for."""
-    known = {each.name: each for each in declared()}
+    known = {each.name: each for each in list_options()}
     return {"conversations", "restore", "loss"} <= known.keys() and "chain" in known["sessions_by"].choices
 
 

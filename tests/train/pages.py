@@ -4,7 +4,7 @@ import re
 import shlex
 from pathlib import Path
 
-from chatsquash.core.options import Options, declared
+from chatsquash.core.options import Options, list_options
 from chatsquash.dataset import trainers
 
 PAGE = Path(__file__).parents[2] / "docs" / "training.md"
@@ -32,7 +32,7 @@ def truth(command: str) -> str:
 
 def _spelled(trainer: str, command: str) -> str:
     """The options that ``--for`` sets in a command, as they are typed."""
-    flags = {each.name: each.flag for each in declared()}
+    flags = {each.name: each.flag for each in list_options()}
     given = {name for name, flag in flags.items() if flag in command.split()}
     values = {name: getattr(Options(), name) for name in flags}
     values["samples"] = "reply" if "--samples reply" in command else "session"

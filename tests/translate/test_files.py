@@ -126,7 +126,7 @@ GOOD = json.dumps(BODY)
     ("a line of a log that is no UTF-8", json.dumps(log_line("hi")).encode() + b"\n\xff", ["hi"], ["2: "]),
     ("NaN in a record", f'{GOOD}\n{GOOD[:-1]}, "x": NaN}}\n{GOOD}', [SAID, SAID], ["2: no JSON: NaN"]),
     ("a record that is cut", f"{GOOD[:-9]}\n{GOOD}", [SAID], ["1: no JSON: "]),
-    ("bytes of a record that are no UTF-8", GOOD.encode() + b'\n{"a": "caf\xe9"}', [SAID], ["2: no JSON: it is no UTF-8"]),
+    ("bytes of a record that are no UTF-8", GOOD.encode() + b'\n{"a": "caf\xe9"}', [SAID], ["2: no JSON: it is not valid UTF-8"]),
     ("several", f"{{\n{GOOD}\n{{\n", [SAID], ["1: no JSON: ", "3: no JSON: "]),
     ("a line that is no conversation", f'{GOOD}\n\n{{"x": 1}}\n{GOOD}', [SAID, SAID], ["3: not openai_chat: has no list of messages"]),
     ("one before all others", f'{{"x": 1}}\n{GOOD}', [SAID], ["1: not openai_chat: "]),

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 if TYPE_CHECKING:
-    from chatsquash.core.option_declarations import Declared
+    from chatsquash.core.option_declarations import OptionDeclaration
 
 
 _Run = TypeVar("_Run", bound="Callable[..., Any]")
@@ -123,13 +123,13 @@ def rendering(run: _Run) -> _Run:
 
 def from_declarations(*chosen: str, of: type[Any] | None = None) -> list[click.Option]:
     """The options of groups, or of names, one after the other."""
-    from chatsquash.core.options import Options, declared
+    from chatsquash.core.options import Options, list_options
 
-    known = declared(of or Options)
+    known = list_options(of or Options)
     return [_click_option(each) for name in chosen for each in known if name in (each.group, each.name)]
 
 
-def _click_option(option: Declared) -> click.Option:
+def _click_option(option: OptionDeclaration) -> click.Option:
     default = None if option.usually else option.default
     has_opposite = option.kind is bool and (option.default is not False or "/" in option.short)
     flag = f"{option.flag}/--no-{option.flag[2:]}" if has_opposite else option.flag
@@ -147,7 +147,7 @@ def _click_option(option: Declared) -> click.Option:
     return made
 
 
-def _type(option: Declared) -> Any:
+def _type(option: OptionDeclaration) -> Any:
     if option.metavar == "SIZE":
         return _Size()
     if option.metavar in ("TEXT", "NAME=REGEX") and option.kind == tuple[str, ...]:
@@ -175,7 +175,7 @@ class _Choice(click.Choice):  # type: ignore[type-arg]  # in click 8.1 it takes 
             raise
 
 
-def _type_of_name(option: Declared) -> click.ParamType:  # type: ignore[type-arg]
+def _type_of_name(option: OptionDeclaration) -> click.ParamType:  # type: ignore[type-arg]
     from chatsquash.core.options import ERRORS
 
     if option.metavar == "CODE":

@@ -124,10 +124,10 @@ def _misfit(option: click.Option, value: Any, context: click.Context) -> str | N
 
 def _paths(options: list[click.Option]) -> set[str]:
     """The options whose values are paths."""
-    from chatsquash.core.options import declared
+    from chatsquash.core.options import list_options
 
     written = {"output", "write_known", "tool_report_path"}
-    named = {each.name for each in declared() if each.content or each.secret} | written
+    named = {each.name for each in list_options() if each.content or each.secret} | written
     return named & {str(each.name) for each in options}
 
 

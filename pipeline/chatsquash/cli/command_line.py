@@ -70,10 +70,10 @@ def refuse_beside(flag: str, allowed: Iterable[str], logs: tuple[str, ...]) -> N
 
 def refuse_replacing(values: dict[str, Any]) -> None:
     """Refuse to write to a file that another option reads, by their names; ``values`` has both as paths."""
-    from chatsquash.core.options import declared
+    from chatsquash.core.options import list_options
 
     for written in ("write_known", "tool_report_path"):
-        for each in declared():
+        for each in list_options():
             path = values.get(each.name) if each.content or each.secret else None
             if isinstance(path, str) and values.get(written) and _are_same(path, values[written]):
                 raise click.UsageError(

@@ -97,9 +97,9 @@ SHARD_OPTIONS = (
 def where_of(values: dict[str, Any]) -> Where:
     """Where a conversion runs; what is typed beside that and has no effect there is refused."""
     from chatsquash.conversion.engines import Where
-    from chatsquash.core.options import declared
+    from chatsquash.core.options import list_options
 
-    where = Where(**{each.name: values[each.name] for each in declared(Where)})
+    where = Where(**{each.name: values[each.name] for each in list_options(Where)})
     engine = f"--engine {where.engine}"
     if where.engine == "local":
         idle = {"address": engine, "merge": engine}
@@ -120,12 +120,12 @@ def options_of(values: dict[str, Any], *, makes_key: bool = True) -> Options:
     from dataclasses import replace
 
     from chatsquash.conversion.complete_options import file_contents
-    from chatsquash.core.options import Options, declared
+    from chatsquash.core.options import Options, list_options
     from chatsquash.core.platform import cores
     from chatsquash.dataset.option_rules import refuse_typed
     from chatsquash.redaction.pseudonyms import load_key
 
-    for each in declared():
+    for each in list_options():
         if each.secret or each.content:
             values[each.name] = values[each.name] or None  # no name is none
     refuse_replacing(values)
@@ -133,7 +133,7 @@ def options_of(values: dict[str, Any], *, makes_key: bool = True) -> Options:
     if values.get("trainer"):
         values.update(_for_mask(values))
         _set_for_trainer(values)
-    options = Options(**{each.name: values[each.name] for each in declared() if each.name in values})
+    options = Options(**{each.name: values[each.name] for each in list_options() if each.name in values})
     options = without_idle(_with_shorthands(options, values))
     group_by = _group_by(options.group_by) if values["single_file"] else options.group_by
     options = _with_kinds(options)
@@ -166,13 +166,13 @@ def _for_mask(values: dict[str, Any]) -> dict[str, Any]:
 
 def _with_shorthands(options: Options, values: dict[str, Any]) -> Options:
     """The options with what shorthands set, which is said unless ``--quiet`` is given."""
-    from chatsquash.core.options import declared
+    from chatsquash.core.options import list_options
     from chatsquash.core.shorthands import expand
 
     names = _shorthands(values)
     if not names:
         return options
-    expanded = expand(options, names, {each.name for each in declared() if is_typed(each.name)})
+    expanded = expand(options, names, {each.name for each in list_options() if is_typed(each.name)})
     if not values.get("quiet"):
         print_options(*expanded.lines)
     return expanded.options
@@ -180,7 +180,7 @@ def _with_shorthands(options: Options, values: dict[str, Any]) -> Options:
 
 def _set_for_trainer(values: dict[str, Any]) -> None:
     """Set the options of ``--for`` that the user did not give, and name both."""
-    from chatsquash.core.options import declared
+    from chatsquash.core.options import list_options
     from chatsquash.dataset import trainers
 
     given = {name for name in values if is_given(name)}
@@ -189,7 +189,7 @@ def _set_for_trainer(values: dict[str, Any]) -> None:
     values.update(chosen)
     if values.get("quiet"):
         return
-    flags = {each.name: each.flag for each in declared()}
+    flags = {each.name: each.flag for each in list_options()}
 
     def spelled(names: Iterable[str]) -> str:
         return " ".join(flags[each] if values[each] is True else f"{flags[each]} {values[each]}" for each in names)

@@ -66,7 +66,7 @@ def list_findings() -> str:
 
 def list_columns() -> str:
     """The columns of the session table, each with its type and a condition."""
-    from chatsquash.core.text import aligned
+    from chatsquash.core.text import align_columns
     from chatsquash.dataset.session_table import COLUMNS, EXAMPLE
 
     rows = [("column", "type", "example"), *((each.name, each.kind, each.example) for each in COLUMNS)]
@@ -79,4 +79,4 @@ def list_columns() -> str:
         f'Combine conditions, as in --where "{EXAMPLE}". A null fulfils none.',
         "docs/output.md says what each column contains.",
     ]
-    return "\n".join([*(line.rstrip() for line in aligned(rows)), *notes])
+    return "\n".join([*(line.rstrip() for line in align_columns(rows)), *notes])

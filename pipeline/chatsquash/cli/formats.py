@@ -10,7 +10,7 @@ import click
 
 from chatsquash import formats as exchange_formats
 from chatsquash.core import plugins
-from chatsquash.core.text import aligned, printable_json
+from chatsquash.core.text import align_columns, printable_json
 from chatsquash.formats import documents
 from chatsquash.formats.base import Format
 from chatsquash.reading.envelopes import envelopes
@@ -65,7 +65,7 @@ def tables_text() -> str:
         [("document", *columns), *map(_cells, document_formats())],
         [("envelope", "a line", "a session is"), *envelope_rows()],
     )
-    return "\n\n".join("\n".join(line.rstrip() for line in aligned(rows)) for rows in parts)
+    return "\n\n".join("\n".join(line.rstrip() for line in align_columns(rows)) for rows in parts)
 
 
 def tables_json() -> dict[str, list[dict[str, object]]]:

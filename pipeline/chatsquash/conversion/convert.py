@@ -211,13 +211,13 @@ class Conversion:
     def all(self, inputs: SessionInputs) -> None:
         """Write every session."""
         self._given = inputs
-        if self._options.foresees:
+        if self._options.needs_all_records:
             self._choice.foresee(self._ahead(inputs), self._out.scratch)
         self._choice.begin(inputs.logs)
         for log, outcome in islice(inputs.sessions(), self._options.limit):
             named, renamed = self._choice.rename(log, outcome)
             self._take(log, named, renamed, inputs)
-            if not self._options.foresees:
+            if not self._options.needs_all_records:
                 self._report(log, outcome, inputs)
             if self._options.sessions_by != "chain":
                 self.manifest.add(

@@ -50,7 +50,7 @@ def convert_session(
     filters = Filters(replace(options, since=None, until=None))
     pairs = _of_path(Path(source), options) if isinstance(source, str | PathLike) else _of_lines(source, options)
     pairs = islice(pairs, options.limit)
-    if options.foresees:
+    if options.needs_all_records:
         from chatsquash.dataset.pre_pass import foreseen  # which few runs need
 
         pairs = list(pairs)
@@ -126,7 +126,7 @@ def read(
         options = choose_grouping(discovery, options)
         inputs = Sessions(discovery.logs, options, expanded, scratch, None)
         choice = Choice(options)
-        if options.foresees:
+        if options.needs_all_records:
             choice.foresee(_unstopped(inputs.ahead(), options), scratch)
         choice.begin(discovery.logs)
         for log, outcome in _unstopped(inputs.sessions(), options):

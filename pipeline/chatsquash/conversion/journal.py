@@ -21,7 +21,7 @@ from xxhash import xxh3_64, xxh3_128_digest
 
 from chatsquash.conversion import frames
 from chatsquash.core.log import Log
-from chatsquash.core.options import declared
+from chatsquash.core.options import list_options
 from chatsquash.core.outcome import LinePlace, Outcome
 from chatsquash.core.version import code_version
 from chatsquash.sources.identity import Hashed, identify
@@ -30,7 +30,7 @@ from chatsquash.storage.folder import Folder
 
 _FRAME = struct.Struct("<QQ16s8s")
 """The length of an outcome, that of its records' lines behind it, the key of its session, and the hash of it all."""
-_OF_THE_RUN = frozenset(each.name for each in declared() if each.decides == "output")
+_OF_THE_RUN = frozenset(each.name for each in list_options() if each.decides == "output")
 """Options that choose logs or say what is done with outcomes, and change none."""
 _PASSING = frozenset(("unreadable-log", "changed-log", "lost-worker"))
 """Codes of findings that the next run may not make, though the log is the same."""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from chatsquash.core.errors import UsageError
-from chatsquash.core.option_declarations import Declared
-from chatsquash.core.options import Options, declared
+from chatsquash.core.option_declarations import OptionDeclaration
+from chatsquash.core.options import Options, list_options
 from chatsquash.dataset.manifest import as_described, describe
 from chatsquash.results.finished import FinishedResult
 
@@ -38,14 +38,14 @@ def merged_options(results: Sequence[FinishedResult], options: Options) -> tuple
 
 def _as_options(recorded: dict[str, Any]) -> Options:
     """Options as ``run.json`` has them; a hash takes the place of what a file contains."""
-    groups = {each.group for each in declared()}
+    groups = {each.group for each in list_options()}
     values = as_described(recorded, groups)
     values |= {each.name: str(recorded[each.name]).encode() for each in _contents() if recorded.get(each.name)}
     return Options(**{**values, **dict.fromkeys(("since", "until", "limit", "write_known", "tool_report_path"))})
 
 
-def _contents() -> list[Declared]:
-    return [each for each in declared() if each.content]
+def _contents() -> list[OptionDeclaration]:
+    return [each for each in list_options() if each.content]
 
 
 def _refuse_different(first: FinishedResult, other: FinishedResult, free: set[str]) -> None:
@@ -61,7 +61,7 @@ def _refuse_different(first: FinishedResult, other: FinishedResult, free: set[st
 def _spelled(result: FinishedResult, name: str) -> str:
     """How a result was made, as far as one option says."""
     value = result.options.get(name)
-    option = next((each for each in declared() if each.name == name), None)
+    option = next((each for each in list_options() if each.name == name), None)
     flag = option.flag if option else name
     if value is None or value is False or value == []:
         return f"without {flag}"

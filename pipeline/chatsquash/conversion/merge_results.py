@@ -20,7 +20,7 @@ from chatsquash.conversion.progress import Observer
 from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
 from chatsquash.core.model import Finding
-from chatsquash.core.options import Options, declared
+from chatsquash.core.options import Options, list_options
 from chatsquash.core.outcome import LinePlace, Outcome
 from chatsquash.core.platform import name_full_folder
 from chatsquash.dataset import output_in
@@ -166,7 +166,7 @@ class _Merging(Conversion):
 
     def _new_choice(self, options: Options) -> Choice:
         groups = ("filters", "days", "privacy", "addresses")
-        done = {each.name: each.default for each in declared() if each.group in groups and not each.secret}
+        done = {each.name: each.default for each in list_options() if each.group in groups and not each.secret}
         return Choice(replace(options, **{**done, "anonymize": False}))
 
     def _take(self, source: Log, log: Log, outcome: Outcome, inputs: SessionInputs) -> None:

@@ -206,7 +206,7 @@ def _spread(
     The lines of records stay in the journals of the workers where nobody looks at them here.
     """
     writer = journals.writer if journals else None
-    looks = options.max_chars is not None if options.foresees else options.looks
+    looks = options.max_chars is not None if options.needs_all_records else options.inspects_lines
     first = _largest(logs, workers) if journals and isinstance(logs, Logs) else []
     lineages.look_ahead()
     queue: Queue[Log, Sent] = Queue(batches(logs), 2 * workers + 2, _lose, first)

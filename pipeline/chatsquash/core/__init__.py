@@ -1,1 +1,4 @@
-"""Types that cross rooms, and what all rooms use: JSON, text, times, options, errors, the version."""
+"""Shared foundations: the data types that rooms exchange, JSON, text, times, options, errors and the version.
+
+Nothing here reads a log or writes a file of a dataset, and nothing here imports another room.
+"""

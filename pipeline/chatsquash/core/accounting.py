@@ -13,23 +13,23 @@ from chatsquash.core import jsonio
 from chatsquash.core.model import Entry, OriginReply, Response, Tokens
 
 WHY = {
-    "compacted": "a summary stands for it",
+    "compacted": "it was replaced by a summary",
     "branch": "it is on a branch, which --conversations all writes",
-    "subagent": "it is of a sub-agent, which --conversations all writes",
-    "side-request": "it answers a request of the client's own, which --conversations all may write",
-    "retry": "it broke off and was asked for again, or a later line logs it again",
+    "subagent": "it belongs to a sub-agent, which --conversations all writes",
+    "side-request": "it answers one of the client's own requests, which --conversations all may write",
+    "retry": "it was interrupted and requested again, or a later line logs it again",
     "short-tail": "another conversation of the log is the record; --conversations main or all writes it",
     "cut": "--unpaired cut or --too-long cut ends the record before it",
-    "filtered": "a filter left its record out",
-    "duplicate": "another record stands for its own, or the same words were sampled again",
-    "refused": "its record could not be written; a finding says why",
+    "filtered": "a filter excluded its record",
+    "duplicate": "its record duplicates another one, or the same words were sampled again",
+    "refused": "its record could not be written; see the findings",
 }
-"""Why a reply is lost, in words; the keys are codes."""
+"""The reasons for which a reply is lost, in words, by code."""
 ELSEWHERE = "duplicate"
-"""The code of a reply that is in another record instead, so that nothing is lost."""
+"""The code for a reply that another record contains, so that no text is lost."""
 
 
-class Stands(NamedTuple):
+class ReplyPlace(NamedTuple):
     """The place of a reply in a record."""
 
     record: int
@@ -39,19 +39,19 @@ class Stands(NamedTuple):
     """0-based, in that record's messages."""
     loss: int
     reasons: bool
-    """Whether its reasoning is there, too."""
+    """Whether the record also contains its reasoning."""
 
 
 class ReplyOutcome(Struct, frozen=True, array_like=True):
-    """The outcome of a logged reply: its row in ``reports/replies.jsonl``, without what only the run knows."""
+    """The outcome of a logged reply: its row in ``reports/replies.jsonl``, except for values that only the run has."""
 
     line: int
     """1-based, in its file."""
     kind: Literal["main", "compacted", "branch", "subagent", "side", "retry", "copy"]
-    """The kind of its conversation; of a reply that was logged twice, ``retry`` in one log and ``copy`` in several."""
+    """The kind of its conversation. One that was logged twice is a ``retry`` in one log and a ``copy`` in several."""
     status: Literal["carried", "rewritten", "lost"]
     why: str | None
-    """Why it is lost."""
+    """The reason for which it is lost, a key of ``WHY``."""
     conversation: str
     parent: str | None
     record: int | None = None
@@ -60,30 +60,30 @@ class ReplyOutcome(Struct, frozen=True, array_like=True):
     """0-based, in that record's messages."""
     loss: int = 0
     reasoning: Literal["carried", "lost", "withheld"] | None = None
-    """The outcome of its reasoning; ``None`` if it had none."""
-    others: tuple[Stands, ...] = ()
+    """The outcome of its reasoning; ``None`` for a reply without reasoning."""
+    others: tuple[ReplyPlace, ...] = ()
     """Its other places, in the order of the records."""
     redacted: bool = False
     """Whether it is not trained on because a placeholder replaced a secret in it."""
 
-    def in_others(self, others: tuple[Stands, ...]) -> ReplyOutcome:
-        """The outcome if its record is not written after all, but others that contain it are."""
+    def in_others(self, others: tuple[ReplyPlace, ...]) -> ReplyOutcome:
+        """Return the outcome for when its record is not written, but ``others``, which contain it, are."""
         first, *rest = others
-        fate = self.reasoning
-        if fate in ("carried", "lost"):
-            fate = "carried" if first.reasons else "lost"
+        reasoning_status = self.reasoning
+        if reasoning_status in ("carried", "lost"):
+            reasoning_status = "carried" if first.reasons else "lost"
         return replace(
             self,
             status=first.status,
             record=first.record,
             message=first.message,
             loss=first.loss,
-            reasoning=fate,
+            reasoning=reasoning_status,
             others=tuple(rest),
         )
 
     def without_record(self, why: str) -> ReplyOutcome:
-        """The outcome if its record is not written after all."""
+        """Return the outcome for when its record is not written after all."""
         lost = "lost" if self.reasoning == "carried" else self.reasoning
         return replace(self, status="lost", why=why, record=None, message=None, loss=0, reasoning=lost)
 
@@ -92,51 +92,51 @@ class Coverage(Struct, frozen=True, array_like=True):
     """How many of a session's logged replies are in its records."""
 
     carried: int = 0
-    """Replies that are in a record as they were logged, in all that counts."""
+    """Replies that a record contains without a significant change."""
     rewritten: int = 0
-    """Replies that are in a record with another wording."""
+    """Replies that a record contains in other words."""
     lost: dict[str, int] = {}
-    """Replies that are in no record, by the reason."""
+    """Replies that no record contains, by reason."""
     reasoned: int = 0
     """Replies with reasoning."""
     with_reasoning: int = 0
-    """Replies whose reasoning is in a record."""
+    """Replies whose reasoning a record contains."""
     withheld: int = 0
     """Replies whose reasoning has no text in the log."""
     conversations: int = 0
     """Conversations in the session."""
     not_chosen: dict[str, int] = {}
-    """Conversations that were not requested, by kind."""
+    """Conversations that the options exclude, by kind."""
     copied: int = 0
-    """Replies of other logs that this one repeats, which count there; the other numbers are without them."""
+    """Replies that repeat those of other logs. They count there, and in none of the other numbers."""
 
     @property
     def total(self) -> int:
-        """All logged replies."""
+        """The number of logged replies."""
         return self.carried + self.rewritten + sum(self.lost.values())
 
     @property
     def in_records(self) -> int:
-        """The replies that are in a record, in whatever wording."""
+        """The number of replies that a record contains, in any wording."""
         return self.carried + self.rewritten
 
     def without_record(self, why: str) -> Coverage:
-        """The coverage if the only record is not written after all."""
+        """Return the coverage for when the only record is not written after all."""
         lost = {**self.lost, why: self.lost.get(why, 0) + self.in_records} if self.in_records else self.lost
         return replace(self, carried=0, rewritten=0, lost=lost, with_reasoning=0)
 
 
 class LoggedUsage(NamedTuple):
-    """The model and the tokens of an exchange."""
+    """The model and the token counts of an exchange."""
 
     model: str | None = None
-    """As the response names it, else the request."""
+    """From the response, otherwise from the request."""
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
 
 
 def of_entry(entry: Entry) -> LoggedUsage:
-    """The usage of an entry; for a conversation in a document that of its last reply."""
+    """Return the usage of an entry; for a conversation in a document, that of its last reply."""
     if entry.origin is None:
         return of_reply(entry.reply)
     last = entry.origin.replies[-1] if entry.origin.replies else OriginReply(0)
@@ -144,20 +144,20 @@ def of_entry(entry: Entry) -> LoggedUsage:
 
 
 def of_reply(reply: Response) -> LoggedUsage:
-    """The usage that a response reports; the model is that of the request if the response does not name one."""
+    """Return the usage that a response reports; the request names the model if the response does not."""
     return LoggedUsage(model_of(reply), *reply.tokens)
 
 
 def model_of(reply: Response) -> str | None:
-    """The model that a response names, else the request."""
+    """Return the model from the response, otherwise from the request."""
     if reply.model:
         return reply.model
-    requested = jsonio.value(reply.requested_model)
-    return requested if isinstance(requested, str) and requested else None
+    model = jsonio.value(reply.requested_model)
+    return model if isinstance(model, str) and model else None
 
 
 def total(counts: Iterable[Tokens]) -> Tokens:
-    """The sum of counts; ``None`` for what none of them names."""
+    """Add token counts; a number that none of them has stays ``None``."""
     prompt: int | None = None
     completion: int | None = None
     for prompted, completed in counts:
@@ -180,10 +180,10 @@ class ToolUse(NamedTuple):
 
 
 class SharedUse(NamedTuple):
-    """The calls of a message that is in several records of a session."""
+    """The calls of a message that several records of a session contain."""
 
     message: int
-    """The number of the message, the same in all of them."""
+    """The number of the message, the same in all records."""
     calls: int
     tools: tuple[ToolUse, ...]
 
@@ -197,12 +197,12 @@ class Usage(NamedTuple):
     assistant_turns: int
     assistant_turns_with_tools: int
     tools: tuple[ToolUse, ...]
-    """One for each tool that was called."""
+    """One for each tool with calls."""
     shared: tuple[SharedUse, ...] = ()
-    """Calls of messages that are also in other records of the session."""
+    """Calls of messages that other records of the session also contain."""
 
     def once(self, seen: set[int]) -> Usage:
-        """The usage without the calls of messages seen before."""
+        """Return the usage without the calls of messages in ``seen``."""
         elsewhere = [each for each in self.shared if each.message in seen]
         if not elsewhere:
             return self
@@ -214,7 +214,7 @@ class Usage(NamedTuple):
 
 
 def count_once(usages: Iterable[Usage]) -> list[Usage]:
-    """The usages of a session's records, each without the calls of messages that an earlier record contains."""
+    """Return the usage of each record of a session without calls that an earlier record contains."""
     seen: set[int] = set()
     distinct = []
     for usage in usages:
@@ -224,32 +224,32 @@ def count_once(usages: Iterable[Usage]) -> list[Usage]:
 
 
 class Account(NamedTuple):
-    """How many lines of a session ended which way; every line is in exactly one count."""
+    """The lines of a session by outcome; every line is in exactly one count."""
 
     selected: int = 0
-    """The entry that became the record."""
+    """Entries that became the record."""
     superseded: int = 0
     """Entries before it."""
     cut: int = 0
     """Entries after it, which have fewer messages."""
     cleaned: int = 0
-    """Entries that cleaning dropped completely."""
+    """Entries that cleaning removed completely."""
     left_out: int = 0
     """Entries of skipped sessions."""
     unreadable: int = 0
     blank: int = 0
     joined: int = 0
-    """Entries of agents' conversations that were joined with a gateway's session."""
+    """Entries of agent conversations that were joined with a gateway's session."""
 
     def plus(self, other: Account) -> Account:
         """Add two accounts."""
         return Account(*map(add, self, other))
 
     def without(self, count: int) -> Account:
-        """The account if some selected entries do not become records after all."""
+        """Return the account for when ``count`` selected entries do not become records after all."""
         return self._replace(selected=self.selected - count, left_out=self.left_out + count)
 
     def unwritten(self) -> Account:
-        """The account if no record is written after all."""
-        gone = self.selected + self.superseded + self.cut
-        return self._replace(selected=0, superseded=0, cut=0, left_out=self.left_out + gone)
+        """Return the account for when no record is written after all."""
+        unselected = self.selected + self.superseded + self.cut
+        return self._replace(selected=0, superseded=0, cut=0, left_out=self.left_out + unselected)

@@ -1,7 +1,7 @@
-"""What a turn of a conversation is made of, whatever its format: an ordered list of blocks.
+"""The content of a conversation, independent of formats: turns, each with an ordered list of blocks.
 
-A format loads to blocks and is written from blocks.  What it alone knows travels in ``native``, by the name of the
-provider that wrote it, and is used only where that provider is written again.  This module imports nothing of ours.
+Every format is read into blocks and written from blocks.  Members that only one provider has are kept in ``native`` and
+are used only when that provider's format is written again.  This module imports nothing from chatsquash.
 """
 
 from __future__ import annotations
@@ -13,38 +13,38 @@ from msgspec import Struct
 Native = dict[str, dict[str, Any]]
 """Members that only one provider has, by its name, such as ``{"anthropic": {"cache_control": {...}}}``."""
 OTHERS = "others"
-"""What stands in place of a provider over members, by provider, of messages that became one turn with the first."""
+"""The key in ``native``, instead of a provider, for members of later messages that were merged into the turn."""
 FORM = "form"
-"""What stands in place of a provider over members, by provider, that only tell which of two spellings a log had."""
+"""The key in ``native``, instead of a provider, for members that only record which of two spellings a log used."""
 
 Medium = Literal["image", "audio", "video", "file"]
-"""What a medium is; a document is a file."""
+"""The kinds of media; a document is a file."""
 
 Outcome = Literal["success", "failed", "denied", "interrupted", "retried"]
-"""How a call came out; one that was retried had failed."""
+"""The outcomes of a call; one that was retried had failed."""
 
 
 class Text(Struct, frozen=True, omit_defaults=True, gc=False, tag="text"):
-    """A text, which is never empty."""
+    """A text that is not empty."""
 
     text: str
     apart: bool = False
-    """Whether it begins a message of its own in a turn of several, so that it does not go on from the text before."""
+    """Whether it begins another message of the turn, so that it does not continue the preceding text."""
     native: Native = {}
 
 
 class Reasoning(Struct, frozen=True, omit_defaults=True, gc=False, tag="reasoning"):
-    """What the model thought, as text, encrypted, or both."""
+    """The reasoning of the model: as text, encrypted, or both."""
 
     text: str = ""
     signer: str = ""
-    """The provider that signed or encrypted it, the only one that can use that; empty where nobody did or is known."""
+    """The provider that signed or encrypted it, and the only one that can use the result; empty if none is known."""
     signature: str = ""
-    """What proves that the text is the model's."""
+    """The proof that the model wrote the text."""
     encrypted: str = ""
-    """The reasoning itself, as only its signer can read it."""
+    """The reasoning in a form that only its signer can read."""
     id: str = ""
-    """What its signer calls it."""
+    """Its id at the signer."""
     native: Native = {}
 
 
@@ -53,42 +53,42 @@ class Call(Struct, frozen=True, omit_defaults=True, gc=False, tag="call"):
 
     id: str
     name: str | None
-    """``None`` where none was logged."""
+    """``None`` if no name was logged."""
     arguments: str = "{}"
-    """JSON as the model wrote it, or as far as it came; what a custom tool gets is any text."""
+    """JSON as the model wrote it, possibly truncated; any text for a custom tool."""
     custom: bool = False
-    """Whether the tool takes a text and no object."""
+    """Whether the tool takes text instead of an object."""
     made_up: bool = False
-    """Whether the id was made up, since none was logged."""
+    """Whether the id was generated because none was logged."""
     native: Native = {}
 
 
 class Media(Struct, frozen=True, omit_defaults=True, gc=False, tag="media"):
-    """An image, a sound, a film or a file: by its data, its address, or the id that a provider knows it by."""
+    """An image, an audio clip, a video or a file: as data, as a URL, or by the id that a provider uses for it."""
 
     kind: Medium
     mime: str = ""
-    """The media type; empty where it is not known."""
+    """The media type; empty if it is unknown."""
     data: str = ""
-    """In base64 of the standard alphabet."""
+    """Base64 in the standard alphabet."""
     url: str = ""
     file_id: str = ""
     name: str = ""
-    """That of the file."""
+    """The file name."""
     provider: str = ""
-    """The provider that knows it by its id; empty where that is not known."""
+    """The provider that issued the file id; empty if it is unknown."""
     native: Native = {}
 
 
 class Refusal(Struct, frozen=True, omit_defaults=True, gc=False, tag="refusal"):
-    """What the model says in place of an answer."""
+    """A refusal of the model instead of an answer."""
 
     text: str
     native: Native = {}
 
 
 class Source(Struct, frozen=True, omit_defaults=True, gc=False, tag="source"):
-    """What the text before it rests on: a page or a document that is cited."""
+    """A page or document that the preceding text cites."""
 
     url: str = ""
     """Empty for a document."""
@@ -96,12 +96,12 @@ class Source(Struct, frozen=True, omit_defaults=True, gc=False, tag="source"):
     id: str = ""
     mime: str = ""
     name: str = ""
-    """That of a document's file."""
+    """The file name of a document."""
     native: Native = {}
 
 
 class Other(Struct, frozen=True, omit_defaults=True, gc=False, tag="other"):
-    """What one provider has and nobody else: its value as logged."""
+    """A block that only one provider has, with its value as logged."""
 
     provider: str
     value: Any
@@ -113,20 +113,20 @@ class Result(Struct, frozen=True, omit_defaults=True, gc=False, tag="result"):
     """The result of a call."""
 
     id: str
-    """That of the call which it answers."""
+    """The id of the call that it answers."""
     name: str = ""
-    """The tool's, where it was logged with the result."""
+    """The name of the tool, if it was logged with the result."""
     content: tuple[Text | Media | Refusal | Source | Other, ...] = ()
     json: bool = False
-    """Whether the tool returned JSON that is no text, which the content spells."""
+    """Whether the tool returned a JSON value that is not a string; the content is its JSON."""
     outcome: Outcome = "success"
     made_up: bool = False
-    """Whether no id was logged."""
+    """Whether the id was generated because none was logged."""
     native: Native = {}
 
 
 class HostedCall(Struct, frozen=True, omit_defaults=True, gc=False, tag="hosted_call"):
-    """A call of a tool that the provider runs itself."""
+    """A call of a tool that the provider runs."""
 
     id: str
     name: str
@@ -137,10 +137,10 @@ class HostedCall(Struct, frozen=True, omit_defaults=True, gc=False, tag="hosted_
 
 
 class HostedResult(Struct, frozen=True, omit_defaults=True, gc=False, tag="hosted_result"):
-    """What a tool that the provider runs gave."""
+    """The result of a tool that the provider runs."""
 
     id: str
-    """That of the call."""
+    """The id of the call."""
     name: str
     value: Any = None
     """JSON."""
@@ -150,13 +150,13 @@ class HostedResult(Struct, frozen=True, omit_defaults=True, gc=False, tag="hoste
 
 
 class Approval(Struct, frozen=True, omit_defaults=True, gc=False, tag="approval"):
-    """That somebody was asked whether a call may run, and what the answer was."""
+    """A request for permission to run a call, with the answer."""
 
     call: str
     """The id of the call."""
     id: str = ""
     approved: bool | None = None
-    """``None``: nobody has answered."""
+    """``None`` if there was no answer."""
     reason: str = ""
     native: Native = {}
 
@@ -167,17 +167,17 @@ Role = Literal["system", "developer", "user", "assistant", "tool"]
 
 
 class Turn(Struct, frozen=True, omit_defaults=True, gc=False):
-    """What one side says before the other does; results of calls are turns of the role ``tool``."""
+    """The consecutive content of one side of a conversation; results of calls are turns with the role ``tool``."""
 
     role: str
-    """One of ``Role``, or what a log has in its place."""
+    """One of ``Role``, or any other role from a log."""
     blocks: tuple[Block, ...] = ()
     instructions: bool = False
-    """Whether it is a prompt that was given as instructions, as OpenAI Responses and Pydantic AI have them."""
+    """Whether it is a prompt from a separate ``instructions`` member, as in OpenAI Responses and Pydantic AI."""
     native: Native = {}
 
 
 ROLES: tuple[Role, ...] = ("system", "developer", "user", "assistant", "tool")
 PROMPTS: tuple[Role, ...] = ("system", "developer")
 FAILED: tuple[Outcome, ...] = ("failed", "retried")
-"""The outcomes that are errors."""
+"""The outcomes that count as errors."""

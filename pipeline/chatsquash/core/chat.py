@@ -1,4 +1,4 @@
-"""What can be read off canonical chat messages: their text, parts, calls and role tokens."""
+"""Read canonical chat messages: their text, parts, calls and role tokens."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MEDIA = frozenset(
     )
 )
 _MEDIA_MEMBERS = ("inlineData", "inline_data", "fileData", "file_data", "images")
-"""Members of Gemini's parts, which have no type, and of what is kept of Ollama's messages."""
+"""Members that identify media in untyped parts: those of Gemini, and the images of Ollama's messages."""
 _HOSTED = frozenset(
     (
         *("googleSearch", "google_search", "googleSearchRetrieval", "google_search_retrieval"),
@@ -31,18 +31,18 @@ _HOSTED = frozenset(
         *("computerUse", "computer_use", "fileSearch", "file_search"),
     )
 )
-"""The tools that Gemini runs, each of which is the only member of its definition."""
+"""The tools that Gemini runs; each is the only member of its definition."""
 PRIVATE = "_x"
-"""The member with what a message or a definition has and OpenAI chat has no place for; it never reaches a record.
+"""The member for content that OpenAI chat cannot express; it is never written to a record.
 
-Of a message that is the turn that it was made of, of a definition a ``Private``.
+In a message it contains the turn from which the message was made, in a tool definition a ``Private``.
 """
 
 
 class Private(dict[str, Any]):
-    """What a definition of a tool has that only its provider knows.
+    """The members of a tool definition that only its provider supports.
 
-    A class of its own, so that a member of that name in a log is not taken for it.
+    A separate class distinguishes it from a member of the same name in a log.
     """
 
 
@@ -51,45 +51,45 @@ _COMPLETE = frozenset((
     *("tool_call", "tooluse", "toolcalls", "completed", "complete", "eos", "eos_token"),
     *("end", "endturn", "stopsequence", "finish", "stop_token", "finish_reason_stop", "finishreason.stop"),
 ))  # fmt: skip
-"""Reasons for which replies end when they are whole, in lower case."""
+"""The finish reasons of complete replies, in lower case."""
 
 
 def is_truncated(reason: str | None) -> bool:
-    """Whether a reply ended before it was whole: at a limit, by a filter or an error, or for an unknown reason."""
+    """Check whether a reply is incomplete: ended at a limit, by a filter, in an error, or for an unknown reason."""
     return bool(reason) and str(reason).lower() not in _COMPLETE
 
 
 THINKING = "thinking"
-"""What a service removed from a request, if that is only the reasoning of earlier replies."""
+"""The value of ``Response.cleared`` if a service only removed the reasoning of earlier replies."""
 
 
 def private(holder: Json) -> dict[str, Any]:
-    """What a definition carries privately; empty if it carries nothing."""
+    """Return the private members of a tool definition; empty if there are none."""
     members = holder.get(PRIVATE) if isinstance(holder, dict) else None
     return members if isinstance(members, Private) else {}
 
 
 def turn(message: Json) -> Turn | None:
-    """The turn that a message was made of, if it does not say all of it."""
+    """Return the turn from which a message was made, if the message cannot express all of it."""
     members = message.get(PRIVATE) if isinstance(message, dict) else None
     return members if type(members) is Turn else None
 
 
-def after(message: Message) -> list[str]:
-    """The texts that an assistant says behind its calls."""
-    made = turn(message)
-    if made is None or made.role != "assistant":
+def texts_after_calls(message: Message) -> list[str]:
+    """Return the texts of an assistant message that follow its calls."""
+    source_turn = turn(message)
+    if source_turn is None or source_turn.role != "assistant":
         return []
-    blocks = iter(made.blocks)
+    blocks = iter(source_turn.blocks)
     any(type(block) is Call for block in blocks)
     return [block.text for block in blocks if type(block) is Text]
 
 
-def breaks(message: Message) -> list[int]:
-    """The places of the content before which stood what is no part of it, such as reasoning."""
-    made, places = turn(message), list[int]()
+def break_positions(message: Message) -> list[int]:
+    """Return the indices of content parts that follow a block outside of the content, such as reasoning."""
+    source_turn, places = turn(message), list[int]()
     place, is_apart = 0, False
-    for block in made.blocks if made and not isinstance(message.get("content"), str) else ():
+    for block in source_turn.blocks if source_turn and not isinstance(message.get("content"), str) else ():
         if type(block) is Call:
             break
         if type(block) is Text or type(block) is Media:
@@ -101,27 +101,27 @@ def breaks(message: Message) -> list[int]:
     return places
 
 
-def made_up(message: Message) -> list[bool]:
-    """Of each call of a message whether its id was made up, since none was logged; empty where none was."""
-    made = turn(message)
-    flags = [block.made_up for block in made.blocks if type(block) is Call] if made else []
+def made_up_ids(message: Message) -> list[bool]:
+    """Return for each call whether its id was generated because none was logged; empty if all ids were logged."""
+    source_turn = turn(message)
+    flags = [block.made_up for block in source_turn.blocks if type(block) is Call] if source_turn else []
     return flags if any(flags) else []
 
 
 def outcome(message: Message) -> Outcome:
-    """How the call came out that a message is the result of, as its format says."""
-    made = turn(message)
-    first = made.blocks[0] if made and made.blocks else None
+    """Return the outcome of the call that a tool message answers, as its format states it."""
+    source_turn = turn(message)
+    first = source_turn.blocks[0] if source_turn and source_turn.blocks else None
     return first.outcome if type(first) is Result else "success"
 
 
 def is_marked_failed(result: Message) -> bool:
-    """Whether the log marks a tool message as an error: by its format, or by a member ``is_error``."""
+    """Check whether the log marks a tool message as an error, through its format or a member ``is_error``."""
     return result.get("is_error") is True or (PRIVATE in result and outcome(result) in FAILED)
 
 
 def part_text(part: Json) -> str | None:
-    """The text of one part of a content list; ``None`` for an image or anything else that is no text."""
+    """Return the text of a content part; ``None`` for an image or any other part without text."""
     if isinstance(part, str):
         return part
     if isinstance(part, dict) and part.get("type", "text") == "text" and isinstance(part.get("text"), str):
@@ -130,7 +130,7 @@ def part_text(part: Json) -> str | None:
 
 
 def text(message: Message) -> str | None:
-    """The text of a message: its content, or the text parts of a content list joined; ``None`` if it has none."""
+    """Return the text of a message: its content or its joined text parts; ``None`` for any other content."""
     content = message.get("content")
     if isinstance(content, str):
         return content
@@ -140,10 +140,10 @@ def text(message: Message) -> str | None:
 
 
 def joined_text(message: Message) -> str | None:
-    """The text of a message where it is written as one, with what divides its parts; ``None`` if it has none.
+    """Return the text of a message as one string, with separators between its parts; ``None`` without text.
 
-    Texts of the assistant that follow each other are one, since citations split sentences; those of others are lines.
-    Where anything else stood between two, an empty line does.
+    Adjacent texts of the assistant are concatenated, since citations split sentences.  Those of other roles become
+    separate lines.  Texts with anything else between them are separated by an empty line.
     """
     content = message.get("content")
     if not isinstance(content, list):
@@ -152,31 +152,43 @@ def joined_text(message: Message) -> str | None:
 
 
 def join(parts: list[Json], are_glued: bool, breaks: Collection[int] = ()) -> str:
-    """The texts among parts as one; before those at ``breaks`` stood something that is no part."""
-    join_text: list[str] = []
-    feeds, spaced, apart = 0, True, False  # what the text so far ends with, and whether something else came behind
+    """Join the texts among content parts.
+
+    Args:
+        parts: The content parts.
+        are_glued: Concatenate adjacent texts instead of separating them by line feeds.
+        breaks: Indices of parts that follow something outside of the content.
+    """
+    pieces: list[str] = []
+    trailing_feeds, ends_with_space, is_apart = (
+        0,
+        True,
+        False,
+    )  # what the text so far ends with, and whether something else came behind
     for at, part in enumerate(parts):
         text = part_text(part)
-        apart = apart or text is None or at in breaks
+        is_apart = is_apart or text is None or at in breaks
         if not text:
             continue
-        rest = text.lstrip()
-        ahead = text[: len(text) - len(rest)].count("\n")
-        if not join_text:
+        lstripped = text.lstrip()
+        leading_feeds = text[: len(text) - len(lstripped)].count("\n")
+        if not pieces:
             seam = ""
-        elif apart:
-            seam = "\n" * (2 - feeds - ahead)
+        elif is_apart:
+            seam = "\n" * (2 - trailing_feeds - leading_feeds)
         else:
-            seam = "" if are_glued or spaced or len(rest) < len(text) else "\n"
-        join_text += (seam, text)
-        said = rest.rstrip()
-        feeds = rest[len(said) :].count("\n") if said else feeds + len(seam) + ahead
-        spaced, apart = text[-1].isspace(), False
-    return "".join(join_text)
+            seam = "" if are_glued or ends_with_space or len(lstripped) < len(text) else "\n"
+        pieces += (seam, text)
+        stripped = lstripped.rstrip()
+        trailing_feeds = (
+            lstripped[len(stripped) :].count("\n") if stripped else trailing_feeds + len(seam) + leading_feeds
+        )
+        ends_with_space, is_apart = text[-1].isspace(), False
+    return "".join(pieces)
 
 
-def medium(part: Json) -> str | None:
-    """The type of a part that is an image, a sound, a film or a file; ``None`` for any other."""
+def media_type(part: Json) -> str | None:
+    """Return the type of a part that is an image, audio, a video or a file; ``None`` for any other part."""
     if not isinstance(part, dict):
         return None
     kind = part.get("type")
@@ -186,7 +198,7 @@ def medium(part: Json) -> str | None:
 
 
 def other_parts(message: Message) -> list[Json]:
-    """The parts of a content list that are no text (images, audio, files); for content that is neither, itself."""
+    """Return the content parts without text (images, audio, files); content that is neither text nor a list as is."""
     content = message.get("content")
     if isinstance(content, list):
         return [part for part in content if part_text(part) is None]
@@ -194,39 +206,42 @@ def other_parts(message: Message) -> list[Json]:
 
 
 def calls(message: Message) -> list[dict[str, Any]]:
-    """The tool calls of an assistant message that are objects, in order."""
-    logged = message.get("tool_calls")
-    if message.get("role") != "assistant" or not isinstance(logged, list):
+    """Return the tool calls of an assistant message in order, without those that are not objects."""
+    entries = message.get("tool_calls")
+    if message.get("role") != "assistant" or not isinstance(entries, list):
         return []
-    return [call for call in logged if isinstance(call, dict)]
+    return [call for call in entries if isinstance(call, dict)]
 
 
 def call_name(call: dict[str, Any]) -> str | None:
-    """The name of the function that a call names, if it does."""
+    """Return the name of the called function, if there is one."""
     function = call.get("function")
     name = function.get("name") if isinstance(function, dict) else None
     return name if isinstance(name, str) and name else None
 
 
 def are_missing(arguments: Json) -> bool:
-    """Whether the arguments of a call are missing, or an empty text, as some servers send it for no arguments."""
+    """Check whether the arguments of a call are missing or empty, as some servers send them for no arguments."""
     return arguments is None or (isinstance(arguments, str) and not arguments.strip())
 
 
 def is_malformed(call: Json) -> bool:
-    """Whether the arguments of a call are a text that is neither empty nor a JSON object."""
+    """Check whether the arguments of a call are a string that is neither empty nor a JSON object."""
     function = call.get("function") if isinstance(call, dict) else None
     arguments = function.get("arguments") if isinstance(function, dict) else None
     return isinstance(arguments, str) and not are_missing(arguments) and not isinstance(jsonio.value(arguments), dict)
 
 
 def has_calls(message: Message) -> bool:
-    """Whether an assistant calls a tool, natively or in the legacy form."""
+    """Check whether an assistant message calls a tool, natively or in the legacy form."""
     return message.get("role") == "assistant" and bool(message.get("tool_calls") or message.get("function_call"))
 
 
-def token(message: Message) -> str:
-    """A message's place in a role trace: system, user, tool, another role itself, or Ac, At, Act, A for assistants."""
+def role_token(message: Message) -> str:
+    """Return the role token of a message: its role, or for an assistant Ac, At, Act or A.
+
+    ``c`` means content and ``t`` tool calls.
+    """
     role = message["role"]
     if role != "assistant":
         return "system" if role == "developer" else role
@@ -239,21 +254,21 @@ def token(message: Message) -> str:
 
 
 def tool_name(tool: Json) -> str | None:
-    """The name of a flattened tool definition, if it has one."""
+    """Return the name of a flattened tool definition, if it has one."""
     name = tool.get("name") if isinstance(tool, dict) else None
     return name if isinstance(name, str) and name else None
 
 
 def custom(tool: Json) -> dict[str, Any] | None:
-    """What a definition says of a custom tool, which takes a text; ``None`` for any other definition."""
+    """Return the definition of a custom tool, which takes text; ``None`` for any other definition."""
     definition = tool.get("custom") if isinstance(tool, dict) else None
     return definition if isinstance(definition, dict) else None
 
 
 def custom_definition(tool: Json) -> dict[str, Any] | None:
-    """The name, description and format of a custom tool, in either spelling of OpenAI; ``None`` for any other tool.
+    """Return the name, description and format of a custom tool, in either spelling of OpenAI; ``None`` otherwise.
 
-    A definition of the type ``custom`` with a schema is a function, as Anthropic has it.
+    A definition of type ``custom`` with a schema is a function, as in Anthropic's API.
     """
     if (definition := custom(tool)) or not isinstance(tool, dict) or tool.get("type") != "custom":
         return definition
@@ -262,39 +277,39 @@ def custom_definition(tool: Json) -> dict[str, Any] | None:
 
 
 SCHEMAS = ("parameters", "input_schema", "inputSchema", "parametersJsonSchema")
-"""The members of definitions that have the schema of the arguments: of OpenAI, Anthropic, MCP and Gemini."""
+"""The members with the schema of the arguments, in definitions of OpenAI, Anthropic, MCP and Gemini."""
 
 
 def has_schema(tool: dict[str, Any]) -> bool:
-    """Whether a flattened definition has a schema of arguments, in any spelling."""
+    """Check whether a flattened definition has a schema of arguments, in any spelling."""
     return any(isinstance(tool.get(name), dict) for name in SCHEMAS)
 
 
 CLIENT_TOOLS = ("bash_", "text_editor_", "computer_", "memory_")
-"""How the types of tools begin that Anthropic defines and the client runs, so that their calls are ordinary ones."""
+"""Prefixes of the types of tools that Anthropic defines but the client runs, so that their calls are ordinary."""
 
 
 def runs_at_provider(tool: Json) -> bool:
-    """Whether a flattened definition is of a tool that the provider runs, and nobody described."""
+    """Check whether a flattened definition names a tool of the provider without describing it."""
     if not isinstance(tool, dict) or not is_hosted(tool) or has_schema(tool):
         return False
     return not str(tool.get("type")).startswith(CLIENT_TOOLS)
 
 
 def is_hosted(tool: dict[str, Any]) -> bool:
-    """Whether a flattened definition is of a tool that the provider runs.
+    """Check whether a flattened definition is that of a tool that the provider runs.
 
-    Such as ``{"type": "web_search"}``, or ``{"googleSearch": {}}`` as Gemini has it.
+    Examples are ``{"type": "web_search"}`` and Gemini's ``{"googleSearch": {}}``.
     """
     kind = tool.get("type")
     if kind is None and len(tool) == 1 and not _HOSTED.isdisjoint(tool):
         return True
-    named = isinstance(kind, str) and kind not in ("", "function", "custom")
-    return named and not isinstance(tool.get("function"), dict)
+    has_type = isinstance(kind, str) and kind not in ("", "function", "custom")
+    return has_type and not isinstance(tool.get("function"), dict)
 
 
 def strings(value: Json) -> Iterator[str]:
-    """Every string in a JSON value, at any depth, keys aside; in no order that counts."""
+    """Yield every string in a JSON value except keys, at any depth and in no particular order."""
     todo = [value]
     while todo:
         item = todo.pop()
@@ -307,13 +322,13 @@ def strings(value: Json) -> Iterator[str]:
 
 
 def trace(messages: list[Message]) -> str:
-    """The role tokens of messages, with repetitions counted: ``system user Act tool*2 Ac``."""
-    runs = [(name, len(list(run))) for name, run in groupby(map(token, messages))]
+    """Return the role tokens of messages, with repetitions counted: ``system user Act tool*2 Ac``."""
+    runs = [(name, len(list(run))) for name, run in groupby(map(role_token, messages))]
     return " ".join(name if count == 1 else f"{name}*{count}" for name, count in runs)
 
 
 def call_count(message: Message) -> int:
-    """How many calls an assistant message makes: natively, in the legacy form, or as markup in its text."""
+    """Count the calls of an assistant message: native ones, legacy ones, or markup in its text."""
     if message.get("role") != "assistant":
         return 0
     native = message.get("tool_calls")
@@ -325,7 +340,7 @@ def call_count(message: Message) -> int:
 
 
 def id_key(call_id: Json) -> str | bytes | None:
-    """An id as something to look up; ``None`` for an id that is missing, null or empty."""
+    """Return an id as a dictionary key; ``None`` for an id that is missing, null or empty."""
     if isinstance(call_id, str) or call_id is None:
         return call_id or None
     return jsonio.dumps(call_id)

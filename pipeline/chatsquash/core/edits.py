@@ -1,4 +1,7 @@
-"""How one request's messages come out of the previous one's."""
+"""Edits: the messages of a request as a difference from those of the previous request.
+
+Requests repeat the whole history, so most messages of neighbours are equal.  Edits share these as the same objects.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +16,10 @@ from chatsquash.core.model import AddedRun, Edits, Entry, KeptRun, Message
 
 
 def difference(before: list[Message], after: list[Message]) -> Edits:
-    """The edits that make one list of messages out of another; what is the same object counts as kept."""
+    """Return the edits that turn one list of messages into another; identical objects count as kept."""
     places = {id(message): at for at, message in reversed(list(enumerate(before)))}
     builder = Builder()
-    expected = 0  # where the last kept run would go on
+    expected = 0  # the index at which the last kept run would continue
     for message in after:
         same = expected < len(before) and before[expected] is message
         at = expected if same else places.get(id(message))
@@ -28,20 +31,20 @@ def difference(before: list[Message], after: list[Message]) -> Edits:
     return builder.edits
 
 
-def kept_beginning(edits: Edits) -> int:
-    """How many first messages of a request are the first ones of the request before it."""
+def kept_prefix(edits: Edits) -> int:
+    """Return how many leading messages of a request are those of the previous request."""
     return edits[0].stop if edits and isinstance(edits[0], KeptRun) and edits[0].start == 0 else 0
 
 
 def growth(before: list[Message], after: list[Message]) -> Edits:
-    """The edits where two lists have the same objects at their beginning, as histories do that share one."""
-    count = shared_beginning(before, after)
-    kept: Edits = (KeptRun(0, count),) if count else ()
-    return (*kept, AddedRun(tuple(after[count:] if count else after))) if count < len(after) else kept
+    """Return the edits between two lists with the same objects at the beginning."""
+    count = shared_prefix(before, after)
+    prefix: Edits = (KeptRun(0, count),) if count else ()
+    return (*prefix, AddedRun(tuple(after[count:] if count else after))) if count < len(after) else prefix
 
 
-def shared_beginning(before: list[Message], after: list[Message]) -> int:
-    """How many messages two lists begin with as the same objects; found by halving, and 0 where that misleads."""
+def shared_prefix(before: list[Message], after: list[Message]) -> int:
+    """Return how many leading messages of two lists are identical objects, or 0 if bisection fails."""
     low, high = 0, min(len(before), len(after))
     while low < high:
         middle = (low + high + 1) // 2
@@ -53,118 +56,124 @@ def shared_beginning(before: list[Message], after: list[Message]) -> int:
 
 
 S = TypeVar("S")
-_MOST_TRIED = 8
-_MOST_HELD = 200_000
-"""Messages of all histories that are held, beside those of the last ones."""
+_MAX_CANDIDATES = 8
+_MAX_MESSAGES = 200_000
+"""The number of messages above which older histories are dropped."""
 
 
 class Histories(Generic[S]):
-    """The histories of other conversations that the next request may continue, each with what is known of it."""
+    """The histories of other conversations that the next request may continue, each with a state."""
 
     def __init__(self) -> None:
         self._by_end: dict[int, tuple[list[Message], S]] = {}
-        self._held = 0
+        self._message_count = 0
 
     def put(self, messages: list[Message], state: S) -> None:
-        """Hold a history that another request does not continue."""
+        """Remember a history that the next request did not continue."""
         if not messages:
             return
         self._drop(id(messages[-1]))
         self._by_end[id(messages[-1])] = messages, state
-        self._held += len(messages)
-        while len(self._by_end) > _MOST_TRIED and self._held > _MOST_HELD:
+        self._message_count += len(messages)
+        while len(self._by_end) > _MAX_CANDIDATES and self._message_count > _MAX_MESSAGES:
             self._drop(next(iter(self._by_end)))
 
     def take(self, entry: Entry) -> tuple[int, S] | None:
-        """Return how many first messages a history has in common with an entry, and what is known of that."""
+        """Return how many leading messages a history shares with an entry, and the state of that history."""
         messages, known = entry.messages, entry.known
         end = id(messages[known - 1])
         history = self._by_end.get(end)
         if history and (history[0] is entry.continued or history[0][:known] == messages[:known]):
             count = known
         else:
-            tried = islice(reversed(self._by_end.values()), _MOST_TRIED)
-            counts = ((shared_beginning(each[0], messages), each) for each in tried)
+            candidates = islice(reversed(self._by_end.values()), _MAX_CANDIDATES)
+            counts = ((shared_prefix(each[0], messages), each) for each in candidates)
             count, history = max(counts, key=itemgetter(0), default=(0, None))
         if count == 0 or history is None:
             return None
-        if count == len(history[0]):  # from now on it is the request's
+        if count == len(history[0]):  # the entry continues the complete history
             self._drop(id(messages[count - 1]))
         return count, history[1]
 
     def _drop(self, end: int) -> None:
         if history := self._by_end.pop(end, None):
-            self._held -= len(history[0])
+            self._message_count -= len(history[0])
 
 
-def settle(before: list[Message], after: list[Message], edits: Edits) -> tuple[list[Message], Edits]:
-    """The difference of two requests by value, and the later one with the objects of the earlier where it keeps them.
+def align(before: list[Message], after: list[Message], edits: Edits) -> tuple[list[Message], Edits]:
+    """Compare two requests by value, and reuse the earlier request's objects in the later one.
 
-    A message of the later request is kept that equals the next one of the earlier, behind all that were kept so far, or
-    the one after that; any other is added, and behind eight that were added in a row so is everything.  So what both
-    begin with is kept, and what stands behind a few messages that were put in, and behind one that was changed or taken
-    out.  Messages are equal that are written alike: ``1`` is neither ``1.0`` nor ``true``.
+    A message of the later request is kept if it equals the next message of the earlier one that has not been kept yet,
+    or the one after that.  Any other message is added.  After eight additions in a row, everything is added.  This
+    keeps the shared beginning, and messages after a short insertion or after one that was changed or removed.  Messages
+    are equal if their JSON is: ``1`` is neither ``1.0`` nor ``true``.
 
-    ``edits`` are what is known already: their runs of kept messages hold equal ones.
+    Args:
+        before: The messages of the earlier request.
+        after: The messages of the later request.
+        edits: The edits found by identity; the messages of their kept runs are equal.
+
+    Returns:
+        The messages of the later request, and the edits that produce them.
     """
-    if not before or _only_grows(before, edits) or _is_settled(before, edits):
+    if not before or _only_grows(before, edits) or _is_aligned(before, edits):
         return after, edits
     builder = Builder()
-    expected = at = added = 0
+    expected = at = additions = 0
     for run in edits:
         length = run.stop - run.start if isinstance(run, KeptRun) else len(run.messages)
-        if isinstance(run, KeptRun) and added < _MOST_ADDED and _goes_on(before, expected, run, after[at]):
+        if isinstance(run, KeptRun) and additions < _MAX_ADDITIONS and _continues(before, expected, run, after[at]):
             builder.keep(run.start, run.stop)
-            expected, at, added = run.stop, at + length, 0
+            expected, at, additions = run.stop, at + length, 0
             continue
         stop = at + length
-        while at < stop and added < _MOST_ADDED and expected < len(before):
-            kept = _next(before, expected, after[at])
-            if kept is None:
+        while at < stop and additions < _MAX_ADDITIONS and expected < len(before):
+            match = _next(before, expected, after[at])
+            if match is None:
                 builder.add(after[at : at + 1])
-                added += 1
+                additions += 1
             else:
-                builder.keep(kept, kept + 1)
-                expected, added = kept + 1, 0
+                builder.keep(match, match + 1)
+                expected, additions = match + 1, 0
             at += 1
         builder.add(after[at:stop])
         at = stop
     return replay(before, builder.edits), builder.edits
 
 
-_MOST_ADDED = 8
+_MAX_ADDITIONS = 8
 
 
-def _is_settled(before: list[Message], edits: Edits) -> bool:
-    """Whether edits are that difference already, since all that they add is new and what they keep goes on."""
-    expected = added = 0
+def _is_aligned(before: list[Message], edits: Edits) -> bool:
+    """Check whether ``align`` would return the same edits: everything added is new, and kept runs continue."""
+    expected = additions = 0
     for number, run in enumerate(edits):
         if isinstance(run, KeptRun):
-            touches = number and not added and run.start == expected
-            if touches or added >= _MOST_ADDED or not _goes_on(before, expected, run, before[run.start]):
+            touches = number and not additions and run.start == expected
+            if touches or additions >= _MAX_ADDITIONS or not _continues(before, expected, run, before[run.start]):
                 return False
-            expected, added = run.stop, 0
+            expected, additions = run.stop, 0
             continue
-        added = len(run.messages)
-        if any(_next(before, expected, message) is not None for message in run.messages[:_MOST_ADDED]):
+        additions = len(run.messages)
+        if any(_next(before, expected, message) is not None for message in run.messages[:_MAX_ADDITIONS]):
             return False
     return True
 
 
 def _only_grows(before: list[Message], edits: Edits) -> bool:
-    """Whether all messages are kept, and others come behind them."""
+    """Check whether all messages are kept and others are only appended."""
     if not edits or not isinstance(edits[0], KeptRun) or edits[0].stop - edits[0].start != len(before):
         return False
     return len(edits) == 1 or (len(edits) == 2 and isinstance(edits[1], AddedRun))
 
 
-def _goes_on(before: list[Message], expected: int, run: KeptRun, message: Message) -> bool:
-    """Whether a run of kept messages, of which this is the first, begins with the next one, or the one after that."""
+def _continues(before: list[Message], expected: int, run: KeptRun, message: Message) -> bool:
+    """Check whether a kept run, which begins with ``message``, starts at the expected index or one later."""
     return run.start == expected or (run.start == expected + 1 and not _same(before[expected], message))
 
 
 def _next(before: list[Message], expected: int, message: Message) -> int | None:
-    """The place of an equal message among the next two."""
+    """Return the index of an equal message among the next two."""
     for at in range(expected, min(expected + 2, len(before))):
         if _same(before[at], message):
             return at
@@ -178,7 +187,7 @@ def _same(one: Message, other: Message) -> bool:
 
 
 def replay(before: list[Message], edits: Edits) -> list[Message]:
-    """The messages that edits make of the previous entry's."""
+    """Apply edits to the messages of the previous entry."""
     messages: list[Message] = []
     for run in edits:
         messages += before[run.start : run.stop] if isinstance(run, KeptRun) else run.messages
@@ -186,13 +195,13 @@ def replay(before: list[Message], edits: Edits) -> list[Message]:
 
 
 class Builder:
-    """Edits as they are found, one after the other; runs that touch become one, and empty ones none."""
+    """Collects edits in order; adjacent runs are merged and empty runs are skipped."""
 
     def __init__(self) -> None:
         self._runs: list[tuple[int, int] | list[Message]] = []
 
     def keep(self, start: int, stop: int) -> None:
-        """Go on with these messages of the previous entry."""
+        """Append a run of messages of the previous entry."""
         if start >= stop:
             return
         last = self._runs[-1] if self._runs else None
@@ -202,7 +211,7 @@ class Builder:
             self._runs.append((start, stop))
 
     def add(self, messages: Sequence[Message]) -> None:
-        """Go on with new messages."""
+        """Append new messages."""
         last = self._runs[-1] if self._runs else None
         if isinstance(last, list):
             last += messages
@@ -211,12 +220,12 @@ class Builder:
 
     @property
     def edits(self) -> Edits:
-        """All that was found."""
+        """The edits collected so far."""
         return tuple(KeptRun(*run) if isinstance(run, tuple) else AddedRun(tuple(run)) for run in self._runs)
 
 
 def compose(first: Edits, second: Edits) -> Edits:
-    """The edits that do at once what two do one after the other."""
+    """Combine two successive edits into one."""
     both = Builder()
     ends = list(accumulate(run.stop - run.start if isinstance(run, KeptRun) else len(run.messages) for run in first))
     for run in second:
@@ -225,11 +234,11 @@ def compose(first: Edits, second: Edits) -> Edits:
             continue
         start, number = run.start, bisect_right(ends, run.start)
         while start < run.stop:
-            piece, began = first[number], ends[number - 1] if number else 0
+            piece, offset = first[number], ends[number - 1] if number else 0
             stop = min(run.stop, ends[number])
             if isinstance(piece, KeptRun):
-                both.keep(piece.start + start - began, piece.start + stop - began)
+                both.keep(piece.start + start - offset, piece.start + stop - offset)
             else:
-                both.add(piece.messages[start - began : stop - began])
+                both.add(piece.messages[start - offset : stop - offset])
             start, number = stop, number + 1
     return both.edits

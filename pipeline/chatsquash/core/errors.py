@@ -1,10 +1,10 @@
-"""What stops a run.  A bad session is a finding, never one of these."""
+"""The errors that stop a run.  A bad session is a finding, never one of these."""
 
 from __future__ import annotations
 
 
 class ChatsquashError(Exception):
-    """Base of all errors that chatsquash raises on purpose; the text says where, what, and what to do next."""
+    """Base class of all errors that chatsquash raises deliberately; the message names place, problem and remedy."""
 
     exit_code = 1
 
@@ -16,7 +16,7 @@ class UsageError(ChatsquashError):
 
 
 class NothingToReadError(UsageError):
-    """There are no session logs to read; what the lines of the message quote is escaped, so that it adds none."""
+    """There are no session logs to read; quoted values are escaped, so that they add no lines to the message."""
 
 
 class StoppedError(ChatsquashError):
@@ -24,4 +24,4 @@ class StoppedError(ChatsquashError):
 
 
 class ShortageError(ChatsquashError):
-    """Reading a log takes what this machine has no more of: room on a disk, descriptors; the next run tries again."""
+    """The machine ran out of a resource, such as disk space or file descriptors; the next run reads the log again."""

@@ -1,4 +1,4 @@
-"""The command that adds an extra to the installation that is running, for the program that installed it."""
+"""The command that adds an extra to the running installation, for the installer that made it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 _NAME = "chatsquash"
 _AS_PIP = re.compile(rf"pip install '{_NAME}\[(\w++)\]'")
-"""How errors name an extra, whatever installed chatsquash."""
+"""The form in which error messages name an extra, for any installer."""
 _EXTRAS = re.compile(rf"{_NAME}\[([\w,-]++)\]")
 _MARKER = re.compile(r"extra == ['\"]([\w-]++)['\"]")
 
@@ -27,16 +27,16 @@ class Installation(NamedTuple):
     installer: str = "pip"
     """The program that installed it, as its metadata names it."""
     url: str = ""
-    """Where it was installed from; empty: an index."""
+    """Its source; empty for a package index."""
     folder: str = ""
-    """The same, if that is a local folder."""
+    """The source, if it is a local folder."""
     is_editable: bool = False
     pip: str = "pip"
-    """How its pip is called."""
+    """The command that runs its pip."""
 
 
 def add_command(installation: Installation, extra: str) -> str:
-    """The command that adds an extra to an installation and keeps its other extras."""
+    """Return the command that adds an extra to an installation and keeps its other extras."""
     prefix, installer = installation.prefix, installation.installer
     if (prefix / "pipx_metadata.json").is_file():
         command = f"pipx inject {shlex.quote(prefix.name)} {_requirement(installation, extra)}"
@@ -52,7 +52,7 @@ def add_command(installation: Installation, extra: str) -> str:
 
 
 def _uv_command(installation: Installation, extra: str) -> str:
-    """The command of uv, for a tool, a project or an environment."""
+    """Return the uv command for a tool, a project or an environment."""
     receipt, project = installation.prefix / "uv-receipt.toml", installation.prefix.parent
     if receipt.is_file():
         extras = sorted({*_extras_of_tool(receipt), extra})
@@ -66,12 +66,12 @@ def _uv_command(installation: Installation, extra: str) -> str:
 
 
 def with_add_command(text: str) -> str:
-    """A text with the commands of this installation instead of those of pip."""
+    """Replace pip commands in a text with those for the running installation."""
     return _AS_PIP.sub(lambda match: add_command(running(), match[1]), text)
 
 
 def running() -> Installation:
-    """The installation that is running; as of pip from an index if it has no metadata."""
+    """Return the running installation; without metadata, it is assumed to come from an index with pip."""
     plain = Installation(Path(sys.prefix), pip=_pip())
     try:
         installed = distribution(_NAME)
@@ -93,7 +93,7 @@ def running() -> Installation:
 
 
 def _requirement(installation: Installation, extras: str) -> str:
-    """The package with extras from where it was installed, as a word of the shell."""
+    """Return the requirement for the package with extras from its source, quoted for the shell."""
     if installation.folder:
         editable = "--editable " if installation.is_editable else ""
         return editable + shlex.quote(f"{installation.folder}[{extras}]")
@@ -105,28 +105,30 @@ def _quoted(extras: str, origin: str = "") -> str:
 
 
 def _pip() -> str:
-    """The pip of the environment that is running: by its name if the shell takes that one."""
+    """Return the command for the running environment's pip: just ``pip`` if the shell would find that one."""
     first = shutil.which("pip")
     is_first = first is not None and Path(first).parent == Path(sys.executable).parent
     return "pip" if is_first else f"{shlex.quote(sys.executable)} -m pip"
 
 
 def _extras_of_tool(receipt: Path) -> list[str]:
-    """The extras with which uv installed the tool."""
+    """Return the extras with which uv installed the tool."""
     try:
-        listed = tomllib.loads(receipt.read_text(encoding="utf-8"))["tool"]["requirements"]
+        requirements = tomllib.loads(receipt.read_text(encoding="utf-8"))["tool"]["requirements"]
     except (OSError, ValueError, KeyError, TypeError):
         return []
-    return [extra for each in listed if each.get("name") == _NAME for extra in each.get("extras", ())]
+    return [extra for each in requirements if each.get("name") == _NAME for extra in each.get("extras", ())]
 
 
 def _packages(extra: str) -> list[str]:
-    """The packages of an extra, each as a requirement."""
+    """Return the packages of an extra as requirements."""
     own: list[str] = []
     for each in requires(_NAME) or ():
-        named, _, marker = each.partition(";")
+        requirement, _, marker = each.partition(";")
         match = _MARKER.search(marker)
         if match and match[1] == extra:
-            inner = _EXTRAS.match(named)
-            own += [name for part in inner[1].split(",") for name in _packages(part)] if inner else [named.strip()]
+            inner = _EXTRAS.match(requirement)
+            own += (
+                [name for part in inner[1].split(",") for name in _packages(part)] if inner else [requirement.strip()]
+            )
     return own

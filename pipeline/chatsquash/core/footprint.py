@@ -1,4 +1,4 @@
-"""How much memory the parsed form of JSON takes, told from its bytes before it is parsed."""
+"""Estimate how much memory JSON takes once parsed, from its bytes and before it is parsed."""
 
 from __future__ import annotations
 
@@ -7,58 +7,65 @@ import re
 from chatsquash.core import platform
 
 MOST = 2_000_000_000
-"""Bytes that nothing parsed takes more of, unless an option says otherwise."""
+"""The default limit of memory for one parsed value, in bytes."""
 FACTOR = 64
-"""Bytes of memory that a byte of JSON takes at most; it is objects in objects that take as many."""
-_LIST, _FILLED_LIST, _OBJECT, _FILLED_OBJECT = 72, 32, 76, 128
+"""The most bytes of memory that a byte of JSON can take, which nested objects do."""
+_LIST, _NON_EMPTY_LIST, _OBJECT, _NON_EMPTY_OBJECT = 72, 32, 76, 128
 _SCALAR, _KEY, _TEXT, _ROUNDED = 40, 40, 64, 450
-"""Bytes that CPython 3.11 to 3.14 take, each with its place in the list or object around it, rounded up."""
+"""Bytes per value in CPython 3.11 to 3.14, including its slot in the enclosing list or object, rounded up."""
 _WINDOW = 1 << 18
-_ROUNDS = re.compile(rb"[-+.0-9Ee]{17,}")
-_CONTINUED = bytes(range(0x80, 0xC0))
-"""Bytes of UTF-8 that are no beginning of a character."""
+_LONG_NUMBER = re.compile(rb"[-+.0-9Ee]{17,}")
+_CONTINUATION_BYTES = bytes(range(0x80, 0xC0))
+"""The bytes of UTF-8 that continue a character."""
 _SPARE = 4
-"""How many times its memory a value takes while it becomes a record; it counts where a process has a limit."""
+"""How many times its size a value needs while it is converted; used if the process has a memory limit."""
 
 
 def exceeds(data: bytes | bytearray | str, most: int) -> bool:
-    """Whether the parsed form of a text takes more memory than so much."""
+    """Check whether a text takes more than ``most`` bytes of memory once parsed."""
     if len(data) * FACTOR <= most:
         return False
     data = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
     return _roughly(data) > most and weigh(data) > most
 
 
-def hold_to_machine(data: bytes | bytearray) -> None:
-    """Raise ``MemoryError`` before a text is parsed for which this process may not take enough memory.
+def require_memory(data: bytes | bytearray) -> None:
+    """Raise ``MemoryError`` if parsing a text might exceed the memory limit of this process.
 
-    Parsers and encoders written in C may not survive the lack of it.
+    It is raised before parsing, since parsers and encoders written in C may crash when memory runs out.
     """
-    left = platform.memory_left()
-    if left is not None and len(data) * FACTOR * _SPARE > left and weigh(data) * _SPARE + 16 * len(data) > left:
+    available = platform.available_memory()
+    if (
+        available is not None
+        and len(data) * FACTOR * _SPARE > available
+        and weigh(data) * _SPARE + 16 * len(data) > available
+    ):
         raise MemoryError
 
 
 def refusal(most: int) -> str:
-    """Why a text is not parsed that ``exceeds`` so much."""
+    """Return the reason for which a text that exceeds a limit is not parsed."""
     return f"parsed it would take more than the {most:,} bytes of memory that are allowed (--max-memory)"
 
 
 def _roughly(data: bytes | bytearray) -> int:
-    """At least what ``weigh`` gives, in a tenth of the time: what stands in strings counts as if it stood outside."""
+    """Return an upper bound of ``weigh``, ten times as fast: characters in strings count as if they were outside."""
     lists, objects = data.count(b"["), data.count(b"{")
-    containers = lists * (_LIST + _FILLED_LIST + _SCALAR) + objects * (_OBJECT + _FILLED_OBJECT + _SCALAR)
+    containers = lists * (_LIST + _NON_EMPTY_LIST + _SCALAR) + objects * (_OBJECT + _NON_EMPTY_OBJECT + _SCALAR)
     others = data.count(b",") * _SCALAR + data.count(b":") * _KEY + data.count(b".") * _ROUNDED
     return containers + others + data.count(b'"') * _TEXT // 2 + 4 * len(data)
 
 
 def weigh(data: bytes | bytearray) -> int:
-    """About as many bytes as the parsed form takes, and hardly less: by its brackets, commas, colons and strings."""
+    """Estimate the bytes that JSON takes once parsed, from its brackets, commas, colons and strings.
+
+    The estimate is hardly ever too low.
+    """
     weights = _Weights()
     at = 0
     while at < len(data):
         stop = min(at + _WINDOW, len(data))
-        while stop < len(data) and data[stop - 1] == ord("\\"):  # an escape stays whole
+        while stop < len(data) and data[stop - 1] == ord("\\"):  # never split an escape
             stop += 1
         weights.add(bytes(data[at:stop]))
         at = stop
@@ -66,16 +73,16 @@ def weigh(data: bytes | bytearray) -> int:
 
 
 class _Weights:
-    """Counts what stands outside of strings, and the characters within them."""
+    """Counts JSON values outside of strings and the characters within strings."""
 
     def __init__(self) -> None:
-        self._containers = self._commas = self._colons = self._filled = 0
+        self._containers = self._commas = self._colons = self._non_empty = 0
         self._memory = self._texts = 0
         self._inside = 0
-        self._length, self._width = 0, 1  # of the string that is open
+        self._length, self._width = 0, 1  # of the string that is still open
 
     def add(self, window: bytes) -> None:
-        """The next bytes, which end within no escape."""
+        """Count the next bytes, which must not end within an escape."""
         pieces = window.replace(rb"\\", b"xx").replace(rb"\"", b"xx").split(b'"')
         self._outside(b"".join(pieces[self._inside :: 2]))
         texts = pieces[1 - self._inside :: 2]
@@ -87,9 +94,9 @@ class _Weights:
         self._inside ^= (len(pieces) - 1) & 1
         last = texts.pop() if self._inside and texts else None
         self._texts += len(texts)
-        whole = b"".join(texts)
-        if _is_narrow(whole):
-            self._memory += len(whole)
+        joined_texts = b"".join(texts)
+        if _is_narrow(joined_texts):
+            self._memory += len(joined_texts)
         else:
             for text in texts:
                 self._within(text)
@@ -99,40 +106,40 @@ class _Weights:
             self._within(last)
 
     def total(self) -> int:
-        """What all of it takes."""
-        values = self._commas + self._filled
+        """Return the estimate for all bytes counted so far."""
+        values = self._commas + self._non_empty
         scalars = max(0, values - max(0, self._containers - 1) - max(0, self._texts - self._colons)) + 1
-        beside = scalars * _SCALAR + self._colons * _KEY + self._texts * _TEXT
-        return self._memory + beside + self._length * self._width
+        overhead = scalars * _SCALAR + self._colons * _KEY + self._texts * _TEXT
+        return self._memory + overhead + self._length * self._width
 
     def _outside(self, text: bytes) -> None:
         lists, objects = text.count(b"["), text.count(b"{")
-        filled_lists, filled_objects = lists - text.count(b"[]"), objects - text.count(b"{}")
+        non_empty_lists, non_empty_objects = lists - text.count(b"[]"), objects - text.count(b"{}")
         self._containers += lists + objects
-        self._filled += filled_lists + filled_objects
+        self._non_empty += non_empty_lists + non_empty_objects
         self._commas += text.count(b",")
         self._colons += text.count(b":")
         self._memory += lists * _LIST + objects * _OBJECT
-        self._memory += filled_lists * _FILLED_LIST + filled_objects * _FILLED_OBJECT
+        self._memory += non_empty_lists * _NON_EMPTY_LIST + non_empty_objects * _NON_EMPTY_OBJECT
         if b"." in text or b"e" in text.lower():
-            self._memory += _ROUNDED * len(_ROUNDS.findall(text))
+            self._memory += _ROUNDED * len(_LONG_NUMBER.findall(text))
 
     def _within(self, piece: bytes) -> None:
-        """Characters of the string that is open."""
+        """Count characters of the open string."""
         if _is_narrow(piece):
             self._length += len(piece)
             return
         astral = max(piece, default=0) >= 0xF0 or b"\\ud8" in piece.lower()
-        self._length += len(piece.translate(None, _CONTINUED))
+        self._length += len(piece.translate(None, _CONTINUATION_BYTES))
         self._width = max(self._width, 4 if astral else 2)
 
     def _close(self) -> None:
-        """The string that is open ends."""
+        """Count the open string, which ends here."""
         self._texts += 1
         self._memory += self._length * self._width
         self._length, self._width = 0, 1
 
 
 def _is_narrow(text: bytes) -> bool:
-    """Whether characters take a byte each."""
+    """Check whether each character takes one byte in memory."""
     return text.isascii() and b"\\u" not in text

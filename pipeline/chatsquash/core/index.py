@@ -1,4 +1,4 @@
-"""A dictionary of numbers and a list of names that take less memory than those of Python."""
+"""Compact collections for millions of items: a dictionary of integers, disjoint sets and a list of names."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _MASK = (1 << 64) - 1
 
 
 class Index:
-    """Numbers of 64 bits to numbers of 32 bits, by open addressing; 0 is no key."""
+    """A map from 64-bit to 32-bit integers with open addressing; 0 cannot be a key."""
 
     def __init__(self) -> None:
         self._keys = array("Q", bytes(8 * _FIRST))
@@ -20,27 +20,27 @@ class Index:
         return self._count
 
     def get(self, key: int) -> int | None:
-        """The number of a key, if it has one."""
+        """Return the value of a key; ``None`` if it has none."""
         at = self._find(key & _MASK)
         return self._values[at] if self._keys[at] else None
 
     def put(self, key: int, value: int) -> int | None:
-        """Give a key its number, in the place of the one that it had, if any, which is given back."""
-        wanted = key & _MASK
-        at = self._find(wanted)
+        """Set the value of a key and return the previous value, if any."""
+        masked_key = key & _MASK
+        at = self._find(masked_key)
         if self._keys[at]:
             before = self._values[at]
             self._values[at] = value
             return before
         if 3 * self._count > 2 * len(self._keys):
             self._grow()
-            at = self._find(wanted)
-        self._keys[at], self._values[at] = wanted, value
+            at = self._find(masked_key)
+        self._keys[at], self._values[at] = masked_key, value
         self._count += 1
         return None
 
     def _find(self, key: int) -> int:
-        """Where a key stands, or would."""
+        """Return the slot of a key, or the empty slot in which it belongs."""
         keys = self._keys
         size = len(keys)
         at = (key * 0x9E3779B97F4A7C15 >> 20) % size
@@ -60,7 +60,7 @@ class Index:
 
 
 class Sets:
-    """Numbers from 0 on in sets that are joined."""
+    """Disjoint sets of consecutive integers from 0 (union-find)."""
 
     def __init__(self) -> None:
         self._above = array("I")
@@ -69,12 +69,12 @@ class Sets:
         return len(self._above)
 
     def add(self) -> int:
-        """A number in a set of its own."""
+        """Add the next number as a new set and return it."""
         self._above.append(len(self._above))
         return len(self._above) - 1
 
     def find(self, number: int) -> int:
-        """The smallest number of the set that holds one."""
+        """Return the smallest number in the set of a number."""
         above = self._above
         while above[number] != number:
             above[number] = above[above[number]]
@@ -82,13 +82,13 @@ class Sets:
         return number
 
     def join(self, one: int, other: int) -> None:
-        """Make one set of those that hold two numbers."""
+        """Merge the sets of two numbers."""
         low, high = sorted((self.find(one), self.find(other)))
         self._above[high] = low
 
 
 class Names:
-    """Names by number, as bytes: texts would take twice the memory."""
+    """Names by number, stored as bytes, since strings would take twice the memory."""
 
     def __init__(self) -> None:
         self._bytes = bytearray()

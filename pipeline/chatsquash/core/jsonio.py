@@ -1,4 +1,4 @@
-"""JSON in and out: a fast parser where it agrees with Python's ``json``, and Python's where only that one decides."""
+"""Parse and encode JSON: with fast libraries where they agree with Python's ``json``, otherwise with that module."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ T = TypeVar("T")
 
 
 class NotFiniteError(ValueError):
-    """NaN, Infinity or a number too large for a double, none of which JSON can write."""
+    """NaN, Infinity or a number too large for a double, which JSON cannot represent."""
 
 
 class TooLargeError(ValueError):
-    """Text whose parsed form would take more memory than anything may; the bounds of a run are held to before."""
+    """Text that would exceed the fixed memory limit once parsed; the limits of a run are checked earlier."""
 
 
 def refusal(problem: ValueError) -> str:
-    """Why ``loads`` refused what it was given, in words that do not change with the version of Python."""
+    """Return the reason for which ``loads`` failed, in words that do not depend on the version of Python."""
     if isinstance(problem, UnicodeDecodeError):
-        return "it is no UTF-8"
+        return "it is not valid UTF-8"
     if str(problem).startswith("Exceeds the limit"):
-        return "an integer has more digits than are read"
+        return "an integer has too many digits"
     return str(problem)
 
 
 class Rounded(float):
-    """A float that was written with more digits than a double holds."""
+    """A float that was written with more digits than a double can represent."""
 
     spelled: str
 
 
 def _float(spelled: str) -> float:
     value = float(spelled)
-    # 15 significant digits always survive a double, unless it is tiny; so only other spellings can lose anything.
+    # 15 significant digits always survive in a double that is not tiny, so only other spellings need the comparison.
     if (len(spelled) > 16 or abs(value) < float_info.min) and isfinite(value) and _differs(spelled, value):
         value = Rounded(value)
         value.spelled = spelled
@@ -53,14 +53,14 @@ def _float(spelled: str) -> float:
 def _differs(spelled: str, value: float) -> bool:
     digits = len(spelled.lower().partition("e")[0].lstrip("-0.").replace(".", ""))
     try:
-        # At its shortest or at as many digits, since 0.10000000000000001 is what some write for 0.1.
+        # Compare the shortest spelling and one with as many digits: some writers spell 0.1 as 0.10000000000000001.
         return Decimal(spelled) not in (Decimal(repr(value)), Decimal(f"{value:.{max(digits, 1) - 1}e}"))
-    except InvalidOperation:  # an exponent beyond those of decimals, which leaves 0 of any number
+    except InvalidOperation:  # an exponent beyond the range of Decimal, for which the double is 0
         return any(digit in "123456789" for digit in spelled.lower().partition("e")[0])
 
 
 def finite(spelled: str) -> float:
-    """The float of a spelling, ``Rounded`` if it lost digits; raises ``NotFiniteError``."""
+    """Parse a float, as ``Rounded`` if digits are lost; raise ``NotFiniteError`` if it is not finite."""
     value = _float(spelled)
     if not isfinite(value):
         raise NotFiniteError(spelled[:40])
@@ -68,7 +68,7 @@ def finite(spelled: str) -> float:
 
 
 def decoder(kind: type[T]) -> msgspec.json.Decoder[T]:
-    """A decoder that makes what ``loads`` makes, and raises where that would ask Python's ``json``."""
+    """Return a decoder with the results of ``loads``, which raises where that would fall back to Python's ``json``."""
     return msgspec.json.Decoder(kind, float_hook=finite)
 
 
@@ -77,11 +77,13 @@ _LARGE = footprint.MOST // footprint.FACTOR
 
 
 def loads(data: bytes | str) -> Any:
-    """Parse what ``json.loads`` accepts, NaN and Infinity aside.
+    """Parse everything that ``json.loads`` accepts, except NaN and Infinity.
 
-    Integers keep all digits, lone surrogates stay in the strings, floats that lost digits are ``Rounded``.  Raises
-    ``ValueError`` for what is no JSON (``NotFiniteError`` for numbers that are none) and ``RecursionError`` for what is
-    nested too deeply.
+    Integers keep all digits, lone surrogates stay in strings, and floats that lost digits are ``Rounded``.
+
+    Raises:
+        ValueError: Invalid JSON (``NotFiniteError`` for NaN and Infinity, ``TooLargeError`` beyond the memory limit).
+        RecursionError: Values that are nested too deeply.
     """
     if len(data) > _LARGE and footprint.exceeds(data, footprint.MOST):
         raise TooLargeError(footprint.refusal(footprint.MOST))
@@ -97,7 +99,7 @@ def loads(data: bytes | str) -> Any:
 
 
 def value(text: bytes | str, otherwise: Any = None) -> Any:
-    """What a text is as JSON; ``otherwise`` for one that is none."""
+    """Parse a text as JSON; return ``otherwise`` if it is not valid."""
     try:
         return loads(text)
     except (ValueError, RecursionError):
@@ -105,7 +107,7 @@ def value(text: bytes | str, otherwise: Any = None) -> Any:
 
 
 def dumps(value: Any, *, sort_keys: bool = False) -> bytes:
-    """``orjson.dumps``, also for integers beyond 64 bits, lone surrogates and deep nesting, which that refuses."""
+    """Encode like ``orjson.dumps``, but also integers beyond 64 bits, lone surrogates and deep nesting."""
     try:
         return orjson.dumps(value, default=_turn, option=orjson.OPT_SORT_KEYS if sort_keys else None)
     except orjson.JSONEncodeError:
@@ -113,29 +115,29 @@ def dumps(value: Any, *, sort_keys: bool = False) -> bytes:
 
 
 def _turn(value: Any) -> Any:
-    """A turn, beside the message that was made of it; raises ``TypeError`` for anything else."""
+    """Convert a turn, which a message may contain; raise ``TypeError`` for anything else."""
     if isinstance(value, msgspec.Struct):
         return msgspec.to_builtins(value)
     raise TypeError
 
 
 def rounded(value: Any) -> list[str]:
-    """The spellings of all numbers in a value that lost digits."""
+    """Return the spellings of all numbers in a value that lost digits."""
     return [leaf.spelled for leaf in leaves(value) if isinstance(leaf, Rounded)]
 
 
 def encode(value: Any) -> tuple[bytes, list[str]]:
-    """What ``dumps`` gives, and what ``rounded`` finds."""
+    """Return the results of ``dumps`` and ``rounded``."""
     try:
-        return orjson.dumps(value), []  # refuses Rounded, so what it takes has none
+        return orjson.dumps(value), []  # orjson refuses subclasses of float, so there is no Rounded
     except orjson.JSONEncodeError:
         return dumps(value), rounded(value)
 
 
 def leaves(value: Any, *, keys: bool = False) -> Iterator[Any]:
-    """All strings, numbers, booleans and nulls in a JSON value, in order, without recursion.
+    """Yield all strings, numbers, booleans and nulls in a JSON value in order, without recursion.
 
-    With ``keys``, those of objects, too, before their values.
+    With ``keys``, also yield the keys of each object, before its values.
     """
     todo = [value]
     while todo:
@@ -153,7 +155,7 @@ def _pieces(value: Any, *, sort_keys: bool) -> Iterator[bytes]:
     todo: list[Any] = [value]
     while todo:
         item = todo.pop()
-        if type(item) is bytes:  # punctuation, put there below; JSON values are never bytes
+        if type(item) is bytes:  # punctuation from below; JSON values are never bytes
             yield item
         elif isinstance(item, dict):
             items = sorted(item.items(), key=itemgetter(0)) if sort_keys else item.items()
@@ -175,5 +177,5 @@ def _scalar(value: Any) -> bytes:
         return str(value).encode()
     try:
         return orjson.dumps(value)
-    except orjson.JSONEncodeError:  # a lone surrogate, for which "backslashreplace" writes just JSON's escape
+    except orjson.JSONEncodeError:  # a lone surrogate, which "backslashreplace" writes as JSON's escape
         return json.dumps(value, ensure_ascii=False).encode("utf-8", "backslashreplace")

@@ -12,29 +12,29 @@ from chatsquash.core.model import Conversation, Json, Mark, Message
 
 FLAGS = {"weight": (0, 1), "training": (False, True), "loss": (False, True)}
 """The values of each flag for a message that is not trained on, and for one that is."""
-_ANSWERED = ("gpt", "function_call")
+_ASSISTANT_SENDERS = ("gpt", "function_call")
 """The values of ``from`` for assistant messages, in records that have ``conversations``."""
 
 
-def without(conversation: Conversation, gone: list[int]) -> list[Mark] | None:
+def without(conversation: Conversation, indices: list[int]) -> list[Mark] | None:
     """The remaining marks after messages are dropped, given their indices."""
     marks = conversation.marks
-    if not marks or not gone:
+    if not marks or not indices:
         return marks
-    dropped = set(gone)
+    dropped = set(indices)
     return [mark for at, mark in zip(_places(conversation.messages), marks, strict=True) if at not in dropped]
 
 
-def join_marks(conversation: Conversation, behind: list[int]) -> list[Mark] | None:
+def join_marks(conversation: Conversation, indices: list[int]) -> list[Mark] | None:
     """The marks after messages, given by their indices, were joined with the message before."""
     marks = conversation.marks
-    if not marks or not behind:
+    if not marks or not indices:
         return marks
-    continued = set(behind)
+    continued = set(indices)
     result: list[Mark] = []
     for at, mark in zip(_places(conversation.messages), marks, strict=True):
         if at in continued:
-            result[-1] = _together((result[-1], mark))
+            result[-1] = _combine((result[-1], mark))
         else:
             result.append(mark)
     return result
@@ -56,14 +56,14 @@ def record_marks(marks: list[Mark], turns: Iterable[dict[str, Any]], record: dic
     if "messages" in record:
         places = [*_places(record["messages"])]
     else:
-        places = [at for at, turn in enumerate(record["conversations"]) if turn["from"] in _ANSWERED]
+        places = [at for at, turn in enumerate(record["conversations"]) if turn["from"] in _ASSISTANT_SENDERS]
     runs = [(role, len([*run])) for role, run in groupby(turn["role"] for turn in turns)]
     counts = [count for role, count in runs if role == "assistant"]
     if sum(counts) == len(places):
         counts = [1] * len(places)
-    left = iter(marks)
-    made = [_together([next(left) for _ in range(count)]) for count in counts]
-    return [mark._replace(place=at) for mark, at in zip(made, places, strict=True)]
+    remaining = iter(marks)
+    joined_marks = [_combine([next(remaining) for _ in range(count)]) for count in counts]
+    return [mark._replace(place=at) for mark, at in zip(joined_marks, places, strict=True)]
 
 
 def with_places(conversation: Conversation) -> list[Mark]:
@@ -81,7 +81,7 @@ def by_ordinal(marks: Iterable[Mark]) -> dict[int, Mark]:
     return first
 
 
-def flagged(conversation: Conversation, flag: str) -> Conversation:
+def add_flags(conversation: Conversation, flag: str) -> Conversation:
     """Add the flag to each assistant message."""
     messages = conversation.messages.copy()
     for mark in with_places(conversation):
@@ -95,17 +95,17 @@ def flag_record(record: dict[str, Any], marks: list[Mark], flag: str, *, everywh
     ``everywhere``: in all others, too, which are not trained on, so that all have the same members.
     """
     name = "messages" if "messages" in record else "conversations"
-    said = [{**message, flag: FLAGS[flag][0]} if everywhere else message for message in record[name]]
+    messages = [{**message, flag: FLAGS[flag][0]} if everywhere else message for message in record[name]]
     for mark in marks:
-        said[mark.place] = _with(said[mark.place], flag, mark)
-    return {**record, name: said}
+        messages[mark.place] = _with(messages[mark.place], flag, mark)
+    return {**record, name: messages}
 
 
 def _with(message: Any, flag: str, mark: Mark) -> Any:
     return {**message, flag: FLAGS[flag][not mark.why]}
 
 
-def _together(marks: Iterable[Mark]) -> Mark:
+def _combine(marks: Iterable[Mark]) -> Mark:
     """The mark of joined messages, which are trained on only if all of them are."""
     parts = [*marks]
     why = next((mark.why for mark in parts if mark.why), "")

@@ -15,7 +15,7 @@ _NAME = re.compile(
     r"|([A-Za-z][\w-]*)\.[A-Za-z]",  # namespaces
     re.DOTALL,
 )
-_SHOWN, _LONGEST = 20, 60
+_MAX_NAMES, _LONGEST = 20, 60
 """Servers that are named in a trace, and characters of a name."""
 
 
@@ -41,5 +41,5 @@ def server_list(tools: Iterable[Tool]) -> str:
     names = [each if len(each) <= _LONGEST else f"{each[:_LONGEST]}…" for each in servers(tools)]
     if not names:
         return ""
-    more = [f"{len(names) - _SHOWN:,} more"] if len(names) > _SHOWN else []
-    return f"MCP servers: {', '.join([*names[:_SHOWN], *more])}"
+    more = [f"{len(names) - _MAX_NAMES:,} more"] if len(names) > _MAX_NAMES else []
+    return f"MCP servers: {', '.join([*names[:_MAX_NAMES], *more])}"

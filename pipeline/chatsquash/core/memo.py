@@ -48,10 +48,10 @@ class Each(Generic[A, B]):
         """The results for these very objects, in order."""
         known = self._known
         if new := [item for item in items if id(item) not in known]:
-            learnt = {id(item): (item, result) for item, result in zip(new, self._work(new), strict=True)}
-            known = {**known, **learnt}
-            kept = known if len(known) <= _MOST else learnt
-            self._known = {key: pair for key, pair in kept.items() if self._small(pair[1])}
+            results = {id(item): (item, result) for item, result in zip(new, self._work(new), strict=True)}
+            known = {**known, **results}
+            cached = known if len(known) <= _MOST else results
+            self._known = {key: pair for key, pair in cached.items() if self._small(pair[1])}
         return [known[id(item)][1] for item in items]
 
 

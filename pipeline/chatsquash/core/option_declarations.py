@@ -23,8 +23,6 @@ class Need(NamedTuple):
     """Whether a value of the other option leaves the option without effect."""
     example: str
     """A value of the other option with which the option has an effect."""
-    text: str
-    """The case in words, for ``docs/cli.md``."""
 
 
 class Conflict(NamedTuple):
@@ -34,8 +32,6 @@ class Conflict(NamedTuple):
     """The other option, as a field of ``Options``."""
     excludes: Callable[[Any], bool]
     """Whether a value of the other option leaves the option without effect."""
-    text: str
-    """The case in words, for ``docs/cli.md``."""
     only: str | None = None
     """The value of the option that has no effect, where its other values have one."""
 
@@ -50,7 +46,7 @@ def none_of(*values: object) -> Callable[[Any], bool]:
     return lambda value: value not in values
 
 
-class Declared(NamedTuple):
+class OptionDeclaration(NamedTuple):
     """What is known of an option."""
 
     name: str
@@ -70,7 +66,7 @@ class Declared(NamedTuple):
     why_most: str = ""
     metavar: str | None = None
     """What ``--help`` shows for the value; the command does not look at the choices of an option that has one."""
-    named: str = ""
+    flag_name: str = ""
     """The option on the command line, where it is not called as the field."""
     short: str = ""
     """Its short forms."""
@@ -89,7 +85,7 @@ class Declared(NamedTuple):
     @property
     def flag(self) -> str:
         """The option on the command line."""
-        return self.named or f"--{self.name.replace('_', '-')}"
+        return self.flag_name or f"--{self.name.replace('_', '-')}"
 
     @property
     def has_choices(self) -> bool:
@@ -108,13 +104,13 @@ class Declared(NamedTuple):
         return value in get_args(self.kind) or value in self.choices
 
 
-def refuse_unknown_choice(option: Declared, value: Any) -> None:
+def refuse_unknown_choice(option: OptionDeclaration, value: Any) -> None:
     """Raise ``UsageError`` for a value, or one of several, that is not among the choices of an option."""
     name = option.flag if option.metavar else option.name  # click checks the others
     for each in value if get_origin(option.kind) is tuple else [value]:
         if not option.allows(each):
-            typed = each if isinstance(each, str) else ""
-            raise UsageError(f"{name} {each!r}: not known; {hint(typed, option.choices)}")
+            name_text = each if isinstance(each, str) else ""
+            raise UsageError(f"{name} {each!r}: not known; {hint(name_text, option.choices)}")
 
 
 def refuse_unknown_choices(options: Any) -> None:
@@ -126,15 +122,17 @@ def refuse_unknown_choices(options: Any) -> None:
 
 
 def option(default: Any, text: str, *, group: str, decides: Decides = "records", **more: Any) -> Any:
-    """A field with its declaration; ``more`` are other members of ``Declared``."""
+    """A field with its declaration; ``more`` are other members of ``OptionDeclaration``."""
     metadata = {"help": text, "group": group, "decides": decides, **more}
     return field(default=default, repr=not {"secret", "content"} & more.keys(), metadata=metadata)
 
 
 @cache
-def declarations(options: Any) -> tuple[Declared, ...]:
+def declarations(options: Any) -> tuple[OptionDeclaration, ...]:
     """The declarations of all options of a class, in the order of its fields."""
-    return tuple(Declared(each.name, _kind(each.type), each.default, **each.metadata) for each in fields(options))
+    return tuple(
+        OptionDeclaration(each.name, _kind(each.type), each.default, **each.metadata) for each in fields(options)
+    )
 
 
 def _kind(annotated: Any) -> Any:

@@ -13,8 +13,8 @@ from typing import Any, Literal
 
 from chatsquash.core.option_declarations import (
     Conflict,
-    Declared,
     Need,
+    OptionDeclaration,
     declarations,
     one_of,
     option,
@@ -28,7 +28,7 @@ SplitBy = Literal["prompt", "session", "scenario", "day", "cluster"]
 Duplicates = Literal["keep", "exact", "ids", "prefix", "near"]
 _dataset = partial(option, group="dataset")
 _filter = partial(option, group="filters")
-_bound = partial(option, group="bounds", least=1)
+_limit = partial(option, group="bounds", least=1)
 _report = partial(option, group="reports", decides="output", on_card=False)
 _path = partial(option, group="paths", decides="output", on_card=False, metavar="GLOB")
 _day = partial(option, group="days", decides="output")
@@ -51,7 +51,7 @@ class Options(RecordOptions):
         None,
         "Also write tool-usage.csv to this file.",
         metavar="FILE",
-        conflicts=(Conflict("tool_report", one_of(False), "`--tool-report-path` with `--no-tool-report`"),),
+        conflicts=(Conflict("tool_report", one_of(False)),),
     )
     trace_replies: bool = option(
         False,
@@ -62,15 +62,13 @@ class Options(RecordOptions):
     keep_rejected: bool = _report(
         False,
         "Copy malformed lines to reports/rejected-lines.jsonl.",
-        conflicts=(
-            Conflict("strict", one_of(True), "`--keep-rejected` with `--strict`, which stops at the first such line"),
-        ),
+        conflicts=(Conflict("strict", one_of(True)),),
     )
     workers: int = _run(1, "Number of processes that convert at the same time.", least=1, usually="one per core")
     full: bool = _run(
         False,
         "Convert all logs again, not only new and changed ones.",
-        conflicts=(Conflict("resume", one_of(True), "`--full` with `--resume`, which keeps what is finished"),),
+        conflicts=(Conflict("resume", one_of(True)),),
     )
     resume: bool = _run(False, "Continue an interrupted run.")
     strict: bool = _run(
@@ -93,7 +91,7 @@ class Options(RecordOptions):
         "Write what this trainer reads, and its configuration in OUT/trainer: trl, axolotl, unsloth, ms-swift, oumi, "
         "llama-factory, torchtune, verl, nemo, openai, together or fireworks. Options that are given win.",
         metavar="TRAINER[=MODEL]",
-        named="--for",
+        flag_name="--for",
         decides="output",
         on_card=False,
     )
@@ -103,9 +101,7 @@ class Options(RecordOptions):
         least=1,
         metavar="SIZE",
         usually="256MB",
-        needs=(
-            Need("format", one_of(False), "parquet", "`--shard-size` without `--format`, `--split` or a `--preset`"),
-        ),
+        needs=(Need("format", one_of(False), "parquet"),),
     )
     split: str | None = _dataset(
         None, "Divide the dataset into splits, for example train=0.98,validation=0.02.", metavar="SHARES"
@@ -115,17 +111,17 @@ class Options(RecordOptions):
         "prompt",
         "What stays together in one split: equal first prompts, or all of one session, scenario, day, or "
         "cluster of similar conversations.",
-        needs=(Need("split", one_of(None, ""), "train=0.98,validation=0.02", "`--split-by` without `--split`"),),
+        needs=(Need("split", one_of(None, ""), "train=0.98,validation=0.02"),),
     )
     seed: int = _dataset(
         0,
         "Seed of --split. Another seed assigns other sessions to each split.",
-        needs=(Need("split", one_of(None, ""), "train=0.98,validation=0.02", "`--seed` without `--split`"),),
+        needs=(Need("split", one_of(None, ""), "train=0.98,validation=0.02"),),
     )
     metadata: bool = _dataset(
         False,
         "Add columns to a dataset folder: session, source, model, time, tokens and more.",
-        needs=(Need("format", one_of(False), "parquet", "`--metadata` without `--format`, `--split` or a `--preset`"),),
+        needs=(Need("format", one_of(False), "parquet"),),
     )
     min_turns: int | None = _filter(None, "Only write sessions with at least N assistant turns.", least=0)
     max_turns: int | None = _filter(None, "Only write sessions with at most N assistant turns.", least=0)
@@ -134,13 +130,7 @@ class Options(RecordOptions):
         (),
         "Skip sessions with this finding; errors skips those with any error.",
         metavar="CODE",
-        conflicts=(
-            Conflict(
-                "integrity_analysis",
-                one_of(False),
-                "`--drop` with `--no-integrity-analysis`, of a code that only the checks of records find",
-            ),
-        ),
+        conflicts=(Conflict("integrity_analysis", one_of(False)),),
     )
     duplicates: Duplicates | None = option(
         None,
@@ -152,22 +142,22 @@ class Options(RecordOptions):
     drop_duplicates: bool | None = option(
         None, "Same as --duplicates exact; --no-drop-duplicates is --duplicates keep.", group="alike"
     )
-    max_line: int = _bound(256 << 20, "Skip lines with more bytes.", metavar="SIZE")
-    max_nesting: int = _bound(
+    max_line: int = _limit(256 << 20, "Skip lines with more bytes.", metavar="SIZE")
+    max_nesting: int = _limit(
         500,
         "Skip lines whose messages are nested deeper.",
         most=800,  # whatever the depth of the calls that lead to the parser, of which Python allows 1000
         why_most="since Python's own parser reads no more",
     )
-    max_messages: int = _bound(100_000, "Skip lines whose request has more messages.")
-    max_rejected: int = _bound(10_000, "Stop reading a log after this many malformed lines.")
-    max_expansion: int = _bound(200, "Refuse compressed logs that expand to more than N times their size.")
-    max_expanded: int = _bound(16 << 30, "Refuse compressed logs that expand to more bytes.", metavar="SIZE")
-    max_output_growth: int = _bound(
+    max_messages: int = _limit(100_000, "Skip lines whose request has more messages.")
+    max_rejected: int = _limit(10_000, "Stop reading a log after this many malformed lines.")
+    max_expansion: int = _limit(200, "Refuse compressed logs that expand to more than N times their size.")
+    max_expanded: int = _limit(16 << 30, "Refuse compressed logs that expand to more bytes.", metavar="SIZE")
+    max_output_growth: int = _limit(
         1000, "Refuse sessions whose records would take more than N times the bytes of their log."
     )
-    max_memory: int = _bound(2_000_000_000, "Skip lines, files and databases that need more memory.", metavar="SIZE")
-    max_database_time: int = _bound(60, "Give up on databases that take longer to read.", metavar="SECONDS")
+    max_memory: int = _limit(2_000_000_000, "Skip lines, files and databases that need more memory.", metavar="SIZE")
+    max_database_time: int = _limit(60, "Give up on databases that take longer to read.", metavar="SECONDS")
     include: tuple[str, ...] = _path((), "Only read logs whose path, or a part of it, matches.")
     exclude: tuple[str, ...] = _path((), "Skip logs whose path, or a part of it, matches.")
     where: str | None = _filter(
@@ -181,7 +171,7 @@ class Options(RecordOptions):
         "Report messages that contain this text, ignoring case. '' reports none.",
         group="checks",
         metavar="TEXT",
-        conflicts=(Conflict("integrity_analysis", one_of(False), "`--flag-phrase` with `--no-integrity-analysis`"),),
+        conflicts=(Conflict("integrity_analysis", one_of(False)),),
     )
 
     def __post_init__(self) -> None:
@@ -200,8 +190,8 @@ class Options(RecordOptions):
         return hash(self._values())
 
     def __repr__(self) -> str:
-        shown = (f"{each.name}={getattr(self, each.name)!r}" for each in fields(self) if each.repr)
-        return f"{type(self).__name__}({', '.join(shown)})"
+        members = (f"{each.name}={getattr(self, each.name)!r}" for each in fields(self) if each.repr)
+        return f"{type(self).__name__}({', '.join(members)})"
 
     @property
     def names_files(self) -> bool:
@@ -214,7 +204,7 @@ class Options(RecordOptions):
         return bool(self.format or self.split or self.preset != "chat")
 
     @property
-    def told_apart(self) -> Duplicates:
+    def duplicate_mode(self) -> Duplicates:
         """Which records another one stands for."""
         is_exact = self.folder if self.drop_duplicates is None else self.drop_duplicates
         return self.duplicates or ("exact" if is_exact else "keep")
@@ -227,20 +217,20 @@ class Options(RecordOptions):
     @property
     def compares(self) -> bool:
         """Whether records are compared by more than their bytes."""
-        return self.clusters or self.told_apart in ("ids", "prefix", "near")
+        return self.clusters or self.duplicate_mode in ("ids", "prefix", "near")
 
     @property
-    def looks(self) -> bool:
+    def inspects_lines(self) -> bool:
         """Whether the lines of records are looked at where they are put together."""
-        return self.folder or self.told_apart != "keep" or self.max_chars is not None
+        return self.folder or self.duplicate_mode != "keep" or self.max_chars is not None
 
     @property
-    def foresees(self) -> bool:
+    def needs_all_records(self) -> bool:
         """Whether all records are looked at before one is written."""
-        return self.clusters or self.told_apart == "prefix"
+        return self.clusters or self.duplicate_mode == "prefix"
 
 
-def declared(options: Any = Options) -> tuple[Declared, ...]:
+def list_options(options: Any = Options) -> tuple[OptionDeclaration, ...]:
     """The declarations of all options of a class, in the order of its fields."""
     return declarations(options)
 
@@ -252,5 +242,5 @@ def _as_parameters(text: str) -> str:
 
 
 Options.__doc__ = "\n\n".join(
-    [Options.__doc__ or "", *(f"{each.name}: {_as_parameters(each.help)}" for each in declared())]
+    [Options.__doc__ or "", *(f"{each.name}: {_as_parameters(each.help)}" for each in list_options())]
 )

@@ -75,19 +75,19 @@ class Overview(NamedTuple):
         return f"<div><p>{above}</p><table>{rows}</table>{below}</div>"
 
 
-def listed(counts: Iterable[tuple[str, int]]) -> tuple[str, ...]:
+def count_parts(counts: Iterable[tuple[str, int]]) -> tuple[str, ...]:
     """Return names with their counts as the parts of a row.
 
     Those of 0 are left out.  A single one has no count, since that is the total of the row.
     """
-    named = [(name, count) for name, count in counts if count]
-    return separated(f"{count:,} {name}" if len(named) > 1 else name for name, count in named)
+    positive = [(name, count) for name, count in counts if count]
+    return comma_separated(f"{count:,} {name}" if len(positive) > 1 else name for name, count in positive)
 
 
-def separated(parts: Iterable[str]) -> tuple[str, ...]:
+def comma_separated(parts: Iterable[str]) -> tuple[str, ...]:
     """Return the parts with a comma after each but the last."""
-    whole = [*parts]
-    return (*(f"{part}," for part in whole[:-1]), *whole[-1:])
+    all_parts = [*parts]
+    return (*(f"{part}," for part in all_parts[:-1]), *all_parts[-1:])
 
 
 def _headline(line: Headline, width: int, paint: Paint) -> Iterator[str]:
@@ -125,5 +125,5 @@ def _html_row(row: Row) -> str:
     mark = f"text-align:left;border-left:4px solid {_HTML_COLOURS[row.severity]}"
     count = "" if row.total is None else f"{row.total:,}"
     parts = html_escape(escape(" ".join(row.parts)))
-    left = "text-align:left"
-    return f'<tr><th style="{mark}">{row.label}</th><td>{count}</td><td style="{left}">{parts}</td></tr>'
+    align_left = "text-align:left"
+    return f'<tr><th style="{mark}">{row.label}</th><td>{count}</td><td style="{align_left}">{parts}</td></tr>'

@@ -13,8 +13,8 @@ from contextlib import contextmanager, suppress
 from errno import EDQUOT, EFBIG, EIO, ENOSPC
 from importlib.util import find_spec
 
-_PIECE = 1 << 20
-_AT_ONCE = 8
+_BUFFER_SIZE = 1 << 20
+_MAX_THREADS = 8
 """Calls that wait for the disk at one time."""
 _MODULES = ("fcntl", "resource")
 _CALLS = ("O_CLOEXEC", "O_DIRECTORY", "O_NOFOLLOW", "O_NONBLOCK", "pread", "pwrite", "register_at_fork", "uname")
@@ -81,20 +81,20 @@ def copy_range(source: int, offset: int, size: int, target: int) -> None:
     Where the system can do that by itself, they do not pass through this process.
     """
     while size:
-        copied = 0
+        count = 0
         try:
-            copied = os.copy_file_range(source, target, size, offset)
+            count = os.copy_file_range(source, target, size, offset)
         except (AttributeError, OSError) as problem:
             if getattr(problem, "errno", None) in (ENOSPC, EDQUOT, EFBIG):
                 raise
         # Some file systems copy nothing and call that no error.
-        copied = copied or os.write(target, os.pread(source, min(size, _PIECE), offset))
-        if not copied:
+        count = count or os.write(target, os.pread(source, min(size, _BUFFER_SIZE), offset))
+        if not count:
             raise OSError(EIO, "a file of this run ends before it should")
-        offset, size = offset + copied, size - copied
+        offset, size = offset + count, size - count
 
 
-def side_by_side(calls: Iterable[Callable[[], object]]) -> None:
+def run_concurrently(calls: Iterable[Callable[[], object]]) -> None:
     """Make calls that wait for the disk, several at a time; no thread is left when they are over.
 
     Raises what the first raised that failed.
@@ -111,7 +111,7 @@ def side_by_side(calls: Iterable[Callable[[], object]]) -> None:
                 except Exception as problem:  # noqa: BLE001
                     problems.append(problem)
 
-    threads = [threading.Thread(target=work) for _ in range(min(_AT_ONCE, len(todo)) - 1)]
+    threads = [threading.Thread(target=work) for _ in range(min(_MAX_THREADS, len(todo)) - 1)]
     try:
         with suppress(RuntimeError):  # there may be no more of them
             for thread in threads:
@@ -155,18 +155,18 @@ def uninterrupted() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def memory_left() -> int | None:
+def available_memory() -> int | None:
     """Bytes that this process may still take, where it has a limit of its own; ``None`` where it has none."""
     if find_spec("resource") is None:
         return None
     import resource
 
-    left = []
+    remaining = []
     for limit, column in ((resource.RLIMIT_AS, 0), (resource.RLIMIT_DATA, 5)):
         most = resource.getrlimit(limit)[0]
         if most != resource.RLIM_INFINITY:
-            left.append(most - _bytes_in_use(column))
-    return max(0, min(left)) if left else None
+            remaining.append(most - _bytes_in_use(column))
+    return max(0, min(remaining)) if remaining else None
 
 
 def _bytes_in_use(column: int) -> int:

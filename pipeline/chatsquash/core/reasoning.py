@@ -23,11 +23,11 @@ OPEN, CLOSE = "<think>", "</think>"
 _CLOSING_LINE = f"\n{CLOSE}"
 _SPACE = re.compile(r"\s*")
 
-_SAYING = ("text", "content", "summary", "thinking", "reasoning")
+_TEXT_MEMBERS = ("text", "content", "summary", "thinking", "reasoning")
 """The members of a block that may hold its text, in the order in which they count."""
 _INNER = ("text", "reasoning_text", "summary_text")
 """The types of what a block may be made of."""
-_NO_MATTER = {"type", "index", "format"}
+_IGNORED_MEMBERS = {"type", "index", "format"}
 """The members of a block that say nothing by themselves."""
 
 _Object = dict[str, Any]
@@ -41,7 +41,7 @@ class ReasoningParts(NamedTuple):
     """The member that the text is from; empty if there is none."""
     blocks: list[_Object]
     """The blocks, unless they say no more than the text does."""
-    odd: list[Json]
+    unknown: list[Json]
     """What stood among the blocks and is none."""
 
 
@@ -55,17 +55,17 @@ def leading_block(text: str) -> tuple[str, str]:
 
     A prompt may open the block, so that the text only closes it, on a line of its own.
     """
-    inside, at = list[str](), _behind_space(text, 0)
+    inside, at = list[str](), _skip_space(text, 0)
     while text.startswith(OPEN, at) and (close := text.find(CLOSE, at)) >= 0:
         inside.append(text[at + len(OPEN) : close].strip())
-        at = _behind_space(text, close + len(CLOSE))
+        at = _skip_space(text, close + len(CLOSE))
     if inside:
         return "\n\n".join(filter(None, inside)), text[at:]
     close = text.find(_CLOSING_LINE)
-    behind = close + len(_CLOSING_LINE)
-    if close < 0 or OPEN in text[:close] or text[behind : behind + 1] not in ("", "\n", "\r"):
+    end = close + len(_CLOSING_LINE)
+    if close < 0 or OPEN in text[:close] or text[end : end + 1] not in ("", "\n", "\r"):
         return "", text
-    return text[:close].strip(), text[_behind_space(text, behind) :]
+    return text[:close].strip(), text[_skip_space(text, end) :]
 
 
 def without_block(text: str) -> str:
@@ -73,7 +73,7 @@ def without_block(text: str) -> str:
     return leading_block(text)[1] if CLOSE in text else text
 
 
-def _behind_space(text: str, at: int) -> int:
+def _skip_space(text: str, at: int) -> int:
     match = _SPACE.match(text, at)
     return match.end() if match else at
 
@@ -88,10 +88,10 @@ def text(message: Message) -> str:
     """The text of an assistant's reasoning, in whichever spelling it was logged; empty if there is none."""
     if type(message.get("content")) is not list and message.keys().isdisjoint(MEMBERS):
         return ""
-    return take(dict(message)).text
+    return pop(dict(message)).text
 
 
-def thought(message: Message) -> str:
+def text_or_block(message: Message) -> str:
     """The same, also where it is only the block that the text begins with, as open models write it."""
     return text(message) or in_text(message)
 
@@ -104,7 +104,7 @@ def in_text(message: Message) -> str:
     return leading_block(content)[0] if type(content) is str and CLOSE in content else ""
 
 
-def take(message: _Object) -> ReasoningParts:
+def pop(message: _Object) -> ReasoningParts:
     """Remove the reasoning from a message, in whichever spelling, and return it.
 
     The first member with a text counts, plus the reasoning parts of the content.
@@ -114,25 +114,27 @@ def take(message: _Object) -> ReasoningParts:
     if isinstance(content, list):
         members["content"] = [part for part in content if is_part(part)]
         message["content"] = [part for part in content if not is_part(part)]
-    odd: list[Json] = []
-    read = {key: read for key, value in members.items() if (read := blocks(value, odd))}
-    said = {key: text for key, blocks in read.items() if (text := join_blocks(blocks))}
-    source = next(iter(said), next(iter(read), ""))
-    whole = said.get(source, "")
-    if (beside := said.get("content", "")) not in whole:
-        whole = f"{whole}\n\n{beside}"
-    kept = [block for each in read.values() for block in each if block != {"text": whole}]
-    return ReasoningParts(whole, source, kept, odd)
+    unknown: list[Json] = []
+    blocks_by_member = {
+        key: blocks_by_member for key, value in members.items() if (blocks_by_member := blocks(value, unknown))
+    }
+    texts_by_member = {key: text for key, blocks in blocks_by_member.items() if (text := join_blocks(blocks))}
+    source = next(iter(texts_by_member), next(iter(blocks_by_member), ""))
+    full_text = texts_by_member.get(source, "")
+    if (content_text := texts_by_member.get("content", "")) not in full_text:
+        full_text = f"{full_text}\n\n{content_text}"
+    remaining = [block for each in blocks_by_member.values() for block in each if block != {"text": full_text}]
+    return ReasoningParts(full_text, source, remaining, unknown)
 
 
-def blocks(value: Json, odd: list[Json]) -> list[_Object]:
+def blocks(value: Json, unknown: list[Json]) -> list[_Object]:
     """The blocks of a member; anything else is added to ``odd``."""
     result = []
     for item in value if isinstance(value, list) else [value]:
         block = {"text": item} if isinstance(item, str) else _block(item)
         if block is None:
-            odd.append(item)
-        elif block.keys() - _NO_MATTER and block != {"text": ""}:
+            unknown.append(item)
+        elif block.keys() - _IGNORED_MEMBERS and block != {"text": ""}:
             result.append(block)
     return result
 
@@ -142,13 +144,13 @@ def _block(item: Json) -> _Object | None:
     if not isinstance(item, dict):
         return {} if item is None else None
     rest = dict(item)
-    member = next((key for key in _SAYING if _texts(rest.get(key))), "")
+    member = next((key for key in _TEXT_MEMBERS if _texts(rest.get(key))), "")
     between = "\n\n" if rest.get("type") == "reasoning" else ""
-    said = between.join(_texts(rest.pop(member))) if member else ""
+    block_text = between.join(_texts(rest.pop(member))) if member else ""
     if "text" in rest:  # of another type
         return None
     data = "redacted" if rest.get("type") == "redacted_thinking" else "encrypted"
-    block = {"text": said, data: rest.pop("data", None) or rest.pop("encrypted_content", None), **rest}
+    block = {"text": block_text, data: rest.pop("data", None) or rest.pop("encrypted_content", None), **rest}
     if is_part(block):
         del block["type"]
     return {key: value for key, value in block.items() if value not in (None, "", [], {})}

@@ -53,45 +53,23 @@ class RecordOptions(ShapeOptions):
         True,
         "With --conversations all: also write the conversations of sub-agents.",
         group="sessions",
-        needs=(Need("conversations", none_of("all"), "all", "`--no-subagents` without `--conversations all`"),),
+        needs=(Need("conversations", none_of("all"), "all"),),
     )
     side: bool = option(
         True,
         "With --conversations all: also write the client's own requests, such as titles.",
         group="sessions",
-        needs=(Need("conversations", none_of("all"), "all", "`--no-side` without `--conversations all`"),),
+        needs=(Need("conversations", none_of("all"), "all"),),
     )
     restore: Restore = option(
         "none",
         "Restore what the client removed from the history if the log still has it: reasoning, results, or all.",
         group="sessions",
         conflicts=(
-            Conflict(
-                "reasoning",
-                one_of("drop"),
-                "`--restore reasoning` with `--reasoning drop`; `--restore results` puts back the rest",
-                only="reasoning",
-            ),
-            Conflict(
-                "reasoning",
-                one_of("drop"),
-                "`--restore all` with `--reasoning drop`; `--restore results` puts back the rest",
-                only="all",
-            ),
-            Conflict(
-                "preset",
-                one_of("openai", "mistral"),
-                "`--restore reasoning` with `--preset openai` or `mistral`, which have no place for reasoning; "
-                "`--restore results` puts back the rest",
-                only="reasoning",
-            ),
-            Conflict(
-                "preset",
-                one_of("openai", "mistral"),
-                "`--restore all` with `--preset openai` or `mistral`, which have no place for reasoning; "
-                "`--restore results` puts back the rest",
-                only="all",
-            ),
+            Conflict("reasoning", one_of("drop"), only="reasoning"),
+            Conflict("reasoning", one_of("drop"), only="all"),
+            Conflict("preset", one_of("openai", "mistral"), only="reasoning"),
+            Conflict("preset", one_of("openai", "mistral"), only="all"),
         ),
     )
     loss: Loss = _session(
@@ -103,24 +81,18 @@ class RecordOptions(ShapeOptions):
         least=0,
         most=1,
         why_most="for yes",
-        needs=(Need("loss", one_of("none"), "weight", "`--restored-loss` without `--loss`"),),
-        conflicts=(
-            Conflict(
-                "samples",
-                none_of("session"),
-                "`--restored-loss` with `--samples`, which have the context that the client sent",
-            ),
-        ),
+        needs=(Need("loss", one_of("none"), "weight"),),
+        conflicts=(Conflict("samples", none_of("session")),),
     )
     loss_skip_failed: bool = _session(
         False,
         "Do not train on failed calls that the model then corrected.",
-        needs=(Need("loss", one_of("none"), "weight", "`--loss-skip-failed` without `--loss`"),),
+        needs=(Need("loss", one_of("none"), "weight"),),
     )
     loss_skip_side: bool = _session(
         False,
         "Do not train on the client's own requests, such as titles.",
-        needs=(Need("loss", one_of("none"), "weight", "`--loss-skip-side` without `--loss`"),),
+        needs=(Need("loss", one_of("none"), "weight"),),
     )
     samples: Samples = _sample(
         "session",
@@ -132,9 +104,7 @@ class RecordOptions(ShapeOptions):
         None,
         "How samples of a reply mark what to train on: as prompt and completion, or with a member of each message.",
         usually="by preset",
-        needs=(
-            Need("samples", one_of("session"), "reply", "`--sample-shape` without `--samples reply`, `last` or `auto`"),
-        ),
+        needs=(Need("samples", one_of("session"), "reply"),),
     )
     pairs: Pairs = _sample(
         "none",
@@ -147,14 +117,7 @@ class RecordOptions(ShapeOptions):
         "--samples auto needs it, and --tokenizer counts what it renders.",
         metavar="MODEL",
         content=True,
-        needs=(
-            Need(
-                "samples",
-                none_of("auto"),
-                "auto",
-                "`--template` without `--samples auto`, `--max-tokens` or `--tokenizer`",
-            ),
-        ),
+        needs=(Need("samples", none_of("auto"), "auto"),),
     )
     """What ``templates.source.packed`` reads of it."""
     tokenizer: bytes | None = _sample(
@@ -169,7 +132,7 @@ class RecordOptions(ShapeOptions):
     too_long: TooLong = _sample(
         "drop",
         "Records above --max-tokens: drop them, or cut whole exchanges off their end.",
-        needs=(Need("max_tokens", one_of(None), "8192", "`--too-long` without `--max-tokens`"),),
+        needs=(Need("max_tokens", one_of(None), "8192"),),
     )
     anonymize: bool = option(True, "Replace e-mail addresses with pseudonyms.", group="addresses")
     anonymize_key: bytes | None = option(
@@ -177,10 +140,10 @@ class RecordOptions(ShapeOptions):
         "File with the key of the pseudonyms.",
         group="addresses",
         metavar="FILE",
-        named="--anonymize-key-file",
+        flag_name="--anonymize-key-file",
         usually="created on first use",
         secret=True,
-        conflicts=(Conflict("anonymize", one_of(False), "`--anonymize-key-file` with `--no-anonymize`"),),
+        conflicts=(Conflict("anonymize", one_of(False)),),
     )
     """The key itself; ``None``: that of the key file, see ``redaction.pseudonyms``."""
     redact: str | None = _privacy(
@@ -221,14 +184,7 @@ class RecordOptions(ShapeOptions):
         None,
         "Country of phone numbers without a country code, for example DE.",
         metavar="REGION",
-        needs=(
-            Need(
-                "redact",
-                lambda kinds: "phones" not in (kinds or "").split(","),
-                "phones",
-                "`--phone-region` without `--redact phones`",
-            ),
-        ),
+        needs=(Need("redact", lambda kinds: "phones" not in (kinds or "").split(","), "phones"),),
     )
     write_known: str | None = _privacy(
         None, "Write the hashes of detected secrets to this file, for --redact-known.", metavar="FILE"
@@ -238,9 +194,7 @@ class RecordOptions(ShapeOptions):
         False,
         "Check the arguments of tool calls against the tool definitions.",
         group="checks",
-        conflicts=(
-            Conflict("integrity_analysis", one_of(False), "`--check-arguments` with `--no-integrity-analysis`"),
-        ),
+        conflicts=(Conflict("integrity_analysis", one_of(False)),),
     )
 
     @property
@@ -251,9 +205,9 @@ class RecordOptions(ShapeOptions):
     @property
     def redacts(self) -> tuple[str, ...]:
         """The kinds that placeholders take the place of, e-mail addresses aside, in order."""
-        asked = {part.strip().partition(":")[0] for part in re.split("[,+]", self.redact or "")}
-        asked |= {"names"} if self.redact_names is not None else set()
-        return tuple(kind for kind in KINDS if kind in asked)
+        kinds = {part.strip().partition(":")[0] for part in re.split("[,+]", self.redact or "")}
+        kinds |= {"names"} if self.redact_names is not None else set()
+        return tuple(kind for kind in KINDS if kind in kinds)
 
     @property
     def replaces(self) -> bool:

@@ -79,13 +79,13 @@ class Room(Generic[T]):
         """The names in order; no module is imported."""
         return tuple(self._homes(self._folders()))
 
-    def named(self, name: str) -> T:
+    def get(self, name: str) -> T:
         """The plug-in of a name."""
         return self._load(self._homes(self._folders())[name])
 
     def all(self) -> dict[str, T]:
         """Every plug-in by its name, in order."""
-        return {name: self.named(name) for name in self.names()}
+        return {name: self.get(name) for name in self.names()}
 
     def _import(self, path: str) -> T:
         module = importlib.import_module(path)

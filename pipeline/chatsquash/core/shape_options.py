@@ -46,11 +46,7 @@ class ShapeOptions:
         "keep it (with two ids only under --sessions-by file), or abort the run.",
         group="sessions",
         usually="skip",
-        conflicts=(
-            Conflict(
-                "strict", one_of(True), "`--on-invalid abort` with `--strict`, which stops for more", only="abort"
-            ),
-        ),
+        conflicts=(Conflict("strict", one_of(True), only="abort"),),
     )
     keep_cut: bool = option(
         False,
@@ -62,13 +58,7 @@ class ShapeOptions:
         "Inline tool calls into the text as <tool_call> elements.",
         group="sessions",
         short="-j/-J",
-        conflicts=(
-            Conflict(
-                "preset",
-                none_of("chat"),
-                "`--json-tool-calls` with a `--preset` other than `chat`; `text` writes calls as text",
-            ),
-        ),
+        conflicts=(Conflict("preset", none_of("chat")),),
     )
     reasoning: Reasoning = option(
         "keep",
@@ -92,33 +82,15 @@ class ShapeOptions:
         False,
         "Write text next to tool calls as a separate message.",
         conflicts=(
-            Conflict(
-                "preset",
-                one_of("sharegpt"),
-                "`--split-text-and-calls` with `--preset sharegpt`, which joins messages in a row",
-            ),
-            Conflict(
-                "preset",
-                one_of("mistral"),
-                "`--split-text-and-calls` with `--preset mistral`, which has no place for text beside calls",
-            ),
-            Conflict(
-                "drop_text_beside_calls",
-                one_of(True),
-                "`--split-text-and-calls` with `--drop-text-beside-calls`, which leaves nothing to split",
-            ),
+            Conflict("preset", one_of("sharegpt")),
+            Conflict("preset", one_of("mistral")),
+            Conflict("drop_text_beside_calls", one_of(True)),
         ),
     )
     drop_text_beside_calls: bool = _shape(
         False,
         "Drop text next to tool calls.",
-        conflicts=(
-            Conflict(
-                "preset",
-                one_of("mistral"),
-                "`--drop-text-beside-calls` with `--preset mistral`, which has no place for text beside calls",
-            ),
-        ),
+        conflicts=(Conflict("preset", one_of("mistral")),),
     )
     bridge_results: BridgeResults = _shape(
         "keep",
@@ -129,43 +101,27 @@ class ShapeOptions:
     tool_ids: ToolIds = _shape(
         "keep",
         "Keep the ids of tool calls as logged, or replace them with nine letters and digits (short9).",
-        conflicts=(
-            Conflict(
-                "preset",
-                one_of("mistral", "sharegpt", "text"),
-                "`--tool-ids short9` with `--preset mistral`, which has such ids, and `sharegpt` and `text`, which "
-                "have none",
-            ),
-        ),
+        conflicts=(Conflict("preset", one_of("mistral", "sharegpt", "text")),),
     )
     media: Media = _shape(
         "text",
         "Images, audio and files: write a placeholder such as [image] (text), drop them, refuse the "
         "record, or keep images next to it (with --preset hf).",
-        needs=(Need("preset", one_of("chat"), "hf", "`--media` without a `--preset`; `chat` keeps media as they are"),),
-        conflicts=(
-            Conflict(
-                "preset",
-                none_of("chat", "hf"),
-                "`--media keep` with a `--preset` other than `hf`; the others have texts only",
-                only="keep",
-            ),
-        ),
+        needs=(Need("preset", one_of("chat"), "hf"),),
+        conflicts=(Conflict("preset", none_of("chat", "hf"), only="keep"),),
     )
     keep: Keep = _shape("none", "Write the logged log probabilities of tokens into messages (with --preset hf).")
     unpaired: Unpaired = _shape(
         "refuse",
         "Tool calls without a result: refuse the record, cut it before the call, or close the call with a result.",
-        needs=(
-            Need("preset", one_of("chat"), "hf", "`--unpaired` without a `--preset`; `chat` keeps calls as they are"),
-        ),
+        needs=(Need("preset", one_of("chat"), "hf"),),
     )
     unpaired_text: str | None = _shape(
         None,
         "Text of the result that --unpaired close adds.",
         metavar="TEXT",
         usually="[no result]",
-        needs=(Need("unpaired", none_of("close"), "close", "`--unpaired-text` without `--unpaired close`"),),
+        needs=(Need("unpaired", none_of("close"), "close"),),
     )
     """``None``: ``NO_RESULT`` of ``records.presets``."""
     tools_file: bytes | None = _supplied(
@@ -177,7 +133,7 @@ class ShapeOptions:
     system_file: bytes | None = _supplied(
         None,
         "A system prompt for logs without one, in the form that inspect --definitions prints.",
-        conflicts=(Conflict("system", one_of("drop"), "`--system-file` with `--system drop`"),),
+        conflicts=(Conflict("system", one_of("drop")),),
     )
     """What the file holds."""
     from_format: str | None = option(
@@ -186,7 +142,7 @@ class ShapeOptions:
         group="reading",
         choices_of=("chatsquash.formats", "chatsquash.formats.documents"),
         metavar="FORMAT",
-        named="--from",
+        flag_name="--from",
         usually="detected",
     )
     sessions_by: SessionsBy | None = option(

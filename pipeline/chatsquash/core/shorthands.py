@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from chatsquash.core.errors import UsageError
-from chatsquash.core.options import Options, declared
+from chatsquash.core.options import Options, list_options
 from chatsquash.core.text import hint
 
 
@@ -48,33 +48,33 @@ class ExpandedOptions(NamedTuple):
     """What each shorthand set, and what it did not, for the user."""
 
 
-def expand(options: Options, names: Iterable[str], given: Collection[str] = ()) -> ExpandedOptions:
+def expand(options: Options, names: Iterable[str], explicit: Collection[str] = ()) -> ExpandedOptions:
     """Set the options of shorthands.
 
     Args:
         options: The other options.
         names: The shorthands, as in ``("complete",)``.
-        given: The fields that the user set; they stay as they are.
+        explicit: The fields that the user set; they stay as they are.
 
     Raises:
         UsageError: An unknown shorthand.
     """
-    chosen, lines = set(names), list[str]()
-    for name in sorted(chosen - SHORTHANDS.keys()):
+    selected, lines = set(names), list[str]()
+    for name in sorted(selected - SHORTHANDS.keys()):
         raise UsageError(f"{name!r}: not known; {hint(name, SHORTHANDS)}")
-    for name in sorted(chosen, key=lambda each: (each == "complete", each)):  # which goes by what the others set
-        wanted = dict(SHORTHANDS[name].options)
+    for name in sorted(selected, key=lambda each: (each == "complete", each)):  # which goes by what the others set
+        settings = dict(SHORTHANDS[name].options)
         if options.trainer:  # whose mask is chosen by --for
-            wanted.pop("loss", None)
-        if options.where and "where" in wanted:
-            wanted["where"] = _both(options.where, wanted["where"])
-            given = {*given} - {"where"}
-        overridden = [each for each in wanted if each in given and getattr(options, each) != wanted[each]]
-        values = {each: value for each, value in wanted.items() if each not in given}
+            settings.pop("loss", None)
+        if options.where and "where" in settings:
+            settings["where"] = _both(options.where, settings["where"])
+            explicit = {*explicit} - {"where"}
+        overridden = [each for each in settings if each in explicit and getattr(options, each) != settings[each]]
+        values = {each: value for each, value in settings.items() if each not in explicit}
         without = {each: why for each, why in _unsupported(replace(options, **values)) if each in values}
         values = {each: value for each, value in values.items() if each not in without}
         if name == "complete":
-            values |= _side_requests(replace(options, **values), given)
+            values |= _side_requests(replace(options, **values), explicit)
         options = replace(options, **values)
         lines += _lines(name, values, overridden, without, options)
     return ExpandedOptions(options, tuple(lines))
@@ -95,11 +95,11 @@ def _unsupported(options: Options) -> Iterator[tuple[str, str]]:
         yield "loss", "prompt and completion already mark what to train on"
 
 
-def _side_requests(options: Options, given: Collection[str]) -> dict[str, Any]:
+def _side_requests(options: Options, explicit: Collection[str]) -> dict[str, Any]:
     """Leave requests of the client's own out of the records for trainers, and train on none of them."""
     if options.preset != "chat":
-        return {} if "side" in given else {"side": False}
-    return {"loss_skip_side": True} if options.loss != "none" and "loss_skip_side" not in given else {}
+        return {} if "side" in explicit else {"side": False}
+    return {"loss_skip_side": True} if options.loss != "none" and "loss_skip_side" not in explicit else {}
 
 
 def _lines(
@@ -116,7 +116,7 @@ def _lines(
 
 def _spelled(name: str, value: object) -> str:
     """An option as the user types it."""
-    flag = next(each.flag for each in declared() if each.name == name)
+    flag = next(each.flag for each in list_options() if each.name == name)
     if isinstance(value, bool):
         return flag if value else f"--no-{flag[2:]}"
     return f"{flag} {value}" if str(value).isalnum() else f'{flag} "{value}"'

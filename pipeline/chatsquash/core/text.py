@@ -31,17 +31,17 @@ def escape(text: str) -> str:
 def quote(value: Json) -> str:
     """A name, an id or any other value from a log for a finding: in single quotes, escaped and cut short."""
     text = value if isinstance(value, str) else reprlib.repr(value)
-    shown = text if len(text) <= MAX_QUOTED else text[: MAX_QUOTED - 1] + "…"
-    return "'" + escape(shown.replace("\\", "\\\\").replace("'", "\\'")) + "'"
+    excerpt = text if len(text) <= MAX_QUOTED else text[: MAX_QUOTED - 1] + "…"
+    return "'" + escape(excerpt.replace("\\", "\\\\").replace("'", "\\'")) + "'"
 
 
 def error_text(problem: BaseException) -> str:
     """What an exception of a library says, in its first line, escaped and cut short; its kind if it says nothing."""
     try:
-        said = str(problem).strip()
+        message = str(problem).strip()
     except Exception:  # noqa: BLE001 - as for a text that is nested too deeply
-        said = ""
-    line = said.partition("\n")[0].strip() or type(problem).__name__
+        message = ""
+    line = message.partition("\n")[0].strip() or type(problem).__name__
     return shorten(line)
 
 
@@ -61,7 +61,7 @@ def pluralize(count: int, one: str, many: str = "") -> str:
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
-def in_bytes(size: int) -> str:
+def format_size(size: int) -> str:
     """A number of bytes in the largest unit that fits, as in ``1.9 MB``."""
     for unit, bytes_each in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
         if size >= bytes_each:
@@ -73,10 +73,10 @@ def throughput(size: int, seconds: float) -> str:
     """How long a run took and for how many bytes, with the rate where it is at least 1 MB a second."""
     took = f"{max(seconds, 0.01):,.2f} s" if seconds < _EXACT else f"{seconds:,.0f} s"
     rate = size / 1e6 / seconds if seconds else 0.0
-    return f"{took} for {in_bytes(size)}" + (f" ({rate:,.0f} MB/s)" if rate >= 1 else "")
+    return f"{took} for {format_size(size)}" + (f" ({rate:,.0f} MB/s)" if rate >= 1 else "")
 
 
-def aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
+def align_columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
     """Rows of a table as lines, cells of a column below each other."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
@@ -99,13 +99,13 @@ def printable_json(value: Json, *, indent: bool = False) -> bytes:
 
     It loads as the value that it was.  ``indent``: on several lines, whose line feeds are the only ones.
     """
-    if not indent and (written := jsonio.dumps(value)).isascii() and b"\x7f" not in written:
-        return written  # the encoder escapes all other controls
+    if not indent and (encoded := jsonio.dumps(value)).isascii() and b"\x7f" not in encoded:
+        return encoded  # the encoder escapes all other controls
     spelled = _indent(value) if indent else jsonio.dumps(value).decode()
     if spelled.isprintable():
         return spelled.encode()
-    kept = "\n" if indent else ""
-    printing = (char if char.isprintable() or char == kept else json.dumps(char)[1:-1] for char in spelled)
+    line_feed = "\n" if indent else ""
+    printing = (char if char.isprintable() or char == line_feed else json.dumps(char)[1:-1] for char in spelled)
     return "".join(printing).encode()
 
 
@@ -116,14 +116,14 @@ def _indent(value: Json) -> str:
         return json.dumps(value, indent=2, ensure_ascii=False)
 
 
-def without_marked(text: str, opening: str, closing: str) -> str:
+def remove_delimited(text: str, opening: str, closing: str) -> str:
     """A text without what stands between two marks, and these; a mark that is not closed is text."""
-    kept: list[str] = []
+    pieces: list[str] = []
     at = 0
-    while (opened := text.find(opening, at)) >= 0 and (closed := text.find(closing, opened)) >= 0:
-        kept.append(text[at:opened])
-        at = closed + len(closing)
-    return "".join([*kept, text[at:]]) if kept else text
+    while (start := text.find(opening, at)) >= 0 and (end := text.find(closing, start)) >= 0:
+        pieces.append(text[at:start])
+        at = end + len(closing)
+    return "".join([*pieces, text[at:]]) if pieces else text
 
 
 def certified(true: int, trained: int) -> str:
@@ -141,8 +141,8 @@ def hint(name: str, known: Iterable[str]) -> str:
 
     names = [*known]
     near = get_close_matches(name, names, 3, _ALIKE)
-    asked = f"did you mean {' or '.join(near)}? " if near else ""
-    return f"{asked}known are {', '.join(names)}"
+    question = f"did you mean {' or '.join(near)}? " if near else ""
+    return f"{question}known are {', '.join(names)}"
 
 
 def suggestion(name: str, known: Iterable[str], otherwise: str) -> str:
@@ -157,10 +157,10 @@ _RUNS = 4
 """Runs of lines that are named."""
 
 
-def in_lines(lines: list[int]) -> str:
+def format_lines(lines: list[int]) -> str:
     """Numbers of lines in order, as in ``lines 1, 3-5``; the last one behind ``…`` where there are many runs."""
     runs = [[line for _, line in run] for _, run in groupby(enumerate(lines), key=lambda each: each[1] - each[0])]
-    shown = [str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs]
-    if len(shown) > _RUNS:
-        shown = [*shown[: _RUNS - 1], f"… {lines[-1]}"]
-    return f"{'line' if len(lines) == 1 else 'lines'} {', '.join(shown)}" if shown else ""
+    ranges = [str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs]
+    if len(ranges) > _RUNS:
+        ranges = [*ranges[: _RUNS - 1], f"… {lines[-1]}"]
+    return f"{'line' if len(lines) == 1 else 'lines'} {', '.join(ranges)}" if ranges else ""

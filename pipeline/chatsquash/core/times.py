@@ -37,26 +37,26 @@ def moment(raw: bytes) -> Moment | None:
 
     Raises ``ValueError`` for a string that is no JSON after all.
     """
-    return _number(raw) if raw[:1] != b'"' else _said(jsonio.loads(raw))
+    return _number(raw) if raw[:1] != b'"' else _text(jsonio.loads(raw))
 
 
 def read(value: Json) -> Moment | None:
     """The time in a JSON value, as ``moment`` tells it from a raw one."""
     if isinstance(value, str):
-        return _said(value)
+        return _text(value)
     if type(value) is int:
-        return _whole(value)
+        return _integer(value)
     return _number(str(value).encode()) if type(value) is float else None
 
 
-def _whole(value: int) -> Moment | None:
+def _integer(value: int) -> Moment | None:
     """As ``_number``, in a fifth of the time."""
     size = abs(value)
     at = value * next(unit for least, unit in _WHOLE_UNITS if size >= least)
     return Moment(at) if FIRST <= at < _LAST else None
 
 
-def _said(text: str) -> Moment | None:
+def _text(text: str) -> Moment | None:
     try:
         moment = _iso(text)
     except (ValueError, OverflowError):

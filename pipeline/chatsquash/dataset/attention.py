@@ -8,7 +8,7 @@ from typing import Any
 from chatsquash.checks import explanations, harm, rules
 from chatsquash.checks.coverage import NEVER
 from chatsquash.core.model import Severity
-from chatsquash.core.overview import Headline, separated
+from chatsquash.core.overview import Headline, comma_separated
 from chatsquash.core.text import pluralize
 from chatsquash.dataset.omissions import COMPLETE, lacks, most_frequent, reasons
 
@@ -35,7 +35,7 @@ def found(findings: Findings, *worse: str) -> Headline:
     if not worse and not graves:
         return Headline(("nothing needs attention",))
     severity: Severity = "error" if worse or "error" in findings else "warning"
-    return Headline(("needs attention:", *separated([*worse, *graves])), severity)
+    return Headline(("needs attention:", *comma_separated([*worse, *graves])), severity)
 
 
 def next_step(counts: Mapping[str, Any], option: str = "") -> Headline | None:

@@ -44,7 +44,7 @@ class Equal:
 
 def streamed(options: Options) -> Duplicates:
     """What tells records apart as they come, where nothing has to be known of those behind them."""
-    rule = options.told_apart
+    rule = options.duplicate_mode
     if rule == "exact":
         return Equal(rule, lambda record: record.unflagged or digest(record.line))
     if rule == "ids":

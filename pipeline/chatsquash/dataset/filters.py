@@ -42,7 +42,7 @@ class Filters:
         self._where = _where(options)
         self.duplicates: Duplicates = streamed(options)
         """What tells apart the records that no filter leaves out."""
-        tells = options.told_apart != "keep" or options.foresees
+        tells = options.duplicate_mode != "keep" or options.needs_all_records
         requests = self._filters, self._where, options.drop, tells, options.since, options.until
         self._is_asked = any(requests)
 

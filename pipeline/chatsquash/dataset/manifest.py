@@ -12,7 +12,7 @@ from xxhash import xxh3_128_hexdigest
 from chatsquash.core import plugins
 from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
-from chatsquash.core.options import Options, declared
+from chatsquash.core.options import Options, list_options
 from chatsquash.core.outcome import Record
 from chatsquash.core.text import printable, printable_json
 from chatsquash.core.version import __version__
@@ -106,7 +106,7 @@ class RecordsMade:
 
 def describe(options: Options) -> dict[str, object]:
     """The options that decide the output's bytes, as ``run.json`` holds them; the key as its fingerprint."""
-    deciding = (each.name for each in declared(type(options)) if each.decides != "nothing" and not each.secret)
+    deciding = (each.name for each in list_options(type(options)) if each.decides != "nothing" and not each.secret)
     chosen = {name: _json_value(getattr(options, name)) for name in deciding}
     key = options.anonymize_key if options.has_key else None
     return {**chosen, "anonymize_key_fingerprint": fingerprint(key) if key else None}
@@ -121,7 +121,7 @@ def _json_value(value: object) -> object:
 def requests(described: Mapping[str, object], kind: type[Options] = Options) -> dict[str, object]:
     """Of options as ``run.json`` has them those that are not as by default, without the key and paths of logs."""
     usual = describe(kind())
-    on_card = {each.name for each in declared(kind) if each.on_card}
+    on_card = {each.name for each in list_options(kind) if each.on_card}
     return {name: value for name, value in described.items() if name in on_card and value != usual[name]}
 
 
@@ -131,7 +131,7 @@ def as_described(recorded: Mapping[str, Any], groups: Collection[str]) -> dict[s
     Those that it has as a hash are left out.  Raises ``UsageError`` for a value that the option cannot have.
     """
     values: dict[str, Any] = {}
-    for option in declared():
+    for option in list_options():
         if option.group not in groups or option.content or option.secret or option.name not in recorded:
             continue
         value = recorded[option.name]

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from chatsquash.checks import refuse_unknown, rules, schemas
 from chatsquash.core.errors import UsageError
-from chatsquash.core.option_declarations import Declared, refuse_unknown_choice
-from chatsquash.core.options import ERRORS, Options, declared
+from chatsquash.core.option_declarations import OptionDeclaration, refuse_unknown_choice
+from chatsquash.core.options import ERRORS, Options, list_options
 from chatsquash.redaction.pseudonyms import SHORTEST_KEY
 
 _DIVIDED, _PAIRED = ("chat", "hf", "text"), ("chat", "hf")
@@ -26,8 +26,6 @@ class Pair(NamedTuple):
     """The one with which, or without which, it has none."""
     because: Callable[[Any], bool]
     """Whether it is because of a value of the other one."""
-    text: str
-    """The pair in words, for ``docs/cli.md``."""
     example: str = ""
     """A value of the other one, where it is its absence that counts."""
     only: str | None = None
@@ -104,11 +102,11 @@ _FIRST = [
 def _pairs() -> Iterator[Pair]:
     """The pairs that options declare, in the order in which errors name them."""
     order = {name: place for place, name in enumerate(_FIRST)}
-    for option in sorted(declared(), key=lambda each: order.get(each.name, len(order))):
+    for option in sorted(list_options(), key=lambda each: order.get(each.name, len(order))):
         for need in option.needs:
-            yield Pair(option.name, need.other, need.is_missing, need.text, need.example)
+            yield Pair(option.name, need.other, need.is_missing, need.example)
         for conflict in option.conflicts:
-            yield Pair(option.name, conflict.other, conflict.excludes, conflict.text, only=conflict.only)
+            yield Pair(option.name, conflict.other, conflict.excludes, only=conflict.only)
 
 
 PAIRS = tuple(_pairs())
@@ -145,7 +143,7 @@ def refuse_wrong(options: Options) -> None:
 
 def refuse_typed(options: Options) -> None:
     """Raise ``UsageError`` for what options say wrongly, with their names as they are typed; pairs aside."""
-    for each in declared(type(options)):
+    for each in list_options(type(options)):
         value = getattr(options, each.name)
         if value is not None or each.default is not None:
             _refuse_value(each, value)
@@ -153,7 +151,7 @@ def refuse_typed(options: Options) -> None:
     _refuse_samples(options)
 
 
-def can_have(option: Declared, value: Any) -> bool:
+def can_have(option: OptionDeclaration, value: Any) -> bool:
     """Whether a value is one that an option by itself may have, whoever says that it has."""
     if value is None:
         return option.default is None
@@ -166,7 +164,7 @@ def can_have(option: Declared, value: Any) -> bool:
     return True
 
 
-def _refuse_value(option: Declared, value: Any) -> None:
+def _refuse_value(option: OptionDeclaration, value: Any) -> None:
     """Refuse what is wrong with the value of an option by itself."""
     name = option.flag if option.metavar and option.choices else option.name  # click looks at the others
     are_texts = isinstance(value, tuple | list) and all(isinstance(each, str) for each in value)
@@ -188,7 +186,7 @@ def _refuse_value(option: Declared, value: Any) -> None:
         raise UsageError(f"{name}: has {len(value)} bytes; a key has at least {SHORTEST_KEY}")
 
 
-def _refuse_number(option: Declared, value: Any) -> None:
+def _refuse_number(option: OptionDeclaration, value: Any) -> None:
     least = "" if option.least is None else f" from {option.least} on"
     if not isinstance(value, int) or (option.least is not None and value < option.least):
         raise UsageError(f"{option.name} {value!r}: not a whole number{least}")
@@ -278,7 +276,7 @@ def _refuse_duplicates(options: Options) -> None:
         raise UsageError(
             f"--duplicates {options.duplicates} with --samples {options.samples}: {reason}; take --duplicates ids"
         )
-    if options.told_apart == "near" or options.clusters:
+    if options.duplicate_mode == "near" or options.clusters:
         from chatsquash.records import sketch  # not where nothing is compared, which would take time
 
         sketch.refuse_missing("--split-by cluster" if options.clusters else "--duplicates near")

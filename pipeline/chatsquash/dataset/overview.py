@@ -8,8 +8,8 @@ from typing import Any, Protocol
 from chatsquash.checks import harm
 from chatsquash.checks.coverage import in_words
 from chatsquash.core.model import Severity
-from chatsquash.core.overview import Headline, Overview, Row, listed, separated
-from chatsquash.core.text import certified, frequent_kinds, in_bytes, pluralize, throughput
+from chatsquash.core.overview import Headline, Overview, Row, comma_separated, count_parts
+from chatsquash.core.text import certified, format_size, frequent_kinds, pluralize, throughput
 from chatsquash.dataset.attention import attention, lost_replies, next_step
 from chatsquash.dataset.omissions import ReplyTotals, reasons
 from chatsquash.session import cleaning
@@ -73,7 +73,7 @@ def findings(counts: Mapping[str, Mapping[str, int]], brief: str | None = _MORE)
     """
     for severity, label in _LABELS:
         if codes := counts.get(severity, {}):
-            parts = listed(_ranked(severity, codes))
+            parts = count_parts(_ranked(severity, codes))
             yield Row(label, sum(codes.values()), parts, severity, brief if severity == "info" else None)
 
 
@@ -89,7 +89,7 @@ def _filtered_findings(counts: Mapping[str, Any]) -> Iterator[Row]:
         yield Row(
             "filtered",
             total,
-            ("findings of filtered sessions:", *listed(parts)),
+            ("findings of filtered sessions:", *count_parts(parts)),
             "info",
             f"findings of filtered sessions ({_MORE})",
         )
@@ -115,7 +115,7 @@ def _carried(counts: Mapping[str, Any]) -> Headline:
 
 
 def _read(run: Run) -> Iterator[Row]:
-    yield Row("files", run.logs, (in_bytes(run.size) if run.unchanged else throughput(run.size, run.seconds),))
+    yield Row("files", run.logs, (format_size(run.size) if run.unchanged else throughput(run.size, run.seconds),))
 
 
 def _sessions(counts: Mapping[str, Any], *, has_samples: bool) -> Iterator[Row]:
@@ -128,7 +128,7 @@ def _sessions(counts: Mapping[str, Any], *, has_samples: bool) -> Iterator[Row]:
             parts.append((f"{name.replace('_', ' ')}{codes}", count))
         duplicates = "duplicate" if each["duplicates"] == 1 else "duplicates"
         parts += [(duplicates, each["duplicates"]), ("joined", each.get("joined", 0))]
-        yield Row("samples" if has_samples and label == "conversations" else label, each["seen"], listed(parts))
+        yield Row("samples" if has_samples and label == "conversations" else label, each["seen"], count_parts(parts))
 
 
 def _grouped(run: Run) -> Iterator[Row]:
@@ -145,33 +145,33 @@ def _splits(counts: Mapping[str, Any], *, moves: bool) -> Iterator[Row]:
     if moves:
         parts.append("by cluster: records may move when logs are added")
     if parts:
-        yield Row("splits", len(counts["splits"]), separated(parts))
+        yield Row("splits", len(counts["splits"]), comma_separated(parts))
 
 
 def _lines_and_replies(counts: Mapping[str, Any]) -> Iterator[Row]:
     lines, replies, reasoning = counts["lines"], counts["replies"], counts["reasoning"]
     classes = ((name.replace("_", " "), count) for name, count in lines.items() if name != "seen")
-    yield Row("lines", lines["seen"], listed(classes))
+    yield Row("lines", lines["seen"], count_parts(classes))
     parts = [(name, replies[name]) for name in ("carried", "rewritten")]
     copied = replies.get("copied", 0)
     aside = (f"(and {pluralize(copied, 'copy', 'copies')} in other logs)",) if copied else ()
     if replies["logged"]:
-        yield Row("replies", replies["logged"], (*listed([*parts, *in_words(replies["lost"])]), *aside))
+        yield Row("replies", replies["logged"], (*count_parts([*parts, *in_words(replies["lost"])]), *aside))
     if reasoning["carried"] < reasoning["logged"] or reasoning["withheld"]:
         carried = f"{reasoning['carried']:,} in the records" if reasoning["carried"] else "none in the records"
         withheld = [f"{reasoning['withheld']:,} more withheld at the source"] if reasoning["withheld"] else []
-        yield Row("reasoning", reasoning["logged"] or None, separated([carried, *withheld]))
+        yield Row("reasoning", reasoning["logged"] or None, comma_separated([carried, *withheld]))
 
 
 def _training(counts: Mapping[str, Any], *, has_pairs: bool) -> Iterator[Row]:
     if loss := counts["loss"]:
         messages = {"trained on": loss["trained"], **loss["not_trained"]}
         if any(messages.values()):
-            yield Row("messages", sum(messages.values()), ("of the assistant:", *listed(messages.items())))
+            yield Row("messages", sum(messages.values()), ("of the assistant:", *count_parts(messages.items())))
     if samples := counts["samples"]:
         yield Row("certified", samples["trained"], (certified(samples["true"], samples["trained"]),))
     if has_pairs:
-        kinds = listed(counts["pairs"].items())
+        kinds = count_parts(counts["pairs"].items())
         yield Row("pairs", sum(counts["pairs"].values()) or None, kinds or ("none found",))
 
 
@@ -179,7 +179,7 @@ def _replaced(counts: Mapping[str, Any]) -> Iterator[Row]:
     if cleaned := counts["cleaned"]:
         names = ((rule, rule.replace("_", " ")) for rule in cleaning.rule_names() if rule in cleaned)
         parts = ((name.removesuffix("s") if cleaned[rule] == 1 else name, cleaned[rule]) for rule, name in names)
-        yield Row("cleaned", sum(cleaned.values()), listed(parts))
+        yield Row("cleaned", sum(cleaned.values()), count_parts(parts))
     if addresses := counts["addresses"]:
         yield Row("anonymised", addresses, ("e-mail address" if addresses == 1 else "e-mail addresses",))
     secrets = counts["secrets"]
@@ -193,19 +193,19 @@ def _replaced(counts: Mapping[str, Any]) -> Iterator[Row]:
             "error" if is_left else None,
         )
     if private := counts["private"]:
-        yield Row("replaced", sum(private.values()), listed((kind, count) for kind, count in private.items()))
+        yield Row("replaced", sum(private.values()), count_parts((kind, count) for kind, count in private.items()))
 
 
 def _not_read(counts: Mapping[str, Any]) -> Iterator[Row]:
     if others := counts["other_files"]:
-        yield Row("not read", sum(others.values()), listed(frequent_kinds(others)))
+        yield Row("not read", sum(others.values()), count_parts(frequent_kinds(others)))
     if passed_over := counts["passed_over"]:
         yield Row("passed over", passed_over, (f"{'log' if passed_over == 1 else 'logs'}, by options",))
 
 
 def _run(run: Run) -> Iterator[Row]:
     if run.other_options:
-        names = separated(name.replace("_", "-") for name in run.other_options)
+        names = comma_separated(name.replace("_", "-") for name in run.other_options)
         yield Row("replaced", None, ("an earlier output that was made with other options:", *names))
     if reused := run.sessions if run.unchanged else run.reused:
         sessions = "session" if reused == 1 else "sessions"

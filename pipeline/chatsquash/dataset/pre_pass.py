@@ -32,7 +32,7 @@ class Foresight:
 
     def __init__(self, options: Options, scratch: Callable[[], BinaryIO]) -> None:
         self._options = options
-        self._prefixes = Prefixes(scratch()) if options.told_apart == "prefix" else None
+        self._prefixes = Prefixes(scratch()) if options.duplicate_mode == "prefix" else None
         self._clusters = Clusters() if options.clusters else None
         self._otherwise: Duplicates = streamed(options)
         self._at = -1

@@ -215,7 +215,7 @@ class Output:
     def staged_files(self) -> list[StagedFile]:
         """The files staged so far, by name."""
         self._flush()
-        platform.side_by_side(partial(self._hash, each) for each in self._staged.values() if not each.is_hashed)
+        platform.run_concurrently(partial(self._hash, each) for each in self._staged.values() if not each.is_hashed)
         return [self._staged[name] for name in sorted(self._staged)]
 
     def remembered(self) -> tuple[bytes, bool]:

@@ -70,7 +70,7 @@ def _place(item: Item) -> int | None:
 
 
 _ROOM: Room[Format] = Room(Format, providers, place=_place, accepts=lambda module: hasattr(module, "TURNS"))
-names, get_format = _ROOM.names, _ROOM.named
+names, get_format = _ROOM.names, _ROOM.get
 
 
 @cache

@@ -39,7 +39,7 @@ class RecognisedDocument(Struct, frozen=True):
 _ROOM: Room[DocumentFormat] = Room(
     DocumentFormat, agents, clients, exports, accepts=lambda module: not hasattr(module, "TURNS")
 )
-names, get_format = _ROOM.names, _ROOM.named
+names, get_format = _ROOM.names, _ROOM.get
 
 
 def load(name: str, objects: list[Json], lines: list[int] | None = None, **known: Any) -> list[Conversation]:

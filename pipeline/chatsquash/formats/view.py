@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, cast
 
 from chatsquash.core.blocks import Block, Call, Media, Reasoning, Refusal, Result, Text, Turn
-from chatsquash.core.chat import PRIVATE, after
+from chatsquash.core.chat import PRIVATE, texts_after_calls
 from chatsquash.core.model import Json, Message
 from chatsquash.formats import parts
 from chatsquash.formats.values import Object, at
@@ -34,12 +34,12 @@ def public(turns: Iterable[Turn]) -> list[Message]:
     """Convert turns to messages without ``PRIVATE``; text after calls becomes the last part of the content."""
     converted = list[Message]()
     for each in messages(turns):
-        texts_after_calls = [parts.text(text) for text in after(each)]
+        late_parts = [parts.text(text) for text in texts_after_calls(each)]
         plain_message: Any = {name: value for name, value in each.items() if name != PRIVATE}
-        if texts_after_calls:
+        if late_parts:
             content = plain_message["content"]
             content_parts = content if isinstance(content, list) else [parts.text(content)] if content else []
-            plain_message["content"] = parts.content([*content_parts, *texts_after_calls])
+            plain_message["content"] = parts.content([*content_parts, *late_parts])
         converted.append(plain_message)
     return converted
 

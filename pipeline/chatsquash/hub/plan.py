@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from chatsquash.core.errors import ChatsquashError, UsageError
-from chatsquash.core.text import aligned, pluralize
+from chatsquash.core.text import align_columns, pluralize
 from chatsquash.dataset.dataset import is_image
 from chatsquash.hub.public import PublicFile, Repository
 from chatsquash.results.output import OutputSource, open_output
@@ -49,7 +49,7 @@ class Plan(NamedTuple):
             *(("send", f"{size:>{wide},}", name, how) for name, size, how in self._rows_to_send()),
             *(("delete", "", name, "of a former push") for name in self.gone),
         ]
-        lines = [line.rstrip() for line in aligned(rows)] if rows else []
+        lines = [line.rstrip() for line in align_columns(rows)] if rows else []
         same = f"; {pluralize(self.same, 'file')} there already" if self.same else ""
         total = f"{pluralize(len(self.send), 'file')}, {pluralize(self.size, 'byte')} to send{same}"
         return [

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from chatsquash.core.errors import UsageError
-from chatsquash.core.text import aligned, hint, pluralize
+from chatsquash.core.text import align_columns, hint, pluralize
 from chatsquash.formats import documents
 from chatsquash.sources.agent_files import AgentFile, files, place
 from chatsquash.sources.compression import uncompressed
@@ -109,7 +109,7 @@ def as_text() -> str:
             " (`chatsquash formats` lists what is read)"
         )
     rows = [("agent", "files", "MB", "first", "last", "command"), *map(_row, agents_here)]
-    lines = [line.rstrip() for line in aligned(rows)]
+    lines = [line.rstrip() for line in align_columns(rows)]
     notes = [line for each in agents_here if each.name == _CLAUDE and (line := _clean_up(each, time.time()))]
     return "\n".join([*lines, *notes])
 

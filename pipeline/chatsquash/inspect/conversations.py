@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from chatsquash.core import chat
 from chatsquash.core.model import Origin
-from chatsquash.core.text import escape, in_lines, pluralize, quote
+from chatsquash.core.text import escape, format_lines, pluralize, quote
 from chatsquash.core.times import stamp
 from chatsquash.trees.canonical import without_reminders
 from chatsquash.trees.links import Link
@@ -124,7 +124,7 @@ def _facts(replies: int, lines: list[int], times: list[int], models: list[str]) 
     shown = [_cut(escape(name)) for name in named[:_MODELS]]
     more = [f"{len(named) - _MODELS:,} models more"] if len(named) > _MODELS else []
     return ", ".join(
-        filter(None, [pluralize(replies, "reply", "replies"), in_lines(lines), _period(times), *shown, *more])
+        filter(None, [pluralize(replies, "reply", "replies"), format_lines(lines), _period(times), *shown, *more])
     )
 
 

@@ -18,7 +18,7 @@ from chatsquash.core.log import Log
 from chatsquash.core.model import AddedRun, Entry, Finding, LogHead, Message
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome, SessionFindings
-from chatsquash.core.text import aligned, escape, in_lines, pluralize, printable, quote
+from chatsquash.core.text import align_columns, escape, format_lines, pluralize, printable, quote
 from chatsquash.dataset.findings_text import as_json, as_text
 from chatsquash.dataset.option_rules import refuse_wrong
 from chatsquash.formats import documents
@@ -126,7 +126,7 @@ class _Inspection:
             entry.line,
             _time(entry.at),
             (len(entry.messages) - len(added), len(added), len(entry.tools)),
-            _short(chat.token(reply)) if reply else None,
+            _short(chat.role_token(reply)) if reply else None,
             len(jsonio.dumps(reply)) if reply else None,
             escape(chat.trace(added)),
             servers,
@@ -255,7 +255,7 @@ def _session_lines(log: Log, inspection: _Inspection, outcome: Outcome) -> Itera
 
 
 def _table(rows: list[_EntryRow]) -> Iterator[str]:
-    lines = aligned([_COLUMNS[:-1], *(row.cells() for row in rows)])
+    lines = align_columns([_COLUMNS[:-1], *(row.cells() for row in rows)])
     yield from _wrap(f"{lines[0]}  {_COLUMNS[-1]}")
     for line, row in zip(lines[1:], rows, strict=True):
         yield from _wrap(f"{line}  {row.roles}")
@@ -277,7 +277,7 @@ def _conversations(session: Session, inspection: _Inspection) -> Iterator[str]:
     yield f"{pluralize(len(paths), 'conversation')}, {replies}:"
     yield from tree_lines(paths, trees.links, inspection.models, every=inspection.verbose)
     for what, lines in (("retried", retried), ("dropped by cleaning", session.asides)):
-        yield from [f"{what}: {in_lines(lines)}"] if lines else []
+        yield from [f"{what}: {format_lines(lines)}"] if lines else []
 
 
 def _wrap(line: str, *, break_on_hyphens: bool = False) -> list[str]:

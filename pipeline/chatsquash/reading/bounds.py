@@ -31,7 +31,7 @@ class Bounds(NamedTuple):
     @classmethod
     def of(cls, options: Options) -> Bounds:
         """Those of a run, in this process."""
-        left = platform.memory_left()
+        left = platform.available_memory()
         memory = options.max_memory if left is None else min(options.max_memory, left // _HEADROOM)
         light = min(options.max_line, memory // footprint.FACTOR)
         rest = options.max_nesting, options.max_messages, options.max_rejected
@@ -47,7 +47,7 @@ class Bounds(NamedTuple):
             raise self.too_long()
         if footprint.exceeds(data, self.memory):
             raise LineError("bad-line", footprint.refusal(self.memory))
-        footprint.hold_to_machine(data)
+        footprint.require_memory(data)
 
     def too_long(self) -> LineError:
         """The error for a line that is longer."""

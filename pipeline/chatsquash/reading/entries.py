@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from chatsquash.checks import reading
 from chatsquash.core import jsonio
-from chatsquash.core.edits import settle
+from chatsquash.core.edits import align
 from chatsquash.core.memo import Last
 from chatsquash.core.model import (
     AddedRun,
@@ -170,7 +170,7 @@ class EntryReader:
 
     def _settled(self, entry: Entry) -> Entry:
         """The entry as it differs from the one before by value, whichever way that was found."""
-        messages, edits = settle(self._before, entry.messages, entry.edits)
+        messages, edits = align(self._before, entry.messages, entry.edits)
         if edits is not entry.edits:
             entry = replace(entry, messages=messages, edits=edits)
             self._stream.adopt(messages)

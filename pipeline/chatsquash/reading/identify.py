@@ -197,7 +197,7 @@ def _content(file: BinaryIO, forced: str | None, options: Options) -> Content | 
     is_json = uncompressed(str(getattr(file, "name", ""))).lower().endswith(".json")
     if data.startswith(split_files.DATABASE):
         return None
-    footprint.hold_to_machine(data)
+    footprint.require_memory(data)
     if footprint.exceeds(data, options.max_memory):
         _refuse_heavy(file, forced, options, is_json=is_json)
         return None

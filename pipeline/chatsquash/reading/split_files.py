@@ -145,7 +145,7 @@ def _elements(file: BinaryIO) -> list[bytes]:
 
 
 def _value(data: bytes, options: Options) -> Json:
-    footprint.hold_to_machine(data)
+    footprint.require_memory(data)
     if footprint.exceeds(data, options.max_memory):
         return None
     return jsonio.value(data)

@@ -59,7 +59,7 @@ def of(message: Message) -> Iterator[str]:
     """The media of a message by their types, those in members of their own too."""
     content = message.get("content")
     for part in content if isinstance(content, list) else ():
-        if kind := chat.medium(part):
+        if kind := chat.media_type(part):
             yield kind
     yield from (name for name in MEMBERS if not is_empty(message.get(name)))
 
@@ -67,7 +67,7 @@ def of(message: Message) -> Iterator[str]:
 def has_image(message: Message) -> bool:
     """Whether a message contains an image."""
     content = message.get("content")
-    if isinstance(content, list) and any(chat.medium(part) and placeholder(part) == "[image]" for part in content):
+    if isinstance(content, list) and any(chat.media_type(part) and placeholder(part) == "[image]" for part in content):
         return True
     return "images" in message and not is_empty(message.get("images"))
 
@@ -94,7 +94,7 @@ def placeholders(message: Message) -> Iterator[str]:
 
 def placeholder(part: Json) -> str:
     """What stands for a part that is a medium, such as ``[image]``."""
-    kind = chat.medium(part) or ""
+    kind = chat.media_type(part) or ""
     mime = next((str(each.get("mimeType", each.get("mime_type"))) for each in _inline(part)), "")
     for word, kinds in (("image", (*_IMAGES, *_SCREENSHOTS)), ("audio", _SOUNDS), ("video", _FILMS)):
         if kind in kinds or mime.startswith(f"{word}/"):
@@ -110,7 +110,7 @@ def _inline(part: Json) -> Iterator[dict[str, Any]]:
 
 def picture(part: Json) -> Picture:
     """The image of a part that holds its data; raises ``NoPictureError`` for all other media."""
-    kind = chat.medium(part)
+    kind = chat.media_type(part)
     url = _url(part) if isinstance(part, dict) and kind in _IMAGES else None
     if url is None:
         raise NoPictureError(f"a part of type {kind} is no image with its data")

@@ -15,7 +15,7 @@ from chatsquash.records.line import NotARecordError, StoredRecord
 
 def parse(data: bytes) -> Json:
     """The value of a line; raises ``NotARecordError``, and ``MemoryError`` where this process may not take enough."""
-    footprint.hold_to_machine(data)
+    footprint.require_memory(data)
     try:
         return jsonio.loads(data)
     except (ValueError, RecursionError) as problem:
@@ -84,7 +84,7 @@ def message_parts(message: Message) -> Iterator[MessagePart]:
         yield MessagePart("result" if message["role"] in RESULTS else "text", said)
     for part in chat.other_parts(message):
         if not reasoning.is_part(part):
-            yield MessagePart("part", "", chat.medium(part) or "part", part)
+            yield MessagePart("part", "", chat.media_type(part) or "part", part)
     for call in message_calls(message):
         yield MessagePart("call", call_arguments(call), chat.call_name(call) or "?", call)
 

@@ -313,7 +313,7 @@ def content_text(message: Message, role: str, notes: Notes, wanted: Media = "ref
         return content
     if content is None:
         return ""
-    if type(content) is list and any(map(chat.medium, content)):
+    if type(content) is list and any(map(chat.media_type, content)):
         if wanted == "keep":
             return _with_pictures(content, role, notes)
         if wanted == "refuse":
@@ -335,7 +335,7 @@ def _with_placeholders(message: Message, role: str, notes: Notes) -> Message:
     notes.replaced.update(kinds)
     content: Json = message.get("content")
     said = content if isinstance(content, list) else [parts.text(content)] if content else []
-    said = [parts.text(media.placeholder(part)) if chat.medium(part) else part for part in said]
+    said = [parts.text(media.placeholder(part)) if chat.media_type(part) else part for part in said]
     made = {**message, "content": [*said, *map(parts.text, media.placeholders(message))]}
     return {key: made[key] for key in made if key not in media.MEMBERS}  # type: ignore[return-value]
 
@@ -355,7 +355,7 @@ def _refuse(message: Message, *, content: bool = True) -> None:
 def _with_pictures(content: list[Any], role: str, notes: Notes) -> str | list[Any]:
     """Texts and images in their order."""
     content_parts: list[Any] = []
-    for is_medium, run in groupby(content, key=lambda part: chat.medium(part) is not None):
+    for is_medium, run in groupby(content, key=lambda part: chat.media_type(part) is not None):
         run_parts = list(run)
         if is_medium:
             content_parts += map(_picture, run_parts)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from chatsquash.checks import rules
 from chatsquash.checks.template import Kind
 from chatsquash.core.model import Conversation
-from chatsquash.core.options import Options, declared
+from chatsquash.core.options import Options, list_options
 from chatsquash.core.shape_options import Preset
 from chatsquash.core.text import pluralize
 from chatsquash.dataset.option_rules import matching_pairs
@@ -140,14 +140,14 @@ def record_of(conversation: Conversation, options: Options) -> dict[str, Any] | 
 
 def changes(options: Options) -> dict[str, Any]:
     """The options that are not the defaults, the preset first."""
-    values = {each.name: getattr(options, each.name) for each in declared(type(options))}
-    changed = [each.name for each in declared(type(options)) if values[each.name] != each.default]
+    values = {each.name: getattr(options, each.name) for each in list_options(type(options))}
+    changed = [each.name for each in list_options(type(options)) if values[each.name] != each.default]
     return {name: values[name] for name in sorted(changed, key=lambda name: name != "preset")}
 
 
 def spelled(options: Options) -> str:
     """Options as they are written on the command line: those that are not the defaults, the preset first."""
-    flags = {each.name: each.flag for each in declared(type(options))}
+    flags = {each.name: each.flag for each in list_options(type(options))}
     written = changes(options).items()
     return " ".join(flags[name] if value is True else f"{flags[name]} {value}" for name, value in written)
 

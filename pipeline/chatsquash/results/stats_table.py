@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, fields
 from math import ceil
 from typing import Any, NamedTuple
 
-from chatsquash.core.overview import Headline, Overview, Row, listed
+from chatsquash.core.overview import Headline, Overview, Row, count_parts
 from chatsquash.core.text import escape, pluralize, printable
 
 _BARS = " ▁▂▃▄▅▆▇█"
@@ -187,7 +187,7 @@ def _of_table(table: SessionStats) -> Iterator[Row]:
 
 
 def _row(label: str, counts: Mapping[str, int]) -> Row:
-    return Row(label, sum(counts.values()), listed(counts.items()))
+    return Row(label, sum(counts.values()), count_parts(counts.items()))
 
 
 def _splits(stats: Stats) -> dict[str, int]:

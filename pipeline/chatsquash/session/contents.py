@@ -61,7 +61,9 @@ class ContentsMeasure:
             defines_tools=bool(said.tools),
             calls=sum(map(self._calls, said.messages)),
             images=bool(value.get("images")) or any(map(media.has_image, said.messages)),
-            reasons=any(message["role"] == "assistant" and reasoning.thought(message) for message in said.messages),
+            reasons=any(
+                message["role"] == "assistant" and reasoning.text_or_block(message) for message in said.messages
+            ),
             redacted=bool(record.replaced or record.addresses)
             or any(not is_secret(each.kind) for each in record.redactions),
             trained=dict(sorted(lengths.items())),

@@ -50,7 +50,7 @@ def of_record(made: Record, options: Options) -> Likeness:
 
 def _likeness(value: _Object, made: Record, options: Options) -> Likeness:
     written = record(value)
-    read, rule, flag = native(written), options.told_apart, options.flag
+    read, rule, flag = native(written), options.duplicate_mode, options.flag
     beside = {key: each for key, each in value.items() if key not in _MESSAGES}
     beside["prompt"] = len(value["prompt"]) if isinstance(value.get("prompt"), list) else None
     return Likeness(
@@ -62,7 +62,7 @@ def _likeness(value: _Object, made: Record, options: Options) -> Likeness:
 
 
 def _asks_words(options: Options) -> bool:
-    return options.told_apart == "near" or options.clusters
+    return options.duplicate_mode == "near" or options.clusters
 
 
 def _digests(record: StoredRecord, beside: _Object, flag: str) -> bytes:

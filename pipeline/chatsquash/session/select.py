@@ -316,7 +316,7 @@ class Trace(Struct):
     def _of(self, run: KeptRun | AddedRun) -> list[str]:
         if isinstance(run, KeptRun):
             return self._tokens[run.start : run.stop]
-        return [_TOKENS.get(each["role"]) or chat.token(each) for each in run.messages]
+        return [_TOKENS.get(each["role"]) or chat.role_token(each) for each in run.messages]
 
 
 def _departs(earlier: list[str], later: list[str]) -> tuple[int, int] | None:

@@ -122,7 +122,7 @@ def read_from_start(file: BinaryIO, most: int, read: Callable[[BinaryIO, int], b
 
 def _fits(data: bytes, memory: int) -> bool:
     try:
-        footprint.hold_to_machine(data)
+        footprint.require_memory(data)
     except MemoryError:
         return False
     return not footprint.exceeds(data, memory)

@@ -113,7 +113,7 @@ class Commit:
                 ours.write_new(name, data)
             new = (partial(ours.sync, f"{name}.new") for name in written)
             staged = (partial(self._staging.sync, name) for name in plan.files)
-            platform.side_by_side([*beside, *new, *staged, *_folders(self._staging, plan.files)])
+            platform.run_concurrently([*beside, *new, *staged, *_folders(self._staging, plan.files)])
             for name in written:
                 ours.move(f"{name}.new", ours, name)
         except BaseException:
@@ -140,7 +140,7 @@ class Commit:
         for name in plan.files:
             if name != RUN:
                 self._settle(name)
-        platform.side_by_side(_folders(out, [*plan.files, *plan.gone]))
+        platform.run_concurrently(_folders(out, [*plan.files, *plan.gone]))
         if RUN in plan.files:
             self._settle(RUN)
             out.sync()
@@ -191,7 +191,7 @@ class Commit:
             for folder in _above(names):
                 with suppress(OSError):
                     self._out.remove_folder(folder)  # does nothing to one that is not empty
-            platform.side_by_side(_folders(self._out, names))
+            platform.run_concurrently(_folders(self._out, names))
             self._put_back(aside, RUN)
             self._close()
             with suppress(OSError):

@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 from chatsquash.core.errors import ChatsquashError, UsageError
 from chatsquash.core.options import Options
-from chatsquash.core.overview import Headline, Overview, Row, listed
+from chatsquash.core.overview import Headline, Overview, Row, count_parts
 from chatsquash.core.text import escape, pluralize
 from chatsquash.core.urls import refuse_remote
 from chatsquash.redaction.pseudonyms import load_key
@@ -96,7 +96,7 @@ class TranslationReport(Tally, kw_only=True):
 
 
 def _most_first(kinds: Mapping[str, int]) -> tuple[str, ...]:
-    return listed(sorted(kinds.items(), key=lambda each: (-each[1], each[0])))
+    return count_parts(sorted(kinds.items(), key=lambda each: (-each[1], each[0])))
 
 
 class LossError(ChatsquashError):

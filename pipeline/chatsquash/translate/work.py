@@ -255,8 +255,8 @@ def _has_address(document: Json, spelled: bytes) -> bool:
 
 def _check_memory(document: Json) -> Json:
     """A document, unless this process may not take enough memory to compare it with what it is made of."""
-    if platform.memory_left() is not None:
-        footprint.hold_to_machine(jsonio.dumps(document))
+    if platform.available_memory() is not None:
+        footprint.require_memory(jsonio.dumps(document))
     return document
 
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chatsquash.core import chat
-from chatsquash.core.accounting import ELSEWHERE, ReplyOutcome, Stands
+from chatsquash.core.accounting import ELSEWHERE, ReplyOutcome, ReplyPlace
 from chatsquash.core.model import Mark, Message, OriginReply
 from chatsquash.trees.canonical import Canon
 from chatsquash.trees.coverage import fate
@@ -154,14 +154,14 @@ def _with_places(
     return replace(row, status=status, record=record, message=message, loss=loss, others=others)
 
 
-def _stands(reply: LoggedReply, placement: Placement[P]) -> Stands:
+def _stands(reply: LoggedReply, placement: Placement[P]) -> ReplyPlace:
     """Where a reply stands in the record of a conversation."""
     assert placement.record is not None
     standing = placement.standing[reply.number]
     mark = (placement.marks or {}).get(standing.ordinal)
     index, loss = (mark.place, int(not mark.why)) if mark else (None, 0)
     reasons = fate(reply.message, placement.message(reply.number)) == "carried"
-    return Stands(placement.record, "rewritten" if standing.is_rewritten else "carried", index, loss, reasons)
+    return ReplyPlace(placement.record, "rewritten" if standing.is_rewritten else "carried", index, loss, reasons)
 
 
 def _holders(placements: list[Placement[P]]) -> dict[int, list[Placement[P]]]:

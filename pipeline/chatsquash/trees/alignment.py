@@ -109,7 +109,7 @@ class _Matcher:
         message, other = self.history[at][1], self.logged[there].message
         if any(self._by_id.get(name, there) != there for name in _ids(message)):
             return True
-        ours, theirs = reasoning.thought(message).strip(), reasoning.thought(other).strip()
+        ours, theirs = reasoning.text_or_block(message).strip(), reasoning.text_or_block(other).strip()
         if ours and theirs and ours != theirs:
             return True
         if not chat.has_calls(message):

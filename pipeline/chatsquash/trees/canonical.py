@@ -21,7 +21,7 @@ from xxhash import xxh3_64, xxh3_64_intdigest
 from chatsquash.core import chat, jsonio
 from chatsquash.core.model import Json, Message
 from chatsquash.core.reasoning import is_part, without_block
-from chatsquash.core.text import without_marked
+from chatsquash.core.text import remove_delimited
 
 _REMINDERS = ("system-reminder", "environment_context", "environment_details", "info-msg")
 _SEAMS = ("", "\n", " ", "\n\n")
@@ -126,7 +126,7 @@ def without_reminders(text: str) -> str:
     """A user's text without the blocks by which clients remind the model of something."""
     for tag in _REMINDERS:
         if f"<{tag}>" in text:
-            text = without_marked(text, f"<{tag}>", f"</{tag}>").strip()
+            text = remove_delimited(text, f"<{tag}>", f"</{tag}>").strip()
     return text
 
 

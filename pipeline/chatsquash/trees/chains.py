@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from msgspec import Struct, field
 
 from chatsquash.core import chat
-from chatsquash.core.edits import Histories, kept_beginning
+from chatsquash.core.edits import Histories, kept_prefix
 from chatsquash.core.index import Index, Sets
 from chatsquash.core.model import AddedRun, Edits, Entry, KeptRun, Message
 from chatsquash.reading import usage
@@ -305,7 +305,7 @@ class Chains(Struct):
     def _follow_named(self, entry: Entry, edits: Edits) -> Requests:
         """Read a request that names a session, from the end of the earlier one that it continues, if that is known."""
         requests = self._named
-        if entry.known > kept_beginning(edits):
+        if entry.known > kept_prefix(edits):
             now = requests.histories()
             self._others.put(requests.messages, now)
             count, histories = self._others.take(entry) or (0, now)

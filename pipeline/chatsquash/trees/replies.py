@@ -9,7 +9,7 @@ from typing import Literal
 from msgspec import Struct, field
 
 from chatsquash.core import chat, jsonio
-from chatsquash.core.edits import kept_beginning
+from chatsquash.core.edits import kept_prefix
 from chatsquash.core.model import AddedRun, Edits, Entry, Json, KeptRun, Message, Tool
 from chatsquash.trees.canonical import NOTHING, Canon, is_similar_prompt, prompt_text, result_number
 from chatsquash.trees.paths import LoggedReply, Path
@@ -208,7 +208,7 @@ class Requests(Struct):
 
     def follow(self, messages: list[Message], edits: Edits, meet: Meet | None = None) -> int:
         """Go on to the next request; returns how many of its first messages are as they were."""
-        kept = kept_beginning(edits)
+        kept = kept_prefix(edits)
         before, self.messages = self.numbers, messages
         if kept < len(before):
             self.numbers = before[:kept]

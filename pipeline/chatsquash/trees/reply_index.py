@@ -77,5 +77,5 @@ class ReplyIndex(Struct):
         same = (
             each for each in self.all_with_words(number) if each.added[-1:] == [before] or is_long(words(each.message))
         )
-        texts = {reasoning.thought(reply.message) for reply in same}
+        texts = {reasoning.text_or_block(reply.message) for reply in same}
         return texts.pop() if len(texts) == 1 else ""

@@ -92,8 +92,8 @@ def _count_ambiguous(history: Numbered, logged: list[LoggedMessage], alignment: 
         message, originals = history[at][1], [logged[each].message for each in candidates]
         if message["role"] == "tool":
             count += wanted.results and any(is_emptied(message, each) for each in originals)
-        elif wanted.reasoning and message["role"] == "assistant" and not reasoning.thought(message):
-            count += any(map(reasoning.thought, originals))
+        elif wanted.reasoning and message["role"] == "assistant" and not reasoning.text_or_block(message):
+            count += any(map(reasoning.text_or_block, originals))
     return count
 
 
@@ -127,7 +127,7 @@ def _restored(
             result.results += 1
             return {**message, "content": original.get("content")}
         return message
-    if logged.reply and is_same and wanted.reasoning and not reasoning.thought(message):
+    if logged.reply and is_same and wanted.reasoning and not reasoning.text_or_block(message):
         if logged.reply.finished:  # whose reasoning is another message
             own = reasoning.text(original).removeprefix(reasoning.text(logged.reply.finished))
             return _with_text(message, own.strip(), result)
@@ -135,13 +135,13 @@ def _restored(
         if members and reasoning.text(original):
             result.reasoning += 1
             return {**message, **members}  # type: ignore[typeddict-item]
-        return _with_text(message, reasoning.thought(original), result)
+        return _with_text(message, reasoning.text_or_block(original), result)
     return message
 
 
 def _with_text(message: Message, text: str, result: Restored) -> Message:
     """A message with reasoning, unless it has some, or there is none."""
-    if not text.strip() or message["role"] != "assistant" or reasoning.thought(message):
+    if not text.strip() or message["role"] != "assistant" or reasoning.text_or_block(message):
         return message
     result.reasoning += 1
     return {**message, reasoning.MEMBER: text}  # type: ignore[misc]

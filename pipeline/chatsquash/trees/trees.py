@@ -12,7 +12,7 @@ from msgspec import Struct, field
 
 from chatsquash.core import chat
 from chatsquash.core.accounting import model_of
-from chatsquash.core.edits import Histories, kept_beginning
+from chatsquash.core.edits import Histories, kept_prefix
 from chatsquash.core.model import AddedRun, Compacted, Edits, Entry, KeptRun, Response
 from chatsquash.trees.calls import Calls
 from chatsquash.trees.canonical import NOTHING, is_long, is_similar_prompt
@@ -203,12 +203,12 @@ class Trees(Struct):
         """Read a request and find its logged replies; return how many messages are unchanged."""
         requests = self.requests
         edits = entry.edits if edits is None else edits
-        before, kept = len(requests.messages), kept_beginning(edits)
+        before, kept = len(requests.messages), kept_prefix(edits)
         if before == kept < len(entry.messages) and requests.chain:
             self.grows = True
         if entry.known > kept:
             edits = self._go_back(entry) or (AddedRun(tuple(entry.messages)),)
-            kept = kept_beginning(edits)
+            kept = kept_prefix(edits)
         while self.met and self.met[-1].place >= kept:
             self.met.pop()
         self._left = _COMPARED * len(entry.messages) + _COMPARED_LEAST

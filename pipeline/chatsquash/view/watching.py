@@ -165,7 +165,7 @@ def _row(entry: Entry) -> EntryRow:
 
 
 def _reply(reply: Message) -> str:
-    token = chat.token(reply)
+    token = chat.role_token(reply)
     does = _SAYS.get(token, f"is of the role {token}").format(pluralize(chat.call_count(reply), "tool"))
     return f"{does} ({size(len(jsonio.dumps(reply)))})"
 

@@ -68,5 +68,5 @@ names = _room.names
 
 def engine(name: str) -> Engine:
     """The engine of a name."""
-    plugin: Engine = _room.named(name)
+    plugin: Engine = _room.get(name)
     return plugin

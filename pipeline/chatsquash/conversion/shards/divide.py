@@ -23,7 +23,7 @@ from chatsquash.core.index import Sets
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
 from chatsquash.core.platform import name_full_folder
-from chatsquash.core.text import escape, in_bytes, pluralize
+from chatsquash.core.text import escape, format_size, pluralize
 from chatsquash.core.urls import is_remote
 from chatsquash.dataset import output_in
 from chatsquash.dataset.option_rules import refuse_wrong
@@ -55,10 +55,10 @@ class DivisionReport(Struct):
     def as_text(self) -> str:
         """The next commands, too."""
         out, key = command_argument(self.output), " --anonymize-key-file KEY" if self.needs_key else ""
-        logs = f"{pluralize(self.logs, 'log')} of {in_bytes(self.size)}"
+        logs = f"{pluralize(self.logs, 'log')} of {format_size(self.size)}"
         return "\n".join(
             [
-                f"{logs} in {pluralize(self.shards, 'shard')}, the largest of {in_bytes(self.largest)}",
+                f"{logs} in {pluralize(self.shards, 'shard')}, the largest of {format_size(self.largest)}",
                 f"next, for K from 1 to {self.shards}: chatsquash convert --shard K/{self.shards} -o {out}{key}",
                 f"then: chatsquash merge {out}",
             ]

@@ -160,7 +160,7 @@ class Merging:
         self._place, self._listing = place, listing
         self._readers = [PartReader(place, at, each.part) for at, each in enumerate(recorded)]
         self._beside = [each.rejected.name if each.rejected else "" for each in recorded]
-        self._looks = options.looks or not place.can_copy
+        self._looks = options.inspects_lines or not place.can_copy
         self._measures = options.max_chars is not None
         """Whether lines are looked at by filters."""
         self._shown = ""

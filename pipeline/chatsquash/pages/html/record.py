@@ -51,7 +51,7 @@ def medium(part: Json) -> Html:
     try:
         image = media.picture(part)
     except media.NoPictureError:
-        kind = chat.medium(part) or (part.get("type") if isinstance(part, dict) else None) or "part"
+        kind = chat.media_type(part) or (part.get("type") if isinstance(part, dict) else None) or "part"
         sized = f", {size(len(jsonio.dumps(part)))}" if not isinstance(part, dict) or len(part) > 1 else ""
         return tag("p", f"{_short(str(kind))}{sized}", class_="medium")
     return tag("p", f"{image.name.rpartition('.')[2]} image, {size(len(image.data))}", class_="medium")

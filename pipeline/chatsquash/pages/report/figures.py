@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from chatsquash.core.accounting import ELSEWHERE
-from chatsquash.core.options import Options, declared
+from chatsquash.core.options import Options, list_options
 from chatsquash.core.text import pluralize
 from chatsquash.dataset.manifest import describe
 from chatsquash.pages.report.chart_data import days, secrets
@@ -55,7 +55,7 @@ def _between(table: pl.DataFrame) -> list[str]:
 def _changed_options(options: dict[str, Any]) -> Iterator[str]:
     """The options that are not as by default, as they are typed."""
     usual = describe(Options())
-    for option in declared():
+    for option in list_options():
         if option.name not in options or option.secret or options[option.name] == usual.get(option.name):
             continue
         yield _option_text(option.flag, options[option.name], is_hash=option.content)

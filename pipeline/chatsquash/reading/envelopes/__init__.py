@@ -47,7 +47,7 @@ class Envelope:
 
 
 _ROOM: Room[Envelope] = Room(Envelope, sys.modules[__name__])
-PLAIN = _ROOM.named("plain")
+PLAIN = _ROOM.get("plain")
 
 
 def envelopes() -> list[Envelope]:

@@ -113,4 +113,4 @@ def unaware(options: Options) -> list[str]:
 
 
 _ROOM: Room[Preset] = Room(Preset, sys.modules[__name__], place=lambda item: item.name != DEFAULT)
-names, named, every = _ROOM.names, _ROOM.named, _ROOM.all
+names, named, every = _ROOM.names, _ROOM.get, _ROOM.all

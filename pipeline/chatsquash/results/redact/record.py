@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from chatsquash.checks import private, stored_records
 from chatsquash.core import jsonio, marks
 from chatsquash.core.model import Json, Violation
-from chatsquash.core.overview import Headline, Overview, Row, listed
+from chatsquash.core.overview import Headline, Overview, Row, count_parts
 from chatsquash.core.text import frequent_kinds, pluralize
 from chatsquash.dataset.reports.redactions import Table
 from chatsquash.redaction.hits import Value, value_of
@@ -202,6 +202,6 @@ class RedactionSummary:
             yield Row("anonymised", self.addresses, ("e-mail address" if self.addresses == 1 else "e-mail addresses",))
         if self.kinds:
             kinds = sorted((words(kind), count) for kind, count in self.kinds.items())
-            yield Row("replaced", sum(self.kinds.values()), listed(kinds))
+            yield Row("replaced", sum(self.kinds.values()), count_parts(kinds))
         if self.others:
-            yield Row("not read", sum(self.others.values()), listed(frequent_kinds(self.others)))
+            yield Row("not read", sum(self.others.values()), count_parts(frequent_kinds(self.others)))

@@ -35,7 +35,7 @@ def _without(text: str) -> str:
 def _parts(parts: list[Json], message: Message) -> list[Json]:
     """The parts without reminders; those that were nothing else go, unless the places of parts mean something."""
     left = [_part(part) for part in parts]
-    if chat.breaks(message):
+    if chat.break_positions(message):
         return left
     return [part for part, before in zip(left, parts, strict=True) if part is before or chat.part_text(part)]
 

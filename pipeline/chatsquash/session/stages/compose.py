@@ -48,7 +48,7 @@ def _missing(reply: Response) -> Iterator[Violation]:
 
 def _with_ids(reply: Message, messages: list[Message]) -> Message:
     """A reply whose calls got ids from us, counted on from those of the request."""
-    flags = chat.made_up(reply)
+    flags = chat.made_up_ids(reply)
     if not flags:
         return reply
     pairs = list(zip(chat.calls(reply), flags, strict=True))
@@ -80,7 +80,7 @@ def specified(
     placed = marks.with_places(conversation)
     if flag is None:
         return made._replace(marks=placed)
-    flagged = _specified(marks.flagged(conversation, flag), None, in_folder=False)
+    flagged = _specified(marks.add_flags(conversation, flag), None, in_folder=False)
     return made._replace(data=flagged.data, marks=placed, unflagged=digest(made.data))
 
 

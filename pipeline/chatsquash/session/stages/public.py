@@ -103,7 +103,7 @@ def _as_logged(other: Other) -> Json:
 
 def _is_medium(block: Json) -> bool:
     """Whether a block is a whole medium; what has no type may be what was left of one that has a place."""
-    return isinstance(block, dict) and ("images" in block or ("type" in block and chat.medium(block) is not None))
+    return isinstance(block, dict) and ("images" in block or ("type" in block and chat.media_type(block) is not None))
 
 
 def public(conversation: Conversation) -> StageResult:
@@ -138,7 +138,7 @@ def _losses(message: Message, joins: Wanted | None) -> Iterator[str]:
             else:
                 yield from provider_members.of_block(each)
     if not (joins and joins(message)):
-        yield from ("text behind calls" for _ in chat.after(message))
+        yield from ("text behind calls" for _ in chat.texts_after_calls(message))
 
 
 def _is_usual(message: Message) -> bool:
@@ -182,7 +182,7 @@ def join_texts(conversation: Conversation, *, wanted: Wanted, loaded_only: bool)
     moved = 0
     messages: list[Message] = []
     for message in conversation.messages:
-        late = chat.after(message)
+        late = chat.texts_after_calls(message)
         if (late or isinstance(message.get("content"), list)) and wanted(message):
             moved += len(late)
             messages.append(_join(message, late))
@@ -197,7 +197,7 @@ def join_texts(conversation: Conversation, *, wanted: Wanted, loaded_only: bool)
 def _join(message: Message, late: list[str]) -> Message:
     content = message.get("content")
     parts: list[Json] = content if isinstance(content, list) else [content] if content else []
-    breaks = {*chat.breaks(message), *range(len(parts), len(parts) + len(late))}
+    breaks = {*chat.break_positions(message), *range(len(parts), len(parts) + len(late))}
     made: dict[str, Any] = {**message, "content": _runs([*parts, *late], message["role"] == "assistant", breaks)}
     return made  # type: ignore[return-value]
 

@@ -193,7 +193,7 @@ class CallTracker(Struct):
             self._lines += earlier[run.start : run.stop] if isinstance(run, KeptRun) else [line] * len(run.messages)
         reply = entry.reply.message
         calls = chat.calls(reply) if reply else []
-        flags = (chat.made_up(reply) if reply else []) or [False] * len(calls)
+        flags = (chat.made_up_ids(reply) if reply else []) or [False] * len(calls)
         for call, is_made_up in zip(calls, flags, strict=True):
             key = chat.id_key(call.get("id"))
             if key is not None and not is_made_up:

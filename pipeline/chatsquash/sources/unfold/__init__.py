@@ -39,7 +39,7 @@ class Unfolding:
 
 
 _ROOM: Room[Unfolding] = Room(Unfolding, sys.modules[__name__])
-named = _ROOM.named
+named = _ROOM.get
 
 
 def unfoldings() -> list[Unfolding]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from chatsquash.core.accounting import ReplyOutcome
-from chatsquash.core.text import escape, in_lines, pluralize
+from chatsquash.core.text import escape, format_lines, pluralize
 from chatsquash.pages.html.markup import Child, Html, tag
 from chatsquash.view.conversation import Conversation
 from chatsquash.view.logs import Looked, NoLogError, Rows, SessionLogs
@@ -151,7 +151,7 @@ def _node(shown: Conversation, node: Node) -> Iterator[Child]:
     to = _path_url(shown, node, lines)
     yield tag("a", kind, href=to, class_=f"path {kind}", aria_current="true" if is_shown else None)
     yield _drawn(node.replies)
-    where = escape(looked.log.display_path) if looked.messages else in_lines(lines) if lines else ""
+    where = escape(looked.log.display_path) if looked.messages else format_lines(lines) if lines else ""
     phrases = [pluralize(len(node.replies), "reply", "replies"), where, _times(looked, lines)]
     yield f": {', '.join(filter(None, phrases))}; "
     yield tag("span", *became(shown, rows, node.replies), class_="fate")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from chatsquash.core import chat
 from chatsquash.core.model import Message
-from chatsquash.core.text import without_marked
+from chatsquash.core.text import remove_delimited
 
 _ECHOES = re.compile(r"\s*<(command-(?:name|message|args|contents))>")
 _OUTPUTS = re.compile(r"\s*<(local-command-(?:stdout|stderr|caveat))>")
@@ -48,7 +48,7 @@ def is_interruption(text: str) -> bool:
 
 def without_reminders(text: str) -> str:
     """Return a text without the client's reminders; an unclosed reminder stays."""
-    return without_marked(text, OPEN, CLOSE)
+    return remove_delimited(text, OPEN, CLOSE)
 
 
 def has_reminder(text: str) -> bool:

@@ -200,14 +200,14 @@ def _thoughts_and_texts(turn: Object) -> Iterator[Block]:
 
 def _thoughts(turn: Object) -> Iterator[Block]:
     """The reasoning of a message, in whichever spelling it came."""
-    taken = reasoning.take(dict(turn))
+    taken = reasoning.pop(dict(turn))
     read = [_thought(block) for block in taken.blocks]
     whole = "\n\n".join(each.text for each in read if each.text)
     if taken.text and whole != taken.text:
         yield Reasoning(taken.text)
         read = [each for each in read if not each.text]
     yield from read
-    yield from (Other("openai", odd) for odd in taken.odd)
+    yield from (Other("openai", odd) for odd in taken.unknown)
 
 
 def _thought(block: Object) -> Reasoning:

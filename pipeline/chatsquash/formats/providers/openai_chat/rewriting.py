@@ -69,7 +69,7 @@ def _reasoning(message: Object, thoughts: list[Object]) -> Object:
     beside = at(message.get("additional_kwargs"), "reasoning_content")
     if not thoughts:
         return {"reasoning_content": beside} if isinstance(beside, str) and beside else {}
-    text = reasoning.take({"content": thoughts}).text
+    text = reasoning.pop({"content": thoughts}).text
     signed = [each for each in thoughts if each.get("signature") or each.get("data")]
     made: Object = {"reasoning_content": text} if text else {}
     return {**made, "thinking_blocks": signed} if signed else made
