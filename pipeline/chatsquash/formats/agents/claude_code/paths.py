@@ -200,7 +200,7 @@ def places(tree: LineTree, conversation_paths: list[ConversationPath]) -> list[O
     calls_by_owner: dict[str | None, dict[str, str]] = {}
     for agent, (owner, call_id) in links.by_agent.items():
         calls_by_owner.setdefault(owner, {})[agent] = call_id
-    return [place._replace(began=calls_by_owner.get(place.id, {})) for place in origins]
+    return [place._replace(subagents=calls_by_owner.get(place.id, {})) for place in origins]
 
 
 def originals(conversation_paths: list[ConversationPath]) -> set[str]:
