@@ -105,7 +105,7 @@ class ThreadEntry(NamedTuple):
     """Whether a model produced it."""
     is_summary: bool = False
     """Whether it replaces the entries before it from here on."""
-    kept: int | None = None
+    first_kept: int | None = None
     """For a summary, the first earlier entry that is kept."""
 
 
@@ -274,7 +274,7 @@ def _eras(steps: Sequence[ThreadEntry], path: Sequence[int]) -> Iterator[_Era]:
             continue
         if era.has_reply:
             yield era
-        era.replace_with_summary(place, steps[place].kept)
+        era.replace_with_summary(place, steps[place].first_kept)
     yield era
 
 

@@ -178,7 +178,7 @@ def _of_most(lines: list[bytes]) -> tuple[Shape, LogHead]:
     why = instead or (whole.why if seen else "")
     # Requests and responses all of which are of nothing known, such as counts of tokens, are no chat either.
     unknown = 0 < len(seen) == len(lines)
-    return Shape(envelope=envelope), LogHead(None, envelope.NAME, why, conflict=whole.mixed or unknown)
+    return Shape(envelope=envelope), LogHead(None, envelope.NAME, why, conflict=whole.is_mixed or unknown)
 
 
 def _is_aside(line: bytes) -> bool:

@@ -79,19 +79,19 @@ def conversations(values: list[Json], meta: Json = None) -> list[Conversation]:
     if not turns:
         return []
     eras = [*_eras(turns), *_ranges(_visible(turns, None), meta)]
-    return with_unread(load_eras(anthropic, [[each.logged for each in era] for era in eras]), unread)
+    return with_unread(load_eras(anthropic, [[each.turn for each in era] for era in eras]), unread)
 
 
 class _HistoryTurn:
     def __init__(self, message: Object, turn: LoggedTurn) -> None:
-        self.logged = turn
+        self.turn = turn
         self.hidden_by = {text(message.get(parent)) for parent, _ in _PARENTS} - {None}
         self.names = {text(message.get(name)) for _, name in _PARENTS if message.get(name) is not None} - {None}
         self.is_mark = message.get("isSummary") is True or message.get("isTruncationMarker") is True
 
     def with_content(self, content: Json) -> _HistoryTurn:
         changed = copy(self)
-        changed.logged = self.logged._replace(turn={**self.logged.turn, "content": content})
+        changed.turn = self.turn._replace(turn={**self.turn.turn, "content": content})
         return changed
 
 
@@ -130,7 +130,7 @@ def _with_thoughts(thoughts: list[str], content: Json) -> Json:
 
 def _eras(turns: list[_HistoryTurn]) -> Iterator[list[_HistoryTurn]]:
     """Yield the turns before each summary and each truncation."""
-    first = next((place for place, each in enumerate(turns) if each.logged.evidence.is_sampled), len(turns))
+    first = next((place for place, each in enumerate(turns) if each.turn.evidence.is_sampled), len(turns))
     marks = [place for place, each in enumerate(turns) if each.is_mark and each.names and place > first]
     for place in marks[-_MARKS:]:
         yield _visible(turns, place)
@@ -167,7 +167,7 @@ def _without(turns: list[_HistoryTurn], cut: tuple[int, int] | None) -> list[_Hi
         return turns
     call_ids, turns_left = set[str](), list[_HistoryTurn]()
     for each in [*turns[: cut[0]], *turns[cut[1] + 1 :]]:
-        turn = each.logged.turn
+        turn = each.turn.turn
         call_ids |= {string(block, "id") for block in objects(turn["content"]) if block.get("type") == "tool_use"}
         blocks = turn["content"]
         if isinstance(blocks, list):

@@ -94,7 +94,7 @@ def conversations(values: list[Json], lines: list[int] | None = None, meta: Json
     contexts.append(_Context([*entries(values, lines)]))
     for before, after in pairwise(contexts):
         after.follow(before)
-    has_usage = any(context.counted for context in contexts)
+    has_usage = any(context.counted_replies for context in contexts)
     is_inner = any(text(at(each, "agent_id")) for each in as_list(meta))
     converted = list[Conversation]()
     for number, context in reversed([*enumerate(contexts, 1)]):
@@ -123,7 +123,7 @@ class _Context:
         """The messages before the first request."""
         self.copied = 0 if first is None else len(self.head)
         """The number of messages at the beginning that are copied from another context."""
-        self.counted = set(_counted_rows(roles))
+        self.counted_replies = set(_counted_rows(roles))
         """The rows of replies that are followed by a token count."""
 
     @property
@@ -160,7 +160,9 @@ class _Context:
             is_sampled = role == "assistant" and number > self.copied
             logged_turn = LoggedTurn(f"entry {place}", _turn(row), Evidence(line, is_sampled=is_sampled))
             turns.append(
-                as_truncated(logged_turn) if is_sampled and has_usage and index not in self.counted else logged_turn
+                as_truncated(logged_turn)
+                if is_sampled and has_usage and index not in self.counted_replies
+                else logged_turn
             )
         return turns
 

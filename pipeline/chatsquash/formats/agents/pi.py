@@ -161,7 +161,7 @@ def step(place: str, line: int, entry: Object, known: dict[str, int], unread: Un
         case "compaction":
             turn = _user(f"{_COMPACTED}{string(entry, 'summary')}\n</summary>")
             first_kept = known.get(string(entry, "firstKeptEntryId")) if text(entry.get("firstKeptEntryId")) else None
-            return ThreadEntry((LoggedTurn(place, turn, evidence),), is_summary=True, kept=first_kept)
+            return ThreadEntry((LoggedTurn(place, turn, evidence),), is_summary=True, first_kept=first_kept)
         case "branch_summary":
             turns = [_user(f"{_BRANCH}{string(entry, 'summary')}</summary>")] if entry.get("summary") else []
             return ThreadEntry(tuple(LoggedTurn(place, turn, evidence) for turn in turns))

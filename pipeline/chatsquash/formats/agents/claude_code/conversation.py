@@ -188,7 +188,7 @@ class MessageTurns:
             if turn_messages is None:
                 turn_messages = replay.load(turn)
             else:
-                replay.passed.append(turn_messages)
+                replay.plain_messages.append(turn_messages)
             messages += [(message, turn) for message in turn_messages]
         return messages
 
@@ -234,7 +234,7 @@ def _as_blocks(content: Json) -> list[Json]:
 class _Blocks:
     def __init__(self, content: Json) -> None:
         self.blocks = list(_as_blocks(content))
-        self._passed = list(self.blocks)
+        self._compared_blocks = list(self.blocks)
         """All that were met, as long as they are few."""
         self._seen: set[bytes] = set()
         """The spellings of all, once they are more."""
@@ -250,11 +250,11 @@ class _Blocks:
 
     def _is_new(self, block: Json) -> bool:
         """Whether a block has not been seen before; remember it."""
-        if not self._seen and len(self._passed) < _FEW and block not in self._passed:
-            self._passed.append(block)
+        if not self._seen and len(self._compared_blocks) < _FEW and block not in self._compared_blocks:
+            self._compared_blocks.append(block)
             return True
         if not self._seen:
-            self._seen.update(map(jsonio.dumps, self._passed))
+            self._seen.update(map(jsonio.dumps, self._compared_blocks))
         spelled = jsonio.dumps(block)
         is_new = spelled not in self._seen
         self._seen.add(spelled)
@@ -278,7 +278,7 @@ class _Replay:
     """Loads turns in the context of a request, with the calls that earlier turns leave open."""
 
     def __init__(self) -> None:
-        self.passed: list[list[Message]] = []
+        self.plain_messages: list[list[Message]] = []
         """The messages of the turns since the last one that was read here."""
         self._state = State()
 
@@ -287,13 +287,13 @@ class _Replay:
             turns, self._state = anthropic.load(turn.value, self._behind())
         except TurnError as problem:
             raise TurnError(f"entry {turn.rows[0].place} {problem}") from None
-        self.passed.clear()
+        self.plain_messages.clear()
         return view.messages(turns)
 
     def _behind(self) -> State:
         """Return the state after the turns so far."""
         answered_ids, state = set[str](), self._state
-        for message in chain.from_iterable(map(reversed, reversed(self.passed))):
+        for message in chain.from_iterable(map(reversed, reversed(self.plain_messages))):
             if message["role"] == "assistant":
                 state = state.evolve(open=named_calls(message.get("tool_calls") or []))
                 break

@@ -109,7 +109,7 @@ class _PathLines:
         self.places_by_key: dict[str, tuple[_Place, LogLine]] = {}
         self._tree = tree
         self._messages: set[object] = set()
-        self._answered = {call_id for row in rows for call_id in row.results}
+        self._answered_calls = {call_id for row in rows for call_id in row.results}
 
     def add(self, row: LogLine, anchor: LogLine | None) -> None:
         """Add a line with the blocks of its message, the results of its calls and queued prompts.
@@ -130,8 +130,10 @@ class _PathLines:
     def _answers(self, blocks: list[LogLine]) -> list[LogLine]:
         """Return the results of calls that no line of the path answers."""
         calls = [(block, call_id) for block in blocks for call_id in block.calls]
-        open_calls = [self._tree.answer(block, call_id) for block, call_id in calls if call_id not in self._answered]
-        self._answered.update(call_id for _, call_id in calls)
+        open_calls = [
+            self._tree.answer(block, call_id) for block, call_id in calls if call_id not in self._answered_calls
+        ]
+        self._answered_calls.update(call_id for _, call_id in calls)
         return [answer for answer in open_calls if answer]
 
     def in_order(self) -> list[LogLine]:
@@ -243,7 +245,7 @@ def _place(name: str, path: ConversationPath, links: _OriginLinks) -> Origins:
     if path.is_branch:
         owners = (links.owners.get(row.key, name) for row in reversed(path.rows))
         return Origins(
-            name, "branch", next((each for each in owners if each != name), links.begun[path.first_line.key])
+            name, "branch", next((each for each in owners if each != name), links.names_by_first[path.first_line.key])
         )
     if path.compaction:
         return Origins(name, "compacted", links.summarised(path.compaction.row))
@@ -264,7 +266,7 @@ class _OriginLinks:
         self._tree = tree
         self.owners = owners
         """The conversation of each line."""
-        self.begun = names_by_first
+        self.names_by_first = names_by_first
         """The conversation in use, by the line that it begins with."""
         self.by_agent: dict[str, tuple[str | None, str]] = {}
         self._by_prompt: dict[str, list[tuple[str | None, str]]] = {}

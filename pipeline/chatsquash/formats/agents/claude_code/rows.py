@@ -197,18 +197,18 @@ class _EraCounts:
 
     def __init__(self) -> None:
         self._counts: Counter[Chain] = Counter()
-        self._begun: set[Chain] = set()
+        self._at_start: set[Chain] = set()
         """Chains in which nothing was said since the last one but summaries."""
 
     def of(self, chain: Chain, value: Object, *, is_said: bool) -> tuple[int, bool]:
         """Return the era of a line and whether the era begins with it (a boundary, or a summary without one)."""
         is_summary = value.get("isCompactSummary") is True
-        starts_era = is_boundary(value) or (is_summary and chain not in self._begun)
+        starts_era = is_boundary(value) or (is_summary and chain not in self._at_start)
         if starts_era:
             self._counts[chain] += 1
-            self._begun.add(chain)
-        elif is_said and not is_summary and self._begun:
-            self._begun.discard(chain)
+            self._at_start.add(chain)
+        elif is_said and not is_summary and self._at_start:
+            self._at_start.discard(chain)
         return self._counts[chain] if self._counts else 0, starts_era
 
 

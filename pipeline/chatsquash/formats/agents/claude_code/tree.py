@@ -62,13 +62,13 @@ class LineTree:
         self.compactions = self._compactions()
         self._messages: dict[ReplyKey, list[LogLine]] = {}
         self._results: dict[tuple[_Era, str], LogLine] = {}
-        self._spoken: dict[Chain, list[LogLine]] = {}
+        self._reply_lines: dict[Chain, list[LogLine]] = {}
         self.snapshots: dict[Chain, list[LogLine]] = {}
         """Lines with a system prompt or definitions of tools."""
         for row in contents.tree.values():
             if row.message is not None:
                 self._messages.setdefault(row.message, []).append(row)
-                self._spoken.setdefault(row.chain, []).append(row)
+                self._reply_lines.setdefault(row.chain, []).append(row)
             if "attachment" in row.value and at(row.value, "attachment", "type") == "prompt_snapshot":
                 self.snapshots.setdefault(row.chain, []).append(row)
             for call_id in row.results:
@@ -218,7 +218,7 @@ class LineTree:
 
     def last_reply(self, row: LogLine) -> LogLine | None:
         """Return the assistant's last line on a chain before a line of it."""
-        reply_lines = self._spoken.get(row.chain, [])
+        reply_lines = self._reply_lines.get(row.chain, [])
         before = bisect_left(reply_lines, row.place, key=lambda each: each.place)
         return reply_lines[before - 1] if before else None
 

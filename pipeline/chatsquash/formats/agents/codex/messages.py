@@ -49,21 +49,21 @@ def load_items(
         else:
             messages.add(turn)
     messages.close()
-    return messages.loaded
+    return messages.result
 
 
 class _Messages:
     """Collects messages while items are read."""
 
     def __init__(self, logged_messages: LoggedMessages) -> None:
-        self.loaded = logged_messages
+        self.result = logged_messages
         self._open: list[LoggedTurn] = []
         """The assistant's items that are no message yet."""
         self._calls = Calls()
         """What messages left, but for the assistant's last one and what came behind it."""
         self._said: tuple[Block, ...] | None = None
         """That one, if it is not counted in; none of its calls has an id that was made up."""
-        self._answered: list[str] = []
+        self._answered_ids: list[str] = []
         """The calls that were answered since."""
 
     def add(self, turn: LoggedTurn) -> None:
@@ -77,7 +77,7 @@ class _Messages:
         elif message := _message(item):
             self.close()
             if message["role"] == "tool":
-                self._answered.append(message["tool_call_id"])
+                self._answered_ids.append(message["tool_call_id"])
             self._append(message, turn.evidence)
         else:
             self._load(turn)
@@ -90,7 +90,7 @@ class _Messages:
         items = [each.turn for each in items_to_join]
         if usual := _assistant(items):
             message, self._said = usual
-            self._answered = []
+            self._answered_ids = []
         else:
             calls = self._behind()
             turn = assistant_turn(items, calls.call)
@@ -112,16 +112,16 @@ class _Messages:
             self._append(message, turn.evidence)
 
     def _append(self, message: Message, evidence: Evidence) -> None:
-        self.loaded.messages.append(message)
-        self.loaded.evidence.append(evidence)
+        self.result.messages.append(message)
+        self.result.evidence.append(evidence)
 
     def _behind(self) -> Calls:
         """Return the open calls after the messages so far."""
         if self._said is not None:
             self._calls, self._said = self._calls.after_calls(self._said), None
-        for call_id in self._answered:
+        for call_id in self._answered_ids:
             _, self._calls = self._calls.answer(call_id, None)
-        self._answered = []
+        self._answered_ids = []
         return self._calls
 
 

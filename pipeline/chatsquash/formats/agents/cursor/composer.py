@@ -124,7 +124,7 @@ def _summary(value: Object, places: dict[str, int], line: int) -> ThreadEntry:
     if first_kept is None and (last := places.get(string(value, "truncationLastBubbleIdInclusive"))) is not None:
         first_kept = last + 1
     turn = {"role": "user", "content": value["summary"]}
-    return ThreadEntry((LoggedTurn("a summary", turn, Evidence(line)),), is_summary=True, kept=first_kept)
+    return ThreadEntry((LoggedTurn("a summary", turn, Evidence(line)),), is_summary=True, first_kept=first_kept)
 
 
 # What is said of the whole

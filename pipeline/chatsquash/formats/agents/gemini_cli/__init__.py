@@ -91,9 +91,9 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
     for place, number, line in entries(values, lines):
         session.add(f"entry {place}", number, line)
     histories_read = [
-        (turns, path) for path in session.ways() if (turns := _RecordReader(session.unread).read(path.records))
+        (turns, path) for path in session.paths() if (turns := _RecordReader(session.unread).read(path.records))
     ]
-    return [_conversation(session, turns, way, place) for place, (turns, way) in enumerate(histories_read)]
+    return [_conversation(session, turns, path, place) for place, (turns, path) in enumerate(histories_read)]
 
 
 def _conversation(session: SessionState, turns: list[LoggedTurn], path: SessionPath, place: int) -> Conversation:

@@ -74,15 +74,15 @@ class SessionState:
     header: Object = field(default_factory=dict)
     unread: Unread = field(default_factory=Unread)
 
-    def ways(self) -> list[SessionPath]:
+    def paths(self) -> list[SessionPath]:
         """Return the messages as they ended, then those before compressions and those that were taken back."""
         self.settle()
         ends = [each for each in reversed(self.earlier) if not each.is_branch]
         branches = [each for each in self.earlier if each.is_branch]
         paths = [SessionPath([*self.records.values()], self.era), *ends, *branches]
-        numbered = [each._replace(id=str(number)) for number, each in enumerate(paths, 1)]
-        by_era = {each.era: each.id for each in numbered if not each.is_branch}
-        return [each._replace(parent=by_era.get(each.era if each.is_branch else each.era - 1)) for each in numbered]
+        with_ids = [each._replace(id=str(number)) for number, each in enumerate(paths, 1)]
+        by_era = {each.era: each.id for each in with_ids if not each.is_branch}
+        return [each._replace(parent=by_era.get(each.era if each.is_branch else each.era - 1)) for each in with_ids]
 
     def add(self, place: str, number: int, line: Object) -> None:
         """Read a line."""

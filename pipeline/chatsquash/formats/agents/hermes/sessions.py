@@ -265,7 +265,7 @@ class _RemovedRows(NamedTuple):
     prefix: int
     """How many of those stand before it."""
     rows: list[PlacedMessage]
-    passed: list[PlacedMessage]
+    summarized_rows: list[PlacedMessage]
     """The rows that a summary before all of them replaced."""
 
 
@@ -295,7 +295,7 @@ def _branches(runs: list[_RemovedRows], rewinds: int, budget: EntryBudget, unrea
         has_reply = any(row.message["role"] == "assistant" for row in run.rows)
         if has_reply and len(runs) >= rewinds and budget.take(run.prefix):
             rows = [*run.before[: run.prefix], *run.rows]
-            branches.append(ModelView("branch", run.number, rows, _copied_places(rows, run.passed)))
+            branches.append(ModelView("branch", run.number, rows, _copied_places(rows, run.summarized_rows)))
             continue
         for _ in run.rows:
             unread.count("message that was taken back")

@@ -195,13 +195,13 @@ def _answer(tool: str, state: Object, unread: Unread) -> CallResult:
                 for each in objects(state.get("attachments"))
             ]
             cleared = moment(at(state, "time", "compacted"))
-            shown = turns.error_output(output) if tool == "invalid" else turns.texts_and_files(output, files)
-            return CallResult(shown, cleared.at if cleared else 0)
+            result = turns.error_output(output) if tool == "invalid" else turns.texts_and_files(output, files)
+            return CallResult(result, cleared.at if cleared else 0)
         case {"status": "error"}:
             metadata = state.get("metadata")
             until_then = at(metadata, "output") if at(metadata, "interrupted") is True else None
-            shown = turns.error_output(until_then if isinstance(until_then, str) else string(state, "error"))
-            return CallResult(shown)
+            result = turns.error_output(until_then if isinstance(until_then, str) else string(state, "error"))
+            return CallResult(result)
         case {"status": "pending" | "running"}:
             pass
         case _:

@@ -47,7 +47,7 @@ def request(attributes: Object, place: str) -> list[Any]:
         return [message for each in messages for message in rewriting.messages(each)]
     if AI_PROMPT in attributes:
         return _of_prompt(members(_json(attributes[AI_PROMPT])))
-    return [made for each in _messages(attributes, PROMPT) for made in rewriting.messages(each)]
+    return [converted for each in _messages(attributes, PROMPT) for converted in rewriting.messages(each)]
 
 
 def _of_prompt(prompt: Object) -> list[Any]:
