@@ -33,7 +33,7 @@ def fits(values: list[Json]) -> str | None:
     """Check for a file with a version, messages, a session and the kind of its agent."""
     value = values[0] if len(values) == 1 else None
     fitting = isinstance(value, dict) and value.keys() >= {"version", "agent", "sessionId", "messages"}
-    return "agent and sessionId beside messages" if fitting and isinstance(at(value, "messages"), list) else None
+    return "agent and sessionId next to messages" if fitting and isinstance(at(value, "messages"), list) else None
 
 
 def companions(name: str) -> str | None:

@@ -38,7 +38,7 @@ def fits(values: list[Json]) -> str | None:
     value = values[0] if len(values) == 1 else None
     items = objects(at(value, "history"))
     fitting = isinstance(at(value, "sessionId"), str) and bool(items) and all("message" in each for each in items)
-    return "sessionId beside history[].message" if fitting else None
+    return "sessionId next to history[].message" if fitting else None
 
 
 def conversations(values: list[Json]) -> list[Conversation]:

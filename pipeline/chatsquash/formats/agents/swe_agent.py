@@ -26,7 +26,7 @@ def fits(values: list[Json]) -> str | None:
     """Check for a trajectory with an environment and an outcome."""
     value = members(values[0]) if len(values) == 1 else {}
     fitting = isinstance(value.get("trajectory"), list) and "environment" in value
-    return "trajectory beside environment and info" if fitting and isinstance(value.get("info"), dict) else None
+    return "trajectory next to environment and info" if fitting and isinstance(value.get("info"), dict) else None
 
 
 def conversations(values: list[Json]) -> list[Conversation]:

@@ -40,7 +40,7 @@ def fits(documents: list[Json]) -> str | None:
             "traces[].nodes" if any("nodes" in trace for each in values for trace in objects(_traces(each))) else None
         )
     known = all({"example_id", "prompt", "completion"} <= each.keys() for each in values)
-    return "example_id beside prompt and completion" if known else None
+    return "example_id next to prompt and completion" if known else None
 
 
 def _traces(value: Object) -> Json:

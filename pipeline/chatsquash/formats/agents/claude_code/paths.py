@@ -1,4 +1,4 @@
-"""The conversations of a file: the lines of each, what each is, and which one it comes from."""
+"""The conversations of a file: the lines of each, its kind and its parent."""
 
 from __future__ import annotations
 
@@ -23,29 +23,32 @@ class ConversationPath(Struct, frozen=True):
 
     leaf: LogLine
     first_line: LogLine
-    """The line that it begins with, which may say nothing."""
+    """The first line, which may be without content."""
     rows: list[LogLine]
-    """What is said in it, in order."""
+    """The lines with content, in order."""
     kept_ids: set[str]
-    """The keys of lines that a compaction kept; they are another conversation's."""
+    """The keys of lines that a compaction kept, which belong to another conversation."""
     is_branch: bool
-    """Whether another one that begins with the same line is in use."""
+    """Whether a later conversation starts with the same line."""
     compaction: Compaction | None
-    """The compaction that it begins with."""
+    """The compaction at its beginning."""
 
 
 def paths(
     tree: LineTree, unread: Unread, early: Container[object] = (), unsent: Container[object] = ()
 ) -> list[ConversationPath]:
-    """Return the path to the last line first, then those with complete replies that no later path contains.
+    """Return the path to the last line, then those with complete replies that no later path contains.
 
-    ``early``: replies that ended early; ``unsent``: those of them that later requests did not contain.  Branches that
-    would repeat too many lines are counted in ``unread``.
+    Args:
+        tree: the lines of the file
+        unread: counts the branches that are skipped because they would repeat too many lines
+        early: the replies that ended early
+        unsent: those of them that later requests do not contain
     """
     selected: list[ConversationPath] = []
     first_keys: set[str] = set()
     depths: dict[str, int] = {}
-    """How many lines precede those that were passed."""
+    """The number of lines before each line of the selected paths."""
     budget = EntryBudget(len(tree.rows))
     leaves = sorted(tree.leaves, key=lambda row: (row.chain[0], -row.place))
     for leaf in leaves:
@@ -67,7 +70,7 @@ def paths(
 
 
 def _fresh_lines(tree: LineTree, leaf: LogLine, visited: Container[str]) -> tuple[list[LogLine], LogLine | None]:
-    """Return a leaf and the lines above it, up to one that was passed, and that one."""
+    """Return a leaf with the new lines before it, and the first line that is already part of a path."""
     fresh: list[LogLine] = []
     for row in tree.upward(leaf):
         if row.key in visited:
@@ -77,9 +80,9 @@ def _fresh_lines(tree: LineTree, leaf: LogLine, visited: Container[str]) -> tupl
 
 
 def _says_more(fresh: list[LogLine], early: Container[object], *, is_fork: bool) -> bool:
-    """Whether the assistant says anything in lines that no path contains so far.
+    """Whether lines that are not part of a path yet contain a reply.
 
-    A reply that ended early and was then replaced by another one does not count.
+    A reply that ended early and was replaced by another one does not count.
     """
     replies = [row.message for row in fresh if row.message is not None]
     return any(reply not in early for reply in replies) if is_fork else bool(replies)
@@ -103,7 +106,7 @@ def _path(tree: LineTree, leaf: LogLine, others: set[str], unsent: Container[obj
 
 
 class _PathLines:
-    """Collects the lines of a conversation; forks of the tree within it are joined."""
+    """Collects the lines of a conversation; forks within a reply, such as parallel calls, are merged."""
 
     def __init__(self, tree: LineTree, rows: Iterable[LogLine]) -> None:
         self.places_by_key: dict[str, tuple[_Place, LogLine]] = {}
@@ -112,9 +115,9 @@ class _PathLines:
         self._answered_calls = {call_id for row in rows for call_id in row.results}
 
     def add(self, row: LogLine, anchor: LogLine | None) -> None:
-        """Add a line with the blocks of its message, the results of its calls and queued prompts.
+        """Add a line with the other blocks of its message, the results of its calls and queued prompts.
 
-        ``anchor``: the line behind which it stands, if that is not its own place.
+        ``anchor`` is the line that it follows in the conversation, if it is not in its original place.
         """
         if row.turn is None or row.message in self._messages:
             return
@@ -144,7 +147,7 @@ class _PathLines:
 
 
 def _after_results(rows: list[LogLine]) -> list[LogLine]:
-    """Move prompts that were queued while calls ran behind their results, as the model received them."""
+    """Move prompts that were queued during calls after the results, in the order in which the model received them."""
     answers = {call_id: index for index, row in reversed([*enumerate(rows)]) for call_id in row.results}
     ends: dict[object, int] = {}
     for index, row in enumerate(rows):
@@ -167,27 +170,27 @@ def _after_results(rows: list[LogLine]) -> list[LogLine]:
 
 
 _SIDE = ("acompact-", "aprompt_suggestion-", "aside_question-")
-"""What the ids of agents begin with that Claude Code sends for itself; they are given the conversation once more."""
+"""Prefixes of ids of agents that Claude Code starts for its own purposes; they get a copy of the conversation."""
 
 
 _LEAD = "team-lead"
-"""The name that Claude Code reserves for the session that began a team."""
+"""The reserved agent name of the session that started a team."""
 
 
 class Origins(NamedTuple):
-    """The place of a conversation among those of its file."""
+    """The id, kind and links of a conversation."""
 
     id: str
     kind: ConversationKind
     parent: str | None = None
     call: str | None = None
-    """The id of the call that began it."""
+    """The id of the call that started it."""
     subagents: dict[str, str] = {}  # noqa: RUF012 - never changed
-    """The ids of sub-agents that its calls began, and of these calls."""
+    """The call ids of the sub-agents that it started, by agent id."""
 
 
 def places(tree: LineTree, conversation_paths: list[ConversationPath]) -> list[Origins]:
-    """Return the place of each conversation; a line that several share belongs to the first of them."""
+    """Return the links of each conversation; a line shared by several belongs to the first of them."""
     names = _names(conversation_paths)
     owners: dict[str, str] = {}
     for name, path in zip(names, conversation_paths, strict=True):
@@ -206,12 +209,12 @@ def places(tree: LineTree, conversation_paths: list[ConversationPath]) -> list[O
 
 
 def originals(conversation_paths: list[ConversationPath]) -> set[str]:
-    """Return the first lines of replies, without copies of earlier ones and without what side requests repeat."""
+    """Return the first lines of replies, without copies made by compactions and without history in side requests."""
     firsts: dict[object, LogLine] = {}
     side_requests: dict[object, LogLine] = {}
     said = {row.place: row for path in conversation_paths for row in path.rows if row.message}
     for compaction in (path.compaction for path in conversation_paths if path.compaction):
-        for row in compaction.kept_rows.values():  # of a fork, the file may have the copies alone
+        for row in compaction.kept_rows.values():  # the file of a fork may contain only the copies
             if row.place > compaction.row.place:
                 said.pop(row.place, None)
     for _, row in sorted(said.items()):
@@ -223,13 +226,13 @@ def originals(conversation_paths: list[ConversationPath]) -> set[str]:
 
 
 def is_side_request(path: ConversationPath) -> bool:
-    """Whether Claude Code made this request for itself: a summary, a suggestion or a side question."""
+    """Whether Claude Code sent the request for its own purposes: a summary, a suggestion or a side question."""
     is_inner, agent = path.first_line.chain
     return is_inner and agent.startswith(_SIDE)
 
 
 def _names(conversation_paths: list[ConversationPath]) -> list[str]:
-    """Name a sub-agent by its own id, others by the id of the last line; a single conversation has no name."""
+    """Return the ids: the agent's own id, or the id of the last line; a single conversation has an empty id."""
     agents = Counter(path.first_line.chain[1] for path in conversation_paths if not path.is_branch)
     names = []
     for path in conversation_paths:
@@ -255,19 +258,19 @@ def _place(name: str, path: ConversationPath, links: _OriginLinks) -> Origins:
 
 
 def is_teammate(row: LogLine) -> bool:
-    """Whether an agent of a team wrote a line: another session began it, which leads the team."""
+    """Whether a line was written by an agent of a team, which was started by the session that leads the team."""
     return bool(string(row.value, "teamName")) and string(row.value, "agentName") not in ("", _LEAD)
 
 
 class _OriginLinks:
-    """The links between conversations: owners of lines, and the calls that may have started sub-agents."""
+    """Lookup tables for links: the owners of lines, and the calls that may have started sub-agents."""
 
     def __init__(self, tree: LineTree, owners: dict[str, str], names_by_first: dict[str, str]) -> None:
         self._tree = tree
         self.owners = owners
-        """The conversation of each line."""
+        """The ids of conversations by line."""
         self.names_by_first = names_by_first
-        """The conversation in use, by the line that it begins with."""
+        """The ids of current conversations by first line."""
         self.by_agent: dict[str, tuple[str | None, str]] = {}
         self._by_prompt: dict[str, list[tuple[str | None, str]]] = {}
         for row in reversed(tree.said):
@@ -290,7 +293,7 @@ class _OriginLinks:
         return self.owners.get(before.key) if before else None
 
     def call_of(self, path: ConversationPath) -> tuple[str | None, str | None]:
-        """Return the conversation and the call that started a sub-agent, by a result or by an equal prompt."""
+        """Return the conversation and the call that started a sub-agent, found by a result or by an equal prompt."""
         if known := self.by_agent.get(path.first_line.chain[1]):
             return known
         said = path.rows[0].turn

@@ -1,4 +1,4 @@
-"""What each line of a file follows."""
+"""The tree of a file's lines: the parent of each line, compactions, and the ends of conversations."""
 
 from __future__ import annotations
 
@@ -14,24 +14,25 @@ from chatsquash.formats.values import at, string
 
 _Era = tuple[Chain, int]
 _NEAR = 100
-"""Lines before one with a missing parent that are looked at."""
+"""The number of lines that are searched before a line with a missing parent."""
 
 
 class Compaction(Struct, frozen=True):
     """How a conversation continues after a compaction."""
 
     row: LogLine
-    """The boundary, or the summary where there is none."""
+    """The boundary, or the summary if there is no boundary."""
     anchor: LogLine
-    """The line behind which the kept lines stand."""
+    """The line that precedes the kept lines."""
     kept_rows: dict[str, LogLine]
-    """The lines that were kept as they were, by their keys, in order."""
+    """The lines that were kept unchanged, by key, in order."""
 
 
 def _certain(row: LogLine, earlier: list[LogLine]) -> LogLine | None:
-    """Return the line that a line with a missing parent follows, if that is certain.
+    """Return the predecessor of a line whose parent is missing, if it is certain.
 
-    A prompt follows what precedes it since the last compaction, a result its call, and a line of a reply the others.
+    A prompt follows the previous line since the last compaction, a result its call, and a line of a reply the other
+    lines of the reply.
     """
     for before in earlier[: -_NEAR - 1 : -1]:
         if before.era != row.era or row.turn is None or row.is_queued:
@@ -57,14 +58,14 @@ class LineTree:
         self.findings: list[tuple[int, RepeatedViolation]] = []
         """Lines whose parents are missing."""
         self.joined: set[str] = set()
-        """The keys of those that follow another line instead."""
+        """The keys of the lines that got another parent."""
         self._parents = self._resolve_parents(contents.gaps)
         self.compactions = self._compactions()
         self._messages: dict[ReplyKey, list[LogLine]] = {}
         self._results: dict[tuple[_Era, str], LogLine] = {}
         self._reply_lines: dict[Chain, list[LogLine]] = {}
         self.snapshots: dict[Chain, list[LogLine]] = {}
-        """Lines with a system prompt or definitions of tools."""
+        """The lines with a system prompt or tool definitions."""
         for row in contents.tree.values():
             if row.message is not None:
                 self._messages.setdefault(row.message, []).append(row)
@@ -97,8 +98,8 @@ class LineTree:
     def _substitute(self, row: LogLine, gaps_before: list[Gap], earlier: list[LogLine]) -> LogLine | None:
         """Return the line that replaces a missing parent: the last one before an unreadable line.
 
-        Each such line stands for one parent.  Lines that were never written are passed over if the order is certain.
-        Otherwise the line begins a conversation.
+        Each unreadable line accounts for one missing parent.  If the parent was never written, the predecessor is used
+        if it is certain.  Otherwise the line starts a conversation.
         """
         before = 0
         if gaps_before:
@@ -111,7 +112,7 @@ class LineTree:
         return parent
 
     def above(self, row: LogLine) -> LogLine | None:
-        """Return the previous line on the same chain; after lines that a compaction kept, its summary."""
+        """Return the previous line on the same chain, or the summary if a compaction kept the previous line."""
         parent = self._parents[row.key]
         if parent is None or parent.chain != row.chain:
             return None
@@ -143,7 +144,7 @@ class LineTree:
         return compactions
 
     def _compaction(self, rows: list[LogLine]) -> Compaction:
-        """Return the compaction that begins an era."""
+        """Return the compaction at the beginning of an era."""
         first = rows[0]
         summary = next((row for row in rows if row.is_summary), first)
         said = at(first.value, "compactMetadata")
@@ -154,7 +155,7 @@ class LineTree:
         return Compaction(first, anchor if anchor and is_own else summary, kept_lines)
 
     def _kept_lines(self, metadata: object) -> list[LogLine]:
-        """Return the lines that a compaction kept: it names all of them, or the first and the last."""
+        """Return the lines that a compaction kept; it lists all of them, or the first and the last."""
         kept_ids = at(metadata, "preservedMessages", "allUuids") or at(metadata, "preservedMessages", "uuids")
         if isinstance(kept_ids, list):
             return [self.rows[key] for key in kept_ids if isinstance(key, str) and key in self.rows]
@@ -171,7 +172,7 @@ class LineTree:
     # What is said
 
     def _ends(self) -> tuple[list[LogLine], dict[str, list[LogLine]]]:
-        """Return the last lines of conversations, and queued prompts by the lines that they follow."""
+        """Return the last lines of conversations, and queued prompts by the line that they follow."""
         nearest = self._before
         followed_keys = {before.key for row in self.said if not row.is_queued and (before := nearest[row.key])}
         for row in reversed(self.said):
@@ -184,7 +185,7 @@ class LineTree:
         return leaves, self._behind({row.key for row in ends if row.is_queued})
 
     def _behind(self, meanwhile: set[str]) -> dict[str, list[LogLine]]:
-        """Return queued prompts that nothing follows, by the keys of the lines that they follow."""
+        """Return queued prompts that no line follows, by the key of the line that they follow."""
         riders: dict[str, list[LogLine]] = {}
         anchors: dict[str, LogLine] = {}
         last: dict[Chain | None, LogLine] = {}
@@ -235,5 +236,5 @@ class LineTree:
         return self._results.get(((row.chain, row.era), call_id))
 
     def meanwhile(self, row: LogLine) -> list[LogLine]:
-        """Return the prompts that were queued while the agent worked and that follow a line."""
+        """Return the queued prompts that follow a line."""
         return self._riders.get(row.key, [])

@@ -1,4 +1,4 @@
-"""The events of `codex exec --json`: the items of each turn as they are shown, without prompts and system prompt."""
+"""The events of `codex exec --json`: the displayed items of each turn, without prompts and the system prompt."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _RESULTS: dict[str, tuple[str, ...]] = {
     "file_change": (),
     "web_search": (),
 }
-"""The members of a call's item that are its result, by the type of the item."""
+"""The members that form the result of a call, by the type of the item."""
 _NAMING = ("server", "tool", "sender_thread_id")
 
 
 def find_evidence(values: list[Json]) -> str | None:
-    """Check whether a thread begins, and most lines are events of one."""
+    """Check for the beginning of a thread, and whether most lines are thread events."""
     if not (values and at(values[0], "type") == "thread.started" and string(values[0], "thread_id")):
         return None
     count = sum(map(_is_event, values))
@@ -39,7 +39,7 @@ def _is_event(line: Json) -> bool:
 
 
 def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """Return the replies of each thread. What the model was sent is not there, so none of them is trained on."""
+    """Return the replies of each thread; they are never trained on, since the requests are not logged."""
     threads: dict[str, _Thread] = {}
     unread = Unread()
     thread = _Thread("")
@@ -77,21 +77,21 @@ class _CalledTool(NamedTuple):
 
 @dataclass(slots=True)
 class _Thread:
-    """The items of a thread, as OpenAI Responses has them."""
+    """The items of a thread in the form of OpenAI Responses."""
 
     id: str
     items: list[LoggedTurn] = field(default_factory=list)
     breaks: set[str] = field(default_factory=set)
-    """The places of items at which another reply begins."""
+    """The places of items that start a new reply."""
     truncated: set[str] = field(default_factory=set)
-    """The places of items of replies that were interrupted."""
+    """The places of items of interrupted replies."""
     open: list[str] = field(default_factory=list)
-    """The places of the items since the last result or the end of a turn."""
+    """The places of the items since the last result or turn end."""
     calls: set[str] = field(default_factory=set)
     is_divided: bool = False
 
     def add(self, place: str, item: Object, evidence: Evidence, unread: Unread) -> None:
-        """Add an item; a call is answered at once."""
+        """Add an item; calls include their results."""
         item_type = string(item, "type")
         if self.is_divided:
             self.breaks.add(place)
@@ -113,7 +113,7 @@ class _Thread:
 
     def _call(self, place: str, item: Object, evidence: Evidence) -> None:
         ident = string(item, "id") or place
-        while ident in self.calls:  # each process counts its items anew
+        while ident in self.calls:  # each process restarts the numbering of its items
             ident += "+"
         self.calls.add(ident)
         tool_call = _tool_of(item)
@@ -126,7 +126,7 @@ class _Thread:
         self.open = []
 
     def end(self, *, is_whole: bool) -> None:
-        """End a turn; if it failed or was interrupted, so was its last reply."""
+        """End a turn; if it failed or was interrupted, its last reply is truncated."""
         if not is_whole:
             self.truncated.update(self.open)
         self.open = []
@@ -134,7 +134,7 @@ class _Thread:
 
 
 def _tool_of(item: Object) -> _CalledTool:
-    """Return the call of an item, named after its tool or, if it has none, its type."""
+    """Return the call of an item; its name is that of the tool, or else the type of the item."""
     item_type = string(item, "type")
     result_members = _RESULTS[item_type]
     names = [name for name in (string(item, "server"), string(item, "tool")) if name]

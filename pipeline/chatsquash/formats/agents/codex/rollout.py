@@ -1,4 +1,4 @@
-"""A rollout: its items as OpenAI Responses has them, what replaced them, and what was rolled back."""
+"""The state of a rollout while its lines are read: its items, compactions and rollbacks."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ from chatsquash.formats.threads import EntryBudget
 from chatsquash.formats.values import Object, at, count, kind, string, texts
 
 _REPEATING = ("user_message", "agent_message", "agent_reasoning", "agent_reasoning_raw_content")
-"""Events that tell what items tell."""
+"""Events that repeat items."""
 _LINE = frozenset(("timestamp", "ordinal", "type", "payload"))
 _HOLDING = ("response_item", "event_msg")
-"""Types of most lines."""
+"""The most frequent types of lines."""
 _META = (
     *("id", "timestamp", "base_instructions", "instructions", "dynamic_tools"),
     *("history_base", "source", "forked_from_id", "parent_thread_id"),
 )
 _BEGINNING = ("task_started", "turn_started")
 _REVIEWED = ("exited_review_mode", "ExitedReviewMode")
-"""Events that end a review, which has a file of its own."""
+"""Events that end a review, which is stored in a separate file."""
 _TURNS = (*_BEGINNING, "task_complete", "turn_complete", "turn_aborted")
-"""Events at which a turn begins or ends."""
+"""Events at the beginning or end of a turn."""
 
 
 class Meta(NamedTuple):
-    """What a file says about its session, and where."""
+    """The metadata of a session, with its line and time."""
 
     line: int | None
     time: Moment | None
@@ -53,40 +53,40 @@ class Rollout:
     """Whether events mark the user's turns."""
     budget: EntryBudget
     has_records: bool = False
-    """Whether a line follows each reply that is complete."""
+    """Whether each complete reply is followed by a line with its usage."""
     has_all: bool = False
-    """Whether the files in which the session begins are known."""
+    """Whether the files in which the session begins were found."""
     now: RolloutHistory = field(default_factory=lambda: RolloutHistory("1"))
     earlier: list[RolloutHistory] = field(default_factory=list)
-    """What the items were before they were replaced or taken back."""
+    """The histories before compactions and rollbacks."""
     meta: list[Meta] = field(default_factory=list)
     inherited: list[Meta] = field(default_factory=list)
     """The metadata of the files in which the session begins."""
     model: str | None = None
     turn: str | None = None
-    """The id of the turn, which its copies in the files of forks and sub-agents share."""
+    """The id of the turn, which is the same for copies in the files of forks and sub-agents."""
     unread: Unread = field(default_factory=Unread)
     histories: int = 1
     is_inherited: bool = False
-    """Whether lines are those of the file in which this session begins."""
+    """Whether the lines come from a file in which the session begins."""
     uncounted: list[str] = field(default_factory=list)
-    """The places of the model's items since the last reply that is complete."""
+    """The places of the model's items since the last complete reply."""
     truncated: set[str] = field(default_factory=set)
-    """The places of items of replies whose streams ended early."""
+    """The places of items of truncated replies."""
     breaks: set[str] = field(default_factory=set)
-    """The places of items at which another reply begins."""
+    """The places of items that start a new reply."""
     is_divided: bool = False
-    """Whether the model's next item belongs to another reply than its last one."""
+    """Whether the model's next item starts a new reply."""
     is_reviewed: bool = False
-    """Whether a review ended, whose result Codex adds as the assistant's message."""
+    """Whether a review has ended, whose result Codex adds as a message of the assistant."""
     has_turns: bool = False
-    """Whether events begin the turns."""
+    """Whether events mark the beginnings of turns."""
     is_prompted: bool = False
     """Whether the prompt of the current turn is known."""
 
     @property
     def kind(self) -> ConversationKind:
-        """What the session is: the user's, that of a sub-agent, or that of an agent of Codex's own."""
+        """The kind of the session: the user's, a sub-agent's, or one that Codex started for its own purposes."""
         payload = self.meta[0].payload if self.meta else {}
         source = payload.get("source")
         agent = at(source, "subagent")
@@ -109,7 +109,7 @@ class Rollout:
         return string(spawned, "parent_thread_id") or string(payload, "parent_thread_id") or None
 
     def begin(self, meta: Meta) -> None:
-        """Read the metadata of a session; a fork's own precedes that of the session whose lines it repeats."""
+        """Read the metadata of a session; in a fork, it precedes the metadata of the session that is repeated."""
         self.meta.append(meta)
         self.unread.count_members("session_meta", meta.payload, *_META)
 
@@ -119,7 +119,7 @@ class Rollout:
         self.unread.count_members("header", line, *_META)
 
     def add(self, place: str, number: int | None, line: Object) -> None:
-        """Read a line; its place is named in errors."""
+        """Read a line; ``place`` is used in errors."""
         time = moment(line.get("timestamp"))
         line_type = line.get("type")
         if not _LINE.issuperset(line) and line_type is not None and (line_type in _HOLDING or not is_bare(line)):
@@ -171,7 +171,7 @@ class Rollout:
             if self.has_records and not (is_copied or is_result):
                 self.uncounted.append(place)
         elif self.uncounted and string(converted, "type").endswith("_output"):
-            self.truncate()  # a complete reply is counted before its calls are answered
+            self.truncate()  # the usage of a complete reply is logged before the results of its calls
         self.now.add(LoggedTurn(place, converted, evidence))
         if not (self.has_events or is_copied or self.is_prompted) and is_prompt(converted):
             self.now.starts.append(len(self.now.items) - 1)
@@ -197,7 +197,7 @@ class Rollout:
                 self.begin_turn(is_new=event_type in _BEGINNING, failed=bool(payload.get("error")))
 
     def begin_turn(self, *, is_new: bool, failed: bool = False) -> None:
-        """End the last turn, and begin another one if it is new; the last reply of one that failed is truncated."""
+        """End the last turn, and start another one if ``is_new``; the last reply of a failed turn is truncated."""
         self.truncate()
         for each in reversed(self.now.items if failed else ()):
             if not is_of_model(each.turn):
@@ -210,7 +210,7 @@ class Rollout:
             self.has_turns, self.is_prompted = True, False
 
     def use(self, usage: Json, response_id: str | None = None) -> None:
-        """Apply the token counts of the last reply, which follow its items."""
+        """Assign token counts to the last reply; they are logged after its items."""
         if self.now.reply_places and isinstance(usage, dict):
             place = self.now.reply_places[-1]
             each = self.now.items[place]
@@ -228,19 +228,19 @@ class Rollout:
         self.is_divided = True
 
     def truncate(self) -> None:
-        """Treat the items since the last complete reply as those of a truncated one."""
+        """Mark the items since the last complete reply as a truncated reply."""
         if self.uncounted:
             self.truncated.update(self.uncounted)
             self.uncounted = []
             self.is_divided = True
 
     def skip(self) -> None:
-        """Pass a line that cannot be read: what follows it is not of the reply before it."""
+        """Skip an unreadable line; items after it belong to a new reply."""
         self.uncounted = []
         self.is_divided = True
 
     def inherit(self, place: str, lines: list[Json]) -> None:
-        """Read the lines of a file in which the session begins; ``place`` is its name in errors."""
+        """Read the lines of a file in which the session begins; ``place`` is used in errors."""
         self.is_inherited, unread = True, self.unread
         self.unread = Unread()
         for number, line in enumerate(lines, 1):
@@ -251,7 +251,7 @@ class Rollout:
         self.skip()
 
     def compact(self, place: str, payload: Object, evidence: Evidence) -> None:
-        """Start another conversation with the replacement of the items, or with the user's items and the summary."""
+        """Start a new history with the logged replacement, or with the user's items and the summary."""
         before, history = self.now, payload.get("replacement_history")
         self.unread.count_members("compacted", payload, "message", "replacement_history")
         messages = list[LoggedTurn]()
@@ -280,7 +280,7 @@ class Rollout:
         return str(self.histories)
 
     def summary_of(self, message: str) -> int | None:
-        """Return where the reply begins that is the summary at the end of a message, if the file has it."""
+        """Return the start of the reply that contains the summary at the end of a message, if it is in the file."""
         items = self.now.items
         last = items[-1].turn if items else {}
         said = "".join(texts(last.get("content"))).strip() if is_of_model(last) else ""
@@ -301,12 +301,12 @@ class Rollout:
             self.now.remove_last(turns)
 
     def leave(self, history: RolloutHistory, start: int) -> None:
-        """Keep a history if the assistant produced removed items; inherited ones are in another file."""
+        """Store a history if the assistant produced any item after ``start``; inherited ones are in another file."""
         if history.has_reply(start) and self._has_room(len(history.items)):
             self.earlier.append(history)
 
     def _has_room(self, items: int) -> bool:
-        """Whether a history of so many items is read; count it otherwise."""
+        """Whether the budget allows a history of this size; otherwise it is counted as unread."""
         if self.is_inherited:
             self.unread.count("copied conversation")
             return False
@@ -322,6 +322,6 @@ def _payload(line: Object) -> Object:
 
 
 def _last_text(history: Json) -> str:
-    """Return the text of the last item that replaced others, if it is a user's: a reply at the end was kept."""
+    """Return the text of the last replacement item, if it is the user's; a reply there was kept unchanged."""
     last = history[-1] if isinstance(history, list) and history else None
     return "".join(texts(at(last, "content"))) if at(last, "role") == "user" else ""

@@ -22,9 +22,9 @@ _READ = (
     *(_HEADERS, _INLINE, _MAP, _LATEST),
 )
 _TASK = "task-"
-"""What the id of a sub-agent begins with that is named after the call that began it."""
+"""The prefix of sub-agent ids that contain the id of the call that started them."""
 _UNKNOWN = "default"
-"""What stands for the model where Cursor chooses it."""
+"""The model name if Cursor selects the model."""
 
 
 def is_one(value: Json) -> bool:
@@ -35,9 +35,9 @@ def is_one(value: Json) -> bool:
 
 
 def conversations(place: str, line: int, value: Object, unread: Unread) -> list[Conversation]:
-    """Return what the model saw at the end, then what each summary replaced.
+    """Return what the model saw at the end, then the parts replaced by summaries.
 
-    What no header names was taken back; in which order is not known any more.
+    Bubbles that are not listed in a header were undone; their order is unknown.
     """
     unread.count_members("composer", value, *_READ)
     bubbles = _bubbles(place, value, unread)
@@ -71,13 +71,13 @@ def _bubbles(place: str, value: Object, unread: Unread) -> list[Bubble]:
         bubble = by_name.get(name)
         where = f"{place}, bubble {name[:80]}"
         if bubble is None:
-            unread.count("bubble that is not there")
+            unread.count("missing bubble")
         elif not isinstance(bubble, dict):
             raise TurnError(f"{where} is {kind(bubble)}, not an object")
         else:
             result.append(Bubble(where, name, bubble))
     for _ in range(sum(name not in seen_names for name in by_name)):
-        unread.count("bubble that was taken back")
+        unread.count("bubble that was undone")
     return result
 
 
@@ -98,7 +98,7 @@ def _groups(bubbles: list[Bubble]) -> list[list[Bubble]]:
 def _with_summaries(
     steps: list[ThreadEntry], groups: list[list[Bubble]], value: Object, line: int
 ) -> tuple[list[ThreadEntry], list[int]]:
-    """Return the steps with the summaries among them, and the path through all of them in order."""
+    """Return the entries with the summaries appended, and the path through all of them in order."""
     places = {bubble.name: place for place, group in enumerate(groups) for bubble in group}
     latest = at(value, _LATEST, "summary")
     candidates = ((place, summary(bubble.value)) for place, group in enumerate(groups) for bubble in group)
@@ -119,7 +119,7 @@ def _with_summaries(
 
 
 def _summary(value: Object, places: dict[str, int], line: int) -> ThreadEntry:
-    """Return a summary in the user's name, with the first step that stays."""
+    """Return the entry of a summary, which is in the user's name and names the first entry that is kept."""
     first_kept = places.get(string(value, "clientShouldStartSendingFromInclusiveBubbleId"))
     if first_kept is None and (last := places.get(string(value, "truncationLastBubbleIdInclusive"))) is not None:
         first_kept = last + 1
@@ -127,7 +127,7 @@ def _summary(value: Object, places: dict[str, int], line: int) -> ThreadEntry:
     return ThreadEntry((LoggedTurn("a summary", turn, Evidence(line)),), is_summary=True, first_kept=first_kept)
 
 
-# What is said of the whole
+# Links to other sessions
 
 
 def _with_links(conversation: Conversation, value: Object, bubbles: list[Bubble], unread: Unread) -> Conversation:
@@ -195,7 +195,7 @@ class Bubble(NamedTuple):
 
 
 def summary(bubble: Object) -> Object | None:
-    """Return the summary in a bubble of those before it."""
+    """Return the summary of earlier bubbles in a bubble."""
     raw_summary = bubble.get(_SUMMARY)
     value = jsonio.value(raw_summary) if isinstance(raw_summary, str) else raw_summary
     return value if string(value, "summary") else None
@@ -209,13 +209,13 @@ def subagent_call(bubble: Object) -> tuple[str, str] | None:
 
 
 class BubbleReader:
-    """Turns bubbles into turns; a reply has the model of its own bubbles, otherwise that of the prompt."""
+    """Converts bubbles to turns; the model of a reply is that of its own bubbles, or else that of the prompt."""
 
     def __init__(self, line: int, model: str, unread: Unread) -> None:
         self._line, self._model, self._unread = line, model, unread
 
     def turns(self, group: list[Bubble]) -> Iterator[LoggedTurn]:
-        """Yield the turn of a prompt, or those of a reply with its results."""
+        """Yield the turn of a prompt, or the turns of a reply with its results."""
         for bubble in group:
             self._rest(bubble)
         first, role = group[0], group[0].value.get("type")
@@ -261,13 +261,13 @@ class BubbleReader:
 
 
 def _model(bubble: Object) -> str:
-    """Return the model that a bubble names; none if Cursor was to choose one."""
+    """Return the model in a bubble; empty if Cursor selected it."""
     name = string(bubble.get("modelInfo"), "modelName")
     return "" if name == _UNKNOWN else name
 
 
 def _tokens(bubble: Object) -> tuple[int | None, int | None]:
-    """Return the tokens of a request and of its reply; newer versions write meaningless zeros."""
+    """Return the token counts of a request and its reply; newer versions write meaningless zeros."""
     prompt_tokens, said = (count(at(bubble, "tokenCount", name)) for name in ("inputTokens", "outputTokens"))
     return prompt_tokens or None, said or None
 
@@ -283,7 +283,7 @@ def _thoughts(bubble: Object, model: str) -> list[Json]:
 
 
 def arguments(call: Object) -> Json:
-    """Return the arguments as the model wrote them, otherwise as the client parsed them."""
+    """Return the arguments as written by the model, or else as parsed by the client."""
     raw = _once(call.get("rawArgs"))
     if isinstance(raw, dict) or (isinstance(raw, str) and isinstance(jsonio.value(raw), dict)):
         return raw
@@ -302,7 +302,7 @@ def _once(value: Json) -> Json:
 
 
 def _answer(call: Object) -> Object | None:
-    """Return the result of a call; ``None`` while there is none."""
+    """Return the result of a call; ``None`` if it has none yet."""
     content, status = _once(call.get("result")), call.get("status")
     status = at(status, "status") if isinstance(status, dict) else status
     outcome = _OUTCOMES.get(status, "") if isinstance(status, str) else ""

@@ -1,4 +1,4 @@
-"""Messages as the AI SDK 4 has them, which Cursor sends to models, as turns of OpenAI chat."""
+"""Convert messages of the AI SDK 4, which Cursor sends to models, to turns of OpenAI chat."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PART = {
     "tool-call": ("type", "toolCallId", "toolName", "args", "input"),
     "tool-result": ("type", "toolCallId", "toolName", "result", "output", "experimental_content", "isError"),
 }
-"""The members that are read of parts."""
+"""The types of parts, with the members that are read."""
 
 
 def is_summary(message: Object) -> bool:
@@ -29,7 +29,7 @@ def is_summary(message: Object) -> bool:
 
 
 def named_model(message: Object) -> str:
-    """Return the model that a message or one of its parts names."""
+    """Return the model name in a message or in one of its parts."""
     holders = (message, *objects(message.get("content")))
     names = (string(at(each, _OPTIONS, "cursor"), "modelName") for each in holders)
     return next((name for name in names if name), "")
@@ -61,7 +61,7 @@ def turns(message: Object, model: str, unread: Unread) -> list[Object]:
 
 
 def said(content: Json, model: str) -> Object:
-    """Return an assistant's reasoning, texts and calls as a message."""
+    """Convert the content of an assistant message: reasoning, texts and calls."""
     thoughts, parts, calls = list[Json](), list[Json](), list[Json]()
     for part in as_list(content):
         match part:
@@ -77,13 +77,13 @@ def said(content: Json, model: str) -> Object:
 
 
 def reply(parts: list[Json], thoughts: list[Json], calls: list[Json]) -> Object:
-    """Return a reply of texts, reasoning and calls."""
+    """Build a reply from texts, reasoning and calls."""
     members = {"content": parts, "reasoning_details": thoughts, "tool_calls": calls}
     return {"role": "assistant", "content": None, **{name: value for name, value in members.items() if value}}
 
 
 def thought(text: str, signature: str, hidden: str, model: str) -> Object:
-    """Return a block of reasoning; who signed or encrypted it is known for Anthropic's models only."""
+    """Build a reasoning block; the provider of a signature is only known for Anthropic's models."""
     signature_format = "anthropic-claude-v1" if "claude" in model.lower() else "unknown"
     if hidden:
         return {"type": "reasoning.encrypted", "data": hidden, "format": signature_format}
@@ -108,7 +108,7 @@ def _result(part: Object, message: Object) -> Object:
 
 
 def _part(part: Json) -> Json:
-    """Return a part of a content; an image is data or an address."""
+    """Convert a content part; an image may be inline data or a URL."""
     match part:
         case {"type": "image", "image": str(data)} | {"type": "image", "data": str(data)}:
             mime = string(part, "mimeType") or string(part, "mediaType") or "image/png"

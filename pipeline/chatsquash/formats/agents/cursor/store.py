@@ -1,4 +1,4 @@
-"""A session of the CLI: messages by their hashes, and roots that list them, as conversations."""
+"""Sessions of the CLI: messages stored by hash, and roots that list them."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from chatsquash.formats.values import Object, as_list, compact, members, string,
 
 _STORE = ("agentId", "latestRootBlobId", "createdAt", MODEL, "messages", "lists", "unread")
 _HIDDEN = "blobEncryptionKey"
-"""A member of the metadata whose name is not reported."""
+"""A member of the metadata that is not reported as unread."""
 _PLAIN = ("agentId", "latestRootBlobId", "createdAt", MODEL)
 _ROLES = ("system", "user", "assistant", "tool")
 
 
 def is_one(value: Json) -> bool:
-    """Whether an object is what ``from_rows`` makes of a store."""
+    """Whether an object is a store as returned by ``from_rows``."""
     return isinstance(value, dict) and value.keys() >= {"latestRootBlobId", "messages", "lists"}
 
 
@@ -30,9 +30,10 @@ def is_one(value: Json) -> bool:
 
 
 def from_rows(meta: list[Object], blobs: list[Object]) -> list[Json]:
-    """Return a store as one object: its messages, and the lists of them by its roots, the last root first.
+    """Return a store as one object with its messages and the list of messages of each root, last root first.
 
-    Raises ``TurnError`` for one whose last root or messages are missing.
+    Raises:
+        TurnError: if the last root or one of its messages is missing
     """
     known = _metadata(meta)
     last = string(known, "latestRootBlobId")
@@ -52,14 +53,14 @@ def from_rows(meta: list[Object], blobs: list[Object]) -> list[Json]:
 
 
 def _metadata(rows: list[Object]) -> Object:
-    """Return the one value beside the blobs, which is hexadecimal JSON."""
+    """Parse the value of the metadata table, which is hexadecimal JSON."""
     row = next((row for row in rows if row.get("key") == "0"), rows[0] if rows else None)
     data = _bytes(row.get("value")) if row else b"{}"
     try:
         data = data if data.lstrip()[:1] == b"{" else bytes.fromhex(data.decode("ascii"))
         value = jsonio.loads(data)
     except (ValueError, RecursionError):
-        raise TurnError("the store has metadata that are no JSON") from None
+        raise TurnError("the store has metadata that are not valid JSON") from None
     return expect_object(value, "the store has metadata that are")
 
 
@@ -90,7 +91,7 @@ class _BlobReader:
         """Return the messages of the last root, all of which must exist, and its other fields."""
         fields = root(self._blobs[last])
         if fields is None:
-            raise TurnError("the store has a last root that is no message of protobuf")
+            raise TurnError("the store has a last root that is not a protobuf message")
         idents = []
         for number, raw in enumerate(fields.references):
             ident = self._ids.get(raw)
@@ -119,7 +120,7 @@ def _hash(ident: str) -> bytes:
 
 
 def conversations(place: str, line: int, value: Object, unread: Unread) -> list[Conversation]:
-    """Return the list of the last root, then earlier lists that it does not continue."""
+    """Return the conversation of the last root, then those of earlier roots that it does not continue."""
     unread.count_members("store", value, *_STORE)
     for name, count in members(value.get("unread")).items():
         for _ in range(count if type(count) is int and 0 < count <= 1_000 else 1):
@@ -144,7 +145,7 @@ def _lists(place: str, value: Object) -> list[list[StoredMessage]]:
     message_lists = []
     for number, idents in enumerate(lists):
         if not isinstance(idents, list) or not all(isinstance(each, str) and each in by_id for each in idents):
-            raise TurnError(f"{place} has a list {number + 1} that names messages that are not there")
+            raise TurnError(f"{place} has a list {number + 1} with messages that do not exist")
         message_lists.append([by_id[ident] for ident in idents])
     return message_lists
 
@@ -164,9 +165,9 @@ def _turns_of(place: str, line: int, era: MessageView, last_model: str, unread: 
 
 
 _REFERENCE = 32
-"""Bytes of a reference, a hash of what it refers to."""
+"""Bytes of a reference, which is the hash of a blob."""
 _LONGEST = 10
-"""Bytes of a number, at most."""
+"""The maximum bytes of a variable-length number."""
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 
 
@@ -176,11 +177,11 @@ class RootFields(NamedTuple):
     references: list[bytes]
     """The hashes in its first field, in order."""
     others: dict[int, int]
-    """The numbers of its other fields, with how often each is there."""
+    """The number of occurrences of each other field."""
 
 
 def root(data: bytes) -> RootFields | None:
-    """Return the references in a message; ``None`` for anything else."""
+    """Parse the fields of a root, a protobuf message; ``None`` for anything else."""
     references, others, at = list[bytes](), Counter[int](), 0
     while at < len(data):
         key, at = _number(data, at)
@@ -205,7 +206,7 @@ def root(data: bytes) -> RootFields | None:
 
 
 def _past(data: bytes, at: int, kind: int) -> int:
-    """Return the place after a number or a value of a fixed length; -1 for anything else."""
+    """Return the offset after a number or a fixed-length value; -1 for anything else."""
     if kind == _VARINT:
         value, at = _number(data, at)
         return at if value >= 0 else -1
@@ -213,7 +214,7 @@ def _past(data: bytes, at: int, kind: int) -> int:
 
 
 def _number(data: bytes, at: int) -> tuple[int, int]:
-    """Return a number of variable length and the place after it; -1 if it does not end."""
+    """Parse a variable-length number; returns it with the offset after it, or -1 if it does not end."""
     value = 0
     for shift, byte in enumerate(data[at : at + _LONGEST]):
         value |= (byte & 0x7F) << 7 * shift
@@ -223,7 +224,7 @@ def _number(data: bytes, at: int) -> tuple[int, int]:
 
 
 _MOST_COMPARED = 20
-"""Lists that go on from one place with which a list is compared that ends there."""
+"""The maximum number of continuations that the last message of a list is compared with."""
 
 
 class StoredMessage(NamedTuple):
@@ -232,7 +233,7 @@ class StoredMessage(NamedTuple):
     message: Object
     key: bytes
     is_summary: bool
-    """Whether it stands for messages that were compacted."""
+    """Whether it replaces compacted messages."""
 
 
 class MessageView(NamedTuple):
@@ -243,11 +244,11 @@ class MessageView(NamedTuple):
     kind: ConversationKind
     parent: str | None
     copied_places: frozenset[int]
-    """The places of messages that a conversation before it had."""
+    """The indexes of messages copied from an earlier conversation."""
 
 
 def said(message: Object, is_summary: bool) -> StoredMessage:
-    """Return a message with its key, which ignores what changes while the message is answered."""
+    """Return a message with its key, which ignores members that change later."""
     key = compact([message.get("role"), message.get("content")]).encode("utf-8", "surrogatepass")
     return StoredMessage(message, blake2b(key, digest_size=16).digest(), is_summary)
 
@@ -255,7 +256,7 @@ def said(message: Object, is_summary: bool) -> StoredMessage:
 def eras(lists: list[list[StoredMessage]]) -> list[MessageView]:
     """Return the first list, then those before compactions, then branches, in the order of their creation.
 
-    A list is left out that another one goes on from, or that ends with what the model had not said to the end.
+    Lists that another list continues are skipped, and so are those that end with an incomplete reply.
     """
     if not lists or not lists[0]:
         return []
@@ -270,7 +271,7 @@ def eras(lists: list[list[StoredMessage]]) -> list[MessageView]:
         if summaries == own:
             branches.append((summaries, each))
         else:
-            before[summaries] = each  # the last one of its time
+            before[summaries] = each  # the last list between two compactions
     names = {summaries: str(number) for number, summaries in enumerate([own, *before], 1)}
     has_others = bool(before or branches)
     order = [*before, own]
@@ -289,7 +290,7 @@ def _era(
     order: list[tuple[bytes, ...]],
     before: dict[tuple[bytes, ...], list[StoredMessage]],
 ) -> MessageView:
-    """Return a conversation in a row in which each continues from a summary of the previous one."""
+    """Return a conversation of a sequence in which each continues from a summary of the previous one."""
     summaries = _summaries(messages)
     at = order.index(summaries)
     if not summaries:
@@ -305,7 +306,7 @@ def _summaries(messages: list[StoredMessage]) -> tuple[bytes, ...]:
 
 
 def _independent(lists: list[list[StoredMessage]]) -> list[list[StoredMessage]]:
-    """Return the lists except the first that are neither the beginning of another one nor grew into one."""
+    """Return the lists, except the first, that are not a prefix of another one or an earlier state of it."""
     distinct = without_prefixes([[each.key for each in messages] for messages in lists])
     following: dict[bytes, dict[bytes, StoredMessage]] = {}
     ends: dict[int, bytes] = {}

@@ -41,7 +41,7 @@ _UPDATES = ("$set", "$rewindTo")
 def fits(values: list[Json]) -> str | None:
     """Check for a session with its project's hash or with edits, or for a checkpoint with contents."""
     if any(line.keys() & set(_UPDATES) or line.keys() >= {"sessionId", "projectHash"} for line in objects(values)):
-        return "$set or $rewindTo, or sessionId beside projectHash"
+        return "$set or $rewindTo, or sessionId next to projectHash"
     if values and all(map(_is_record, values)):
         return "records of the types user and gemini"
     return "a history of contents" if len(values) == 1 and _history(values[0]) else None

@@ -28,7 +28,7 @@ def fits(values: list[Json]) -> str | None:
     """Check for a line of the role session_meta before messages, or for exports of sessions."""
     if values and at(values[0], "role") == META and at(values[0], "type") is None:
         return "a line of the role session_meta"
-    return "source and started_at beside messages" if values and all(map(_is_session, values)) else None
+    return "source and started_at next to messages" if values and all(map(_is_session, values)) else None
 
 
 def _is_session(value: Json) -> bool:

@@ -41,7 +41,7 @@ def fits(documents: list[Json]) -> str | None:
         return "samples of a log"
     value = logs[0]
     is_log = len(logs) == 1 and isinstance(value.get("samples"), list) and isinstance(value.get("eval"), dict)
-    return "eval and samples beside status" if is_log and "status" in value else None
+    return "eval and samples next to status" if is_log and "status" in value else None
 
 
 def may_split(head: bytes) -> bool:

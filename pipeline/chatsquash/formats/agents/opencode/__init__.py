@@ -31,7 +31,7 @@ _ID = "ses_"
 def fits(values: list[Json]) -> str | None:
     """Check for sessions with ids that begin with ``ses_``, and messages of either version."""
     if len(values) == 1 and is_session(values[0]):
-        return "an id that begins with ses_ beside projectID"
+        return "an id that begins with ses_ next to projectID"
     if values and all(map(_is_export, values)):
         return "info.id that begins with ses_, and messages"
     return None
