@@ -50,7 +50,7 @@ def _conversation(value: Json, where: str, line: int) -> list[Conversation]:
     unread = Unread()
     unread.count_members("conversation", value, *_CONVERSATION)
     if not all(isinstance(each, dict) for each in messages):
-        raise TurnError(f"{where} has a message that is no object")
+        raise TurnError(f"{where} has a message that is not an object")
     if not messages:
         return []
     model = text(value.get("model"))

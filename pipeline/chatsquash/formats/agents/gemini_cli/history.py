@@ -143,7 +143,7 @@ class SessionState:
         for index, record in enumerate(messages):
             where = f"{place}, messages[{index}]"
             if not isinstance(record, dict):
-                raise TurnError(f"{where} is no object")
+                raise TurnError(f"{where} is not an object")
             name, kind = string(record, "id") or where, string(record, "type")
             if kind == "user" and (name, "gemini") in records:
                 continue  # results, which the reply has already
