@@ -39,7 +39,7 @@ def pages() -> dict[str, str]:
         "docs/cli.md": with_regions("docs/cli.md", command_line()),
         "docs/formats.md": with_regions("docs/formats.md", format_tables()),
         "docs/presets.md": with_regions("docs/presets.md", presets.regions()),
-        "docs/redaction.md": with_regions("docs/redaction.md", redaction.regions(), redaction.KEPT),
+        "docs/redaction.md": with_regions("docs/redaction.md", redaction.regions(), redaction.BENCH),
         "docs/shards-recipes.md": with_regions("docs/shards-recipes.md", recipes()),
         "docs/sources.md": with_regions("docs/sources.md", agents.regions()),
         "docs/training.md": with_regions("docs/training.md", trainers.regions()),

@@ -28,12 +28,10 @@ from bench.redact.planted import measure
 DOCS = Path(__file__).parents[2] / "docs" / "redaction.md"
 _REGION = re.compile(r"(?<=<!-- generated: bench-redact -->\n).*?(?=^<!-- /generated -->)", re.DOTALL | re.MULTILINE)
 _MB = 1e6
-_ABOUT = """The corpus has {names}.
-That is {dense:.1f} MB of records with secrets, and {ordinary:.1f} MB without.
-A secret counts as found if the record has no 8 characters in a row of it, as it was written there. A look-alike counts
-as hit if it is not as it was. *Alone*: the encoded form is all that the record has of the secret; *beside*: its plain
-value stands in the same record. *Set aside*: of a kind or in a context that the rules are not written for. In a record
-that is left out, nothing counts as found, and every look-alike as hit.
+_ABOUT = """The corpus has {names}: {dense:.1f} MB of records with secrets and {ordinary:.1f} MB without.
+A secret is found if no 8 consecutive characters of it remain in the record. A changed look-alike is a false positive.
+*With plain* means that the record contains the plain secret in addition to the encoded one. In a skipped record,
+nothing counts as found, and every look-alike as a false positive.
 """
 _SCANNER = "secrets+kingfisher"
 
@@ -77,7 +75,7 @@ def main(*, quick: bool, misses: bool, everything: bool, no_scanner: bool, no_co
             *shares(made.dense, found),
             *_private(made, private),
             *measure.table(list(measure.outcomes())),
-            f"Of {len(made.ordinary):,} records of ordinary work, {len(changed):,} are changed.\n",
+            f"{len(changed):,} of {len(made.ordinary):,} records without secrets were changed.\n",
             *([] if no_costs else _costs(made, modes)),
         ]
     )
@@ -127,32 +125,45 @@ def _described(made: Corpus) -> str:
         "contexts": [each.name for each in contexts()],
         "kinds of look-alikes": [each.name for each in lookalikes()],
     }
-    told = [f"{len(each)} {what} ({sum(map(is_aside, each))} set aside)" for what, each in names.items()]
+    told = [f"{len(each)} {what} ({sum(map(is_aside, each))} held-out)" for what, each in names.items()]
     size = sum(map(len, made.lines)) / _MB, sum(map(len, made.ordinary)) / _MB
     return _ABOUT.format(names=", ".join(told), dense=size[0], ordinary=size[1])
 
 
 def shares(made: list[Made], found: dict[str, list[Verdict]]) -> Iterator[str]:
-    """What is found of secrets, and hit of look-alikes, as a table."""
+    """Return the recall and the false positives of each mode, and the recall of the first one by encoded form."""
     columns = [(mode, aside) for mode in found for aside in (False, True)]
-    yield _row("recall", *(f"`{mode}`{', set aside' if aside else ''}" for mode, aside in columns))
+    yield _row("recall", *(f"`{mode}`{', held-out' if aside else ''}" for mode, aside in columns))
     yield "|---|" + "---|" * len(columns)
     found_by = {(mode, aside): judge.recall(made, found[mode], aside=aside) for mode, aside in columns}
     yield _row("plain", *(judge.joined(found_by[each], ["plain"]) for each in columns))
     yield _row("encoded, all", *(judge.joined(found_by[each], forms()) for each in columns))
-    for form in forms():
-        for beside in (False, True):
-            row = [found_by[each].get((form, beside), Share(0, 0)) for each in columns]
-            yield _row(f"{form}, {'beside' if beside else 'alone'}", *row)
-    yield _row("look-alikes hit", *(judge.hits(made, found[mode], aside=aside) for mode, aside in columns))
+    yield _row("false positives", *(judge.hits(made, found[mode], aside=aside) for mode, aside in columns))
     yield ""
     for mode, verdicts in found.items():
-        yield f"`{mode}` left out {sum(verdict.left_out for verdict in verdicts):,} of {len(verdicts):,} records."
+        yield f"`{mode}` skipped {sum(verdict.left_out for verdict in verdicts):,} of {len(verdicts):,} records."
+    yield ""
+    first = next(iter(found))
+    yield from _by_form([found_by[first, False], found_by[first, True]])
+
+
+def _by_form(shares: list[dict[tuple[str, bool], Share]]) -> Iterator[str]:
+    """Return the recall of encoded secrets, without and with the plain value in the same record."""
+    columns = [(beside, aside) for beside in (False, True) for aside in (False, True)]
+    titles = (f"{'with' if beside else 'without'} plain{', held-out' if aside else ''}" for beside, aside in columns)
+    yield _row("`secrets`, encoded as", *titles)
+    yield "|---|" + "---|" * len(columns)
+    for family in dict.fromkeys(form.partition("-")[0] for form in forms()):
+        row = []
+        for beside, aside in columns:
+            chosen = {group: share for group, share in shares[aside].items() if group[1] == beside}
+            row.append(judge.joined(chosen, [form for form in forms() if form.partition("-")[0] == family]))
+        yield _row(family, *row)
     yield ""
 
 
 def _private(made: Corpus, verdicts: dict[str, list[Verdict]]) -> Iterator[str]:
-    yield _row("personal data", "found", "found, set aside", "look-alikes hit", "look-alikes hit, set aside")
+    yield _row("personal data", "found", "found, held-out", "false positives", "false positives, held-out")
     yield "|---|---|---|---|---|"
     for name, each in made.private.items():
         found = [judge.joined(judge.recall(each, verdicts[name], aside=aside)) for aside in (False, True)]
@@ -164,9 +175,9 @@ def _private(made: Corpus, verdicts: dict[str, list[Verdict]]) -> Iterator[str]:
 def _costs(made: Corpus, modes: list[str]) -> Iterator[str]:
     yield _row("CPU seconds per MB", "ordinary records", "with secrets", "both")
     yield "|---|---|---|---|"
-    todo: list[tuple[str, Callable[[bytes], Any]]] = [("looking (default)", product.looks())]
-    todo += [("the scanner alone", product.looks("kingfisher"))] if _SCANNER in modes else []
-    todo += [(f"replacing, `{mode}`", product.redacts(mode)) for mode in modes]
+    todo: list[tuple[str, Callable[[bytes], Any]]] = [("detection (default)", product.looks())]
+    todo += [("scanner only", product.looks("kingfisher"))] if _SCANNER in modes else []
+    todo += [(f"replacement, `{mode}`", product.redacts(mode)) for mode in modes]
     for what, does in todo:
         spent = [(_seconds(does, lines), sum(map(len, lines)) / _MB) for lines in (made.ordinary, made.lines)]
         both = sum(seconds for seconds, _ in spent), sum(size for _, size in spent)
@@ -174,7 +185,7 @@ def _costs(made: Corpus, modes: list[str]) -> Iterator[str]:
     yield ""
     if _SCANNER in modes:
         first, later = scanner_starts()
-        yield f"The scanner starts in {first:.1f} s for the first time, and in {later:.1f} s later."
+        yield f"The scanner starts in {first:.1f} s the first time and in {later:.1f} s after that."
 
 
 def _seconds(does: Callable[[bytes], Any], lines: list[bytes]) -> float:

@@ -68,14 +68,19 @@ def verification(name: str, results: dict[str, Result]) -> str:
 
 
 def _agents(results: dict[str, Result]) -> str:
-    heads = ["agent", "verified with", *(each.name for each in SCENARIOS)]
-    rows = [heads, ["---"] * len(heads)]
+    rows = ["| agent | verified with | scenarios | not correct |", "|---|---|---|---|"]
     for name, client in clients().items():
         result = results.get(name, Result())
-        cells = [_cell(name, scenario.name, result.cells.get(scenario.name)) for scenario in SCENARIOS]
-        seen = verification(name, results) + (f" (not run: {result.skipped})" if result.skipped else "")
-        rows.append([client.title, seen, *cells])
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+        version = verification(name, results) + (f" (not run: {result.skipped})" if result.skipped else "")
+        count = f"{len(result.cells)} of {len(SCENARIOS)}" if result.cells else ""
+        rows.append(f"| {client.title} | {version} | {count} | {_exceptions(name, result)} |")
+    return "\n".join(rows)
+
+
+def _exceptions(agent: str, result: Result) -> str:
+    """Return the scenarios of an agent that are not correct for all sources, each with its cell."""
+    scenarios = [each.name for each in SCENARIOS if any(result.cells.get(each.name, {}).values())]
+    return ", ".join(f"{each}: {_cell(agent, each, result.cells[each])}" for each in scenarios)
 
 
 def _cell(agent: str, scenario: str, sources: dict[str, list[str]] | None) -> str:
@@ -100,14 +105,14 @@ def _wrong(results: dict[str, Result]) -> str:
         for cell, texts in found
     ]
     head = ["| agent | scenario | source | faults | the first one |", "|---|---|---|---|---|"]
-    return "\n".join([*head, *rows]) if rows else "No cell is wrong."
+    return "\n".join([*head, *rows]) if rows else "No source is wrong."
 
 
 def _undecidable() -> str:
     titles = {name: client.title for name, client in clients().items()}
     rows = [f"| {titles[each.agent]} | {each.scenario} | {each.source} | {why} |" for each, why in UNDECIDABLE.items()]
     head = ["| agent | scenario | source | why it cannot be decided |", "|---|---|---|---|"]
-    return "\n".join([*head, *rows]) if rows else "Every cell can be decided."
+    return "\n".join([*head, *rows]) if rows else "Every source can be decided."
 
 
 def _escape(text: str) -> str:
@@ -115,5 +120,4 @@ def _escape(text: str) -> str:
 
 
 def _scenarios() -> str:
-    rows = [f"| {each.name} | {each.sentence} |" for each in SCENARIOS]
-    return "\n".join(["| scenario | what happens |", "|---|---|", *rows])
+    return "\n".join(f"- {each.name}: {each.sentence[0].lower()}{each.sentence[1:]}" for each in SCENARIOS)

@@ -18,30 +18,29 @@ class Cell(NamedTuple):
 
 UNDECIDABLE: dict[Cell, str] = {
     Cell("continue_dev", "length", "files"): (
-        "Items have `usage.completion_tokens`, but no finish reason, and no limit (`promptLogs[].completionOptions`)."
+        "Items have `usage.completion_tokens`, but neither a finish reason nor the limit."
     ),
     Cell("copilot_cli", "length", "files"): (
-        "The reply at its limit was never written, and the next request had it: the reply to that has weight 0."
+        "The truncated reply is missing, but was part of the next request, so the next reply has weight 0."
     ),
-    Cell("droid", "length", "files"): "Lines have neither a finish reason nor the tokens of a reply.",
+    Cell("droid", "length", "files"): "Lines have neither a finish reason nor a token count.",
     Cell("droid", "truncated", "files"): (
-        "Lines have neither a finish reason nor the tokens of a reply, and the turn's outcome is `completed`."
+        "Lines have neither a finish reason nor a token count, and the outcome of the turn is `completed`."
     ),
     Cell("gemini_cli", "length", "files"): (
-        "Messages have `tokens`, but no finish reason; only a terminal gets the notice that a reply was truncated."
+        "Messages have `tokens`, but no finish reason; the truncation is only shown on the terminal."
     ),
     Cell("gemini_cli", "stopped", "files"): (
-        "A reply gets its calls when they have run: those of a killed process are in no file."
+        "Calls are written after they have run, so those of a killed process are missing."
     ),
     Cell("kimi_cli", "length", "files"): (
-        "Neither `_usage` in the context nor `StatusUpdate` in `wire.jsonl` has a finish reason or a limit."
+        "Neither `_usage` in the context nor `StatusUpdate` in `wire.jsonl` has a finish reason or the limit."
     ),
     Cell("kimi_cli", "stopped", "files"): (
-        "The context has the token count of the interrupted reply and not the reply, which only the events that the"
-        " terminal showed contain (`wire.jsonl`)."
+        "The context has the token count of the interrupted reply, but not its text, which is only in `wire.jsonl`."
     ),
     Cell("openhands", "length", "files"): (
-        "Events have no finish reason, `agent.llm.max_output_tokens` is not set, and `stats` is of the last process."
+        "Events have no finish reason, `agent.llm.max_output_tokens` is not set, and `stats` cover the last process only."
     ),
 }
 

@@ -1,7 +1,4 @@
-"""Other readers of agents' files beside ours, on the same files: where they differ, a table says how and why.
-
-The table of docs/sources.md is made of ``differences.toml``.
-"""
+"""Other readers of agents' files, on the same files: ``differences.toml`` lists how they differ and why."""
 
 import json
 import os
@@ -98,7 +95,8 @@ def test_the_table_has_only_files_that_are_there():
     assert set(DIFFERENCES) <= set(JOBS)
 
 
-def test_the_page_has_the_table():
+@pytest.mark.parametrize("peer", READ)
+def test_the_page_has_the_number_of_files_that_differ(peer):
     page = (ROOT / "docs" / "sources.md").read_text(encoding="utf-8")
-    rows = [f"| {peer} | `{path}` | {each['how']} | {each['why']} |" for (peer, path), each in DIFFERENCES.items()]
-    assert [row for row in rows if row not in page] == []
+    read, different = ([path for reader, path in jobs if reader == peer] for jobs in (JOBS, DIFFERENCES))
+    assert f"| {peer} | {len(different)} of {len(read)} |" in page

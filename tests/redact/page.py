@@ -1,64 +1,58 @@
-"""The generated regions of ``docs/redaction.md``: the rules of the pack, and the members that no search looks at."""
+"""The generated regions of ``docs/redaction.md``: the built-in rules, and the members that are not searched."""
 
 from collections.abc import Iterable
-from urllib.parse import urlsplit
 
 from chatsquash.redaction import texts
 from chatsquash.redaction.rules import Documented, documented
 
-KEPT = ("bench-redact",)
-"""Regions of that page that are measured, not made from the code."""
+BENCH = ("bench-redact",)
+"""Regions of the page that are measured, not generated from the code."""
 _CONTEXT = ("context", "commands")
-"""The groups of rules that know a value by what stands before it."""
+"""The groups of rules that recognize a value by its context."""
 
 
 def regions() -> dict[str, str]:
-    """Tables of the rules that know values by their shape, of those that know them by context, and of what is kept."""
+    """Return the rules that recognize a value by its shape, and the members that are not searched."""
     shapes = [each for each in documented() if each.group not in _CONTEXT]
-    contexts = [each for each in documented() if each.group in _CONTEXT]
-    told = f"{len(shapes)} rules find {len({each.kind for each in shapes})} kinds:"
-    return {"kinds": f"{told}\n\n{_of_shapes(shapes)}", "contexts": _of_contexts(contexts), "kept": _kept()}
+    return {"kinds": _by_group(shapes), "kept": _unsearched()}
 
 
-def _kept() -> str:
-    """The members that are passed over, and where."""
-    ids, sealed, media, beside = map(_names, (texts._IDS, texts._SEALED, texts._MEDIA, texts._MEDIA_BESIDE))
+def _unsearched() -> str:
+    """Return the table of members that are not searched."""
+    ids, sealed, media, media_beside = map(_names, (texts._IDS, texts._SEALED, texts._MEDIA, texts._MEDIA_BESIDE))
     words = _names(texts._WORDS)
     rows = [
-        ("ids", ids, f"`id` beside {_names(texts._IDENTIFIED)} only"),
+        ("ids", ids, f"`id` only next to {_names(texts._IDENTIFIED)}"),
         (
-            "what a service sealed",
+            "signatures and encrypted content",
             sealed,
-            f"{words} beside {_names(texts._BLOCK)} only; and `data` where `type` is {_names(texts._SEALED_TYPES)}",
+            f"{words} only next to {_names(texts._BLOCK)}; also `data` if `type` is {_names(texts._SEALED_TYPES)}",
         ),
-        (
-            "media",
-            media,
-            f"beside {beside}; and URLs `data:image/...;base64,`, also `audio`, `video`, `font`, `application`",
-        ),
+        ("media", media, f"next to {media_beside}; also media URLs `data:...;base64,`"),
     ]
-    given = _names(texts._GIVEN)
-    table = "\n".join(["| what | members | where |", "|---|---|---|", *(f"| {' | '.join(row)} |" for row in rows)])
-    return f"{table}\n\nThey are kept only where they hold nothing but what ids and base64 are of: letters, digits and `+/=_.:|~-`.\n\nBelow {given} (`input` of a call only) everything is the model's or the user's: nothing but URLs of media is kept there."
+    arguments = _names(texts._GIVEN)
+    table = "\n".join(
+        ["| content | members | condition |", "|---|---|---|", *(f"| {' | '.join(row)} |" for row in rows)]
+    )
+    return (
+        f"{table}\n\nTheir values may contain only letters, digits, and `+/=_.:|~-`. "
+        f"Below {arguments} (`input` only in calls), only media URLs are kept."
+    )
 
 
 def _names(names: Iterable[str]) -> str:
     return ", ".join(f"`{name}`" for name in sorted(names))
 
 
-def _of_shapes(rules: Iterable[Documented]) -> str:
-    rows = [f"| {_words(each.group)} | `{each.kind}` | `{each.name}` | {_link(each.source)} |" for each in rules]
-    return "\n".join(["| group | kind | rule | documented at |", "|---|---|---|---|", *rows])
-
-
-def _of_contexts(rules: Iterable[Documented]) -> str:
-    rows = [f"| `{each.name}` | {_link(each.source)} |" for each in rules]
-    return "\n".join(["| rule | documented at |", "|---|---|", *rows])
-
-
-def _words(group: str) -> str:
-    return group.replace("_", " ")
-
-
-def _link(source: str) -> str:
-    return f"[{urlsplit(source).netloc}]({source})"
+def _by_group(rules: list[Documented]) -> str:
+    """Return a table with the names of rules, one row per group."""
+    for rule in rules:
+        assert rule.kind == rule.name.upper().replace("-", "_"), f"{rule.name} has the kind {rule.kind}"
+    groups = dict.fromkeys(rule.group for rule in rules)
+    rows = [
+        f"| {group.replace('_', ' ')} | {_names(each.name for each in rules if each.group == group)} |"
+        for group in groups
+    ]
+    return "\n".join(
+        [f"{len(rules)} rules recognize a value by its shape:", "", "| group | rules |", "|---|---|", *rows]
+    )

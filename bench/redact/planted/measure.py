@@ -21,11 +21,11 @@ GOALS = {"plain": 98.5, "beside": 96.0, "known": 96.0, "phones": 95.0, "paths": 
 _ALL_KINDS = "secrets,phones,paths"
 _WHAT = {
     "plain": "secrets, plain",
-    "beside": "secrets in another form, plain elsewhere in the session",
-    "known": "secrets in another form, plain in an earlier session (`--redact-known`)",
+    "beside": "encoded secrets, plain elsewhere in the session",
+    "known": "encoded secrets, plain in an earlier session (`--redact-known`)",
     "phones": "phone numbers",
     "paths": "home directories",
-    "look-alikes": "look-alikes hit",
+    "look-alikes": "false positives",
 }
 
 
