@@ -13,7 +13,7 @@ from chatsquash.checks.registry import View
 from chatsquash.core import jsonio
 from chatsquash.core.model import Conversation
 from chatsquash.session.record_filters import measure
-from chatsquash.session.stages.checking import examined
+from chatsquash.session.stages.checking import check_conversation
 from tests import strategies
 
 from .rows import assistant, call, result, talk, tool, user
@@ -132,7 +132,7 @@ def test_checks_that_are_not_called_would_find_nothing(conversation):
 def test_columns_tell_what_a_walk_over_the_messages_tells(conversation):
     told, walked = View(conversation), View(conversation)
     walked.columns = replace(walked.columns, calls=None, matched=False)
-    assert list(examined(conversation, told, keeps_reasoning=True)) == list(
-        examined(conversation, walked, keeps_reasoning=True)
+    assert list(check_conversation(conversation, told, keeps_reasoning=True)) == list(
+        check_conversation(conversation, walked, keeps_reasoning=True)
     )
     assert measure(told) == measure(walked)

@@ -10,7 +10,7 @@ from chatsquash.core.model import Conversation
 from chatsquash.records import presets
 from chatsquash.records.reading import native, record
 from chatsquash.records.shaping import line
-from chatsquash.session.plan import plan, through
+from chatsquash.session.plan import plan, run_stages
 from tests.checks.rows import assistant, call, result, talk, user
 
 A, B = user("a"), assistant("b")
@@ -43,14 +43,14 @@ ROWS = [
     Row("with images it stays behind", {"preset": "hf", "media": "keep", **JOIN}, talk(*CALLED, user([IMAGE]), B), ["u text", "a t", "t done", "u image", "a b"], "1 message of the user right behind a result"),
     Row("texts of the user and results are one in text", {"preset": "text", **MERGE}, talk(*CALLED, A, B, tools=[]), ["u a", f"a {TEXT_CALL}", f"u {RESPONSE}\n\na", "a b"], "changed to fit: messages joined to the one before 1"),
     Row("the user's that only results kept apart", {"preset": "hf", **MERGE}, talk(*CALLED[:2], A, CALLED[2], user("c"), B), ["u a", "a t", "t done", "u a\n\nc", "a b"], "changed to fit: results moved up to their calls 1, messages joined to the one before 1; 1 message of"),
-    Row("text of the message before calls goes, too", {"preset": "sharegpt", **ALONE}, talk(A, B, *CALLED[1:], B), ["h a", 'f {"name": "grep", "arguments": {}}', "o done", "g b"], "changed to fit: texts beside calls dropped 1; changed to fit: messages of role assistant in a row become one 1, texts beside calls dropped 1"),
-    Row("reasoning stays beside calls", {"preset": "sharegpt", **ALONE}, talk(A, assistant("t", call(), reasoning="hm")), ["h a", 'f <think>\nhm\n</think>\n\n<tool_call>[{"name": "grep", "arguments": {}}]</tool_call>'], "changed to fit: texts beside calls dropped 1"),
+    Row("text of the message before calls goes, too", {"preset": "sharegpt", **ALONE}, talk(A, B, *CALLED[1:], B), ["h a", 'f {"name": "grep", "arguments": {}}', "o done", "g b"], "changed to fit: texts next to calls dropped 1; changed to fit: messages of role assistant in a row become one 1, texts next to calls dropped 1"),
+    Row("reasoning stays beside calls", {"preset": "sharegpt", **ALONE}, talk(A, assistant("t", call(), reasoning="hm")), ["h a", 'f <think>\nhm\n</think>\n\n<tool_call>[{"name": "grep", "arguments": {}}]</tool_call>'], "changed to fit: texts next to calls dropped 1"),
 ]  # fmt: skip
 
 
 def shaped(options: dict[str, Any], conversation: Conversation) -> tuple[dict[str, Any] | None, list[Any]]:
     asked = Options(anonymize=False, **options)
-    conversation, found = through(plan(asked, None).conversation, conversation)
+    conversation, found = run_stages(plan(asked, None).record_stages, conversation)
     made = line(presets.named(asked.preset), conversation, presets.choices(asked))
     return (json.loads(made.data) if made.data else None), [*found, *made.findings]
 

@@ -20,7 +20,7 @@ from chatsquash.core.model import Violation
 from chatsquash.records import presets
 from chatsquash.records.presets import ShapeResult
 from chatsquash.session.converter import Converter
-from chatsquash.session.log_findings import unreadable
+from chatsquash.session.log_findings import unreadable_outcome
 from tests import oracle, strategies
 from tests.checks.rows import assistant, call, result, tool, user
 from tests.conftest import cases, examples, log_line, often
@@ -400,7 +400,7 @@ def test_a_log_that_cannot_be_read_is_a_finding_with_its_reason(tmp_path):
     job = Log(str(tmp_path), "logs/a.jsonl", "a.jsonl", 0)
     with pytest.raises(OSError) as raised:
         Converter(NATIVE).convert(job)
-    outcome = unreadable(job, raised.value)
+    outcome = unreadable_outcome(job, raised.value)
     assert (outcome.record, outcome.left_out, outcome.account.lines, sum(outcome.account.counts)) == (
         None,
         "unreadable-log",
@@ -548,7 +548,7 @@ def test_a_session_is_left_out_for_its_reason_also_when_its_log_changes_meanwhil
     def grow(*_: Any) -> None:
         path.write_bytes(path.read_bytes() + b"\n")
 
-    outcome = Converter(NATIVE).convert(log, also=grow)
+    outcome = Converter(NATIVE).convert(log, visit=grow)
     assert outcome.left_out == "timestamp-order"
     assert outcome.findings[-1].code == "changed-log"
 

@@ -7,7 +7,7 @@ from chatsquash import Options
 from chatsquash.checks.registry import View
 from chatsquash.conversion.convert import convert
 from chatsquash.core.model import Conversation, Response
-from chatsquash.session.ending import COMPLAINTS, CORRECTIONS, THANKS, ending, exit_code, judge_text, runs_tests
+from chatsquash.session.ending import COMPLAINTS, CORRECTIONS, THANKS, detect_ending, exit_code, judge_text, runs_tests
 from tests.conftest import assistant, cases, user
 from tests.outputs import report
 
@@ -51,7 +51,7 @@ def test_what_the_exit_code_of_a_command_says_of_its_tests(command, expected):
 )  # fmt: skip
 def test_a_code_of_another_program_is_none_of_the_tests(command, code, expected):
     view = said(user("go"), *ran("pytest", "Exit code: 3", "a"), *ran(command, f"Exit code: {code}", "b"))
-    assert ending(view, Response()).exit == expected
+    assert detect_ending(view, Response()).exit == expected
 
 
 @cases("content, expected",
@@ -87,7 +87,7 @@ def test_the_last_run_counts_and_other_commands_do_not():
         user("go"), *ran("pytest", "Exit code: 1", "a"), *ran(["bash", "-lc", "cd x && make"], "exit code 0", "b"),
         *ran("ls", "Exit code: 2", "c"),
     )  # fmt: skip
-    found = ending(view, Response())
+    found = detect_ending(view, Response())
     assert (found.exit, found.exit_evidence) == (
         0,
         "message 4, 0 in the result of a command that runs tests or a build",
@@ -96,7 +96,7 @@ def test_the_last_run_counts_and_other_commands_do_not():
 
 def test_a_run_whose_result_names_no_code_is_unknown_though_one_before_did():
     view = said(user("go"), *ran("pytest", "Exit code: 1", "a"), *ran("pytest", "3 passed", "b"))
-    assert ending(view, Response())[:2] == (None, None)
+    assert detect_ending(view, Response())[:2] == (None, None)
 
 
 CLAUDE_CODE = {"role": "system", "content": "You are Claude Code, Anthropic's official CLI for Claude."}
@@ -122,13 +122,13 @@ BACKGROUND = "Command running in background with ID: b1. Output is being written
     ("claude_code", user("go"), ran("pytest", "3 passed", name="mcp__shell__run"), None),
 )  # fmt: skip
 def test_a_bash_result_of_claude_code_without_an_error_counts_as_exit_code_0(source, first, result, expected):
-    assert ending(said(first, *result), Response(), source=source).exit == expected
+    assert detect_ending(said(first, *result), Response(), source=source).exit == expected
 
 
 def test_results_that_stand_elsewhere_are_found_all_the_same():
     (call, result), (other, answer) = ran("pytest", "Exit code: 1", "a"), ran("ls", "x", "b")
     both = {**call, "tool_calls": [*call["tool_calls"], *other["tool_calls"]]}
-    assert ending(said(user("go"), both, answer, result), Response()).exit == 1
+    assert detect_ending(said(user("go"), both, answer, result), Response()).exit == 1
 
 
 @cases("reply, expected",
@@ -137,7 +137,7 @@ def test_results_that_stand_elsewhere_are_found_all_the_same():
     (Response(finish_reason="x\x1b[2J" + "y" * 100), ("x\x1b[2J" + "y" * 59, True)),
 )  # fmt: skip
 def test_why_the_last_reply_ended(reply, expected):
-    found = ending(said(user("go"), assistant("done")), reply)
+    found = detect_ending(said(user("go"), assistant("done")), reply)
     assert (found.finish, found.truncated) == expected
     assert (found.finish_evidence is None, found.truncated_evidence is None) == tuple(each is None for each in expected)
 
@@ -153,7 +153,7 @@ def test_why_the_last_reply_ended(reply, expected):
 )  # fmt: skip
 def test_what_a_user_said_last(text, expected):
     assert judge_text(text)[0] == expected
-    found = ending(said(user("Write it."), assistant("Here."), user(text), assistant("Done.")), Response())
+    found = detect_ending(said(user("Write it."), assistant("Here."), user(text), assistant("Done.")), Response())
     assert (found.last_user, found.last_user_evidence and found.last_user_evidence.split(",")[0]) == (
         expected,
         "message 2",
@@ -174,16 +174,19 @@ def test_the_words_are_those_of_the_docs():
 def test_what_clients_put_in_is_no_word_of_the_user():
     reminder = "<system-reminder>That's wrong.</system-reminder>"
     view = said(user("Go."), assistant("Done."), user(f"{reminder}\nThank you."), assistant("."), user(reminder))
-    assert ending(view, Response())[-2:] == ("thanks", "message 2, 'thank you'")
+    assert detect_ending(view, Response())[-2:] == ("thanks", "message 2, 'thank you'")
 
 
 def test_many_blocks_that_clients_put_in_take_no_time_each():
     blocks = "<a></a>\n" * 200_000  # minutes, were what is behind each of them copied
-    assert ending(said(user("Go."), assistant("Done."), user(blocks + " Thanks.")), Response()).last_user == "thanks"
+    assert (
+        detect_ending(said(user("Go."), assistant("Done."), user(blocks + " Thanks.")), Response()).last_user
+        == "thanks"
+    )
 
 
 def test_nobody_spoke_after_the_work():
-    assert ending(said(user("Thanks!"), assistant("Done.")), Response())[-2:] == ("none", None)
+    assert detect_ending(said(user("Thanks!"), assistant("Done.")), Response())[-2:] == ("none", None)
 
 
 def trajectory(**members):

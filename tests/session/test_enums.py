@@ -3,7 +3,7 @@
 import copy
 
 from chatsquash import Options
-from chatsquash.session.plan import plan, through
+from chatsquash.session.plan import plan, run_stages
 from tests.checks.rows import assistant, talk, tool, user
 from tests.conftest import cases
 
@@ -15,8 +15,8 @@ for _ in range(2000):
 def written(parameters):
     given = [tool(parameters=parameters)]
     before = copy.deepcopy(given) if parameters is not DEEP else None
-    stages = plan(Options(anonymize=False, enums="text"), None).conversation
-    conversation, found = through(stages, talk(user(), assistant(), tools=given))
+    stages = plan(Options(anonymize=False, enums="text"), None).record_stages
+    conversation, found = run_stages(stages, talk(user(), assistant(), tools=given))
     assert before is None or given == before
     return conversation.tools[0]["parameters"], " ".join(each.text for each in found)
 

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from chatsquash.core.model import Conversation
-from chatsquash.session.stages.reasoning import inline
+from chatsquash.session.stages.reasoning import inline_calls
 from tests.checks.rows import assistant, call, result, tool, user
 from tests.conftest import cases
 from tests.session.streams import facts, staged, texts
@@ -26,7 +26,7 @@ BLOCK = block("{}")
 
 
 def inlined(*messages):
-    conversation, found = staged(inline(Conversation(list(messages), [])))
+    conversation, found = staged(inline_calls(Conversation(list(messages), [])))
     return conversation.messages, found
 
 
@@ -197,7 +197,7 @@ def test_other_fields_stay_where_they_were():
 
 def test_tools_stay():
     conversation = Conversation([assistant("", call())], [tool()])
-    assert inline(conversation)[0].tools is conversation.tools
+    assert inline_calls(conversation)[0].tools is conversation.tools
 
 
 @cases(

@@ -64,7 +64,7 @@ def test_many_parts_take_linear_time():
 )
 def test_texts_are_joined_before_it_is_forgotten_what_stood_between(content, expected):
     conversation = Conversation([{"role": "assistant", "content": content}], [])
-    joined, _ = join_texts(conversation, wanted=lambda _: True, loaded_only=False)
+    joined, _ = join_texts(conversation, joins=lambda _: True, loaded_only=False)
     assert joined.messages[0]["content"] == expected
 
 
@@ -118,7 +118,7 @@ BEHIND = {
 def test_text_behind_a_call_is_a_paragraph_before_it():
     outcome = converted(BEHIND, of_anthropic(text("3")), preset="hf")
     assert json.loads(outcome.record)["messages"][2]["content"] == "a\n\nb"
-    assert "texts behind calls moved before them 1" in "; ".join(finding.text for finding in outcome.findings)
+    assert "texts after calls moved before them 1" in "; ".join(finding.text for finding in outcome.findings)
     assert "unsupported-content" not in {finding.code for finding in outcome.findings}
 
 

@@ -65,7 +65,7 @@ def finished(messages: list[dict[str, Any]], **options: Any) -> tuple[Record | N
     spoken = [each for each in messages if each["role"] == "assistant"]
     marks = [Mark((at,), "" if at % 3 else "not-logged") for at in range(len(spoken))]
     steps = plan(Options(anonymize=False, integrity_analysis=False, **options), None)
-    made, _ = steps.finish(snapshot, loaded=False, source="openai_chat", marks=marks)
+    made, _ = steps.make_record(snapshot, has_private=False, source="openai_chat", marks=marks)
     return made if isinstance(made, Record) else None, [numbers(each).copy().pop() for each in spoken]
 
 
@@ -145,7 +145,7 @@ def test_equal_records_with_other_flags_are_known_as_equal():
     for name in ("chat", "hf"):
         steps = plan(Options(anonymize=False, loss="weight", preset=name), None)
         one, other = (
-            steps.finish(snapshot, loaded=False, source="openai_chat", marks=[Mark((0,), why), Mark((1,))])[0]
+            steps.make_record(snapshot, has_private=False, source="openai_chat", marks=[Mark((0,), why), Mark((1,))])[0]
             for why in ("", "rewritten")
         )
         assert one.line != other.line

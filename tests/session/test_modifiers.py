@@ -9,7 +9,7 @@ import pytest
 from chatsquash import Options
 from chatsquash.core.model import Conversation
 from chatsquash.records.arguments import PATTERN, short_ids
-from chatsquash.session.plan import plan, through
+from chatsquash.session.plan import plan, run_stages
 from tests.checks.rows import assistant, call, result, user
 
 SYSTEM = {"role": "system", "content": "s"}
@@ -49,38 +49,38 @@ ROWS = [
     Row("other members that agree stay", MERGE, [{**A, "name": "x"}, {**C, "name": "x"}], [{**user("a\n\nc"), "name": "x"}], "before 1"),
     Row("content that is no text keeps messages apart", MERGE, [user({"x": 1}), A], [user({"x": 1}), A]),
     Row("other roles stay apart", MERGE, [{"role": "x", "content": "a"}] * 2, [{"role": "x", "content": "a"}] * 2),
-    Row("each call is followed by its result", PARALLEL, [CALLS, ONE, TWO, B], [*SPLIT, B], "parallel calls with messages of their own 1"),
-    Row("results may come in another order", PARALLEL, [CALLS, TWO, ONE, B], [*SPLIT, B], "parallel calls with messages of their own 1"),
-    Row("what else stands there comes behind them", PARALLEL, [CALLS, ONE, A, TWO, B], [*SPLIT, A, B], "messages of their own 1"),
+    Row("each call is followed by its result", PARALLEL, [CALLS, ONE, TWO, B], [*SPLIT, B], "parallel calls split into messages 1"),
+    Row("results may come in another order", PARALLEL, [CALLS, TWO, ONE, B], [*SPLIT, B], "parallel calls split into messages 1"),
+    Row("what else stands there comes behind them", PARALLEL, [CALLS, ONE, A, TWO, B], [*SPLIT, A, B], "split into messages 1"),
     Row("one call stays", PARALLEL, [assistant("t", call()), result(), B], [assistant("t", call()), result(), B]),
     Row("calls of which one has no result stay", PARALLEL, [CALLS, ONE, B], [CALLS, ONE, B], "not split 1"),
     Row("last calls stay", PARALLEL, [A, CALLS], [A, CALLS], "not split 1"),
-    Row("calls without ids get results in order", PARALLEL, [assistant("", call(None), call(None)), result("1", None), result("2", "")], [assistant("", call(None)), result("1", None), assistant("", call(None)), result("2", "")], "messages of their own 1"),
-    Row("calls with one id do, too", PARALLEL, [assistant("", call("1"), call("1")), ONE, ONE], [assistant("", call("1")), ONE, assistant("", call("1")), ONE], "messages of their own 1"),
+    Row("calls without ids get results in order", PARALLEL, [assistant("", call(None), call(None)), result("1", None), result("2", "")], [assistant("", call(None)), result("1", None), assistant("", call(None)), result("2", "")], "split into messages 1"),
+    Row("calls with one id do, too", PARALLEL, [assistant("", call("1"), call("1")), ONE, ONE], [assistant("", call("1")), ONE, assistant("", call("1")), ONE], "split into messages 1"),
     Row("what is no call stays", PARALLEL, [assistant("", call("1"), call("2"), "x"), ONE, TWO], [assistant("", call("1"), call("2"), "x"), ONE, TWO], "not split 1"),
-    Row("two blocks", PARALLEL, [CALLS, ONE, TWO, CALLS, ONE, TWO], [*SPLIT, *SPLIT], "messages of their own 2"),
+    Row("two blocks", PARALLEL, [CALLS, ONE, TWO, CALLS, ONE, TWO], [*SPLIT, *SPLIT], "split into messages 2"),
     Row("text comes before calls", TEXT, [A, CALLS, ONE, TWO], [A, assistant("t", reasoning_content="hm"), assistant("", call("1"), call("2")), ONE, TWO], "texts split from calls 1"),
     Row("calls alone stay", TEXT, [assistant(" \n", call()), assistant(None, call())], [assistant(" \n", call()), assistant(None, call())]),
     Row("text alone stays", TEXT, [B, {**B, "tool_calls": []}, {**B, "tool_calls": "x"}], [B, {**B, "tool_calls": []}, {**B, "tool_calls": "x"}]),
     Row("merging comes before splitting", {**MERGE, **TEXT}, [B, assistant("", call("1")), ONE], [B, assistant("", call("1")), ONE], "joined to the one before 1 texts split from calls 1"),
-    Row("text goes, and calls stay", ALONE, [A, CALLS, ONE, TWO, B], [A, assistant("", call("1"), call("2"), reasoning_content="hm"), ONE, TWO, B], "texts beside calls dropped 1"),
-    Row("parts that are no text stay", ALONE, [assistant(["t", IMAGE], call()), assistant(["t"], call())], [assistant([IMAGE], call()), assistant("", call())], "texts beside calls dropped 2"),
+    Row("text goes, and calls stay", ALONE, [A, CALLS, ONE, TWO, B], [A, assistant("", call("1"), call("2"), reasoning_content="hm"), ONE, TWO, B], "texts next to calls dropped 1"),
+    Row("parts that are no text stay", ALONE, [assistant(["t", IMAGE], call()), assistant(["t"], call())], [assistant([IMAGE], call()), assistant("", call())], "texts next to calls dropped 2"),
     Row("calls alone stay as they are", ALONE, [assistant(" \n", call()), assistant(None, call())], [assistant(" \n", call()), assistant(None, call())]),
-    Row("text that is joined to calls goes", {**MERGE, **ALONE}, [B, assistant("", call("1")), ONE], [assistant("", call("1")), ONE], "joined to the one before 1 texts beside calls dropped 1"),
+    Row("text that is joined to calls goes", {**MERGE, **ALONE}, [B, assistant("", call("1")), ONE], [assistant("", call("1")), ONE], "joined to the one before 1 texts next to calls dropped 1"),
     Row("what the user says behind a result goes into it", BRIDGE, [CALLS, ONE, TWO, A, C, B], [CALLS, ONE, result("two\n\na\n\nc", "2"), B], "joined to the result before 2"),
     Row("parts stand behind it", BRIDGE, [ONE, user([IMAGE])], [result([{"type": "text", "text": "one"}, {"type": "text", "text": "\n\n"}, IMAGE], "1")], "before 1"),
     Row("a result that says nothing says that", BRIDGE, [result("", "1"), A], [result("a", "1")], "before 1"),
     Row("who says more than a content stays", BRIDGE, [ONE, {**A, "name": "x"}], [ONE, {**A, "name": "x"}]),
     Row("content that is no text stays", BRIDGE, [ONE, user({"x": 1}), result(5, "2"), A], [ONE, user({"x": 1}), result(5, "2"), A]),
     Row("others stay behind results", BRIDGE, [ONE, B, A, ONE, SYSTEM, A], [ONE, B, A, ONE, SYSTEM, A]),
-    Row("both splits", {**PARALLEL, **TEXT}, [CALLS, ONE, TWO], [assistant("t", reasoning_content="hm"), assistant("", call("1")), ONE, assistant("", call("2")), TWO], "messages of their own 1 texts split from calls 1"),
+    Row("both splits", {**PARALLEL, **TEXT}, [CALLS, ONE, TWO], [assistant("t", reasoning_content="hm"), assistant("", call("1")), ONE, assistant("", call("2")), TWO], "split into messages 1 texts split from calls 1"),
 ]  # fmt: skip
 
 
 def modified(options: dict[str, Any], messages: list[Any]) -> tuple[list[Any], str]:
     before = copy.deepcopy(messages)
-    stages = plan(Options(**options, anonymize=False), None).conversation
-    conversation, notes = through(stages, Conversation(list(messages), []))
+    stages = plan(Options(**options, anonymize=False), None).record_stages
+    conversation, notes = run_stages(stages, Conversation(list(messages), []))
     assert messages == before, "messages are shared with the entries around and never changed"
     assert {found.code for found in notes} <= {"shape-changed"}
     return conversation.messages, " ".join(found.text.removeprefix("changed to fit: ") for found in notes)

@@ -9,7 +9,7 @@ from chatsquash.core.accounting import Usage
 from chatsquash.core.model import Conversation, Violation
 from chatsquash.core.outcome import Record, Rejection
 from chatsquash.records.line import RecordLine
-from chatsquash.session.plan import plan, through
+from chatsquash.session.plan import plan, run_stages
 from chatsquash.session.select import select
 from tests.checks.rows import assistant, call, result, talk, tool, user
 from tests.session.streams import entry, stream, taken
@@ -23,7 +23,7 @@ def planned(**options):
 
 def finished(steps, *messages, reply=None, tools=()):
     snapshot = select(stream(entry(*messages, reply=reply, tools=tools))).snapshot
-    return steps.finish(snapshot, loaded=False, source="openai_chat")
+    return steps.make_record(snapshot, has_private=False, source="openai_chat")
 
 
 def test_a_snapshot_becomes_a_record_with_its_usage():
@@ -35,7 +35,7 @@ def test_a_snapshot_becomes_a_record_with_its_usage():
 
 
 def test_a_refusal_is_its_reason_whatever_is_noted_behind_it():
-    steps = planned(preset="hf")._replace(record=lambda _: RecordLine(None, [WHY, LATER], WHY))
+    steps = planned(preset="hf")._replace(encode=lambda _: RecordLine(None, [WHY, LATER], WHY))
     made, found = finished(steps, user(), reply=assistant(), tools=[tool()])
     assert made == Rejection(WHY)
     assert found == [WHY, LATER]
@@ -51,7 +51,7 @@ def test_what_is_not_fit_for_a_preset_is_told_once_and_nothing_is_done_about_it(
     def never(conversation):
         raise AssertionError(conversation)
 
-    steps = planned(preset="hf")._replace(conversation=(never,), record=never)
+    steps = planned(preset="hf")._replace(record_stages=(never,), encode=never)
     made, found = finished(steps, user(5), reply=assistant(), tools=[tool()])
     assert made.why.code == "wrong-content"
     assert [each.code for each in found].count("wrong-content") == 1
@@ -87,7 +87,7 @@ def test_stages_run_one_after_the_other_and_what_they_found_is_in_their_order():
 
         return stage
 
-    conversation, found = through([adding("a"), adding("b")], talk())
+    conversation, found = run_stages([adding("a"), adding("b")], talk())
     assert conversation.messages == [user("a"), user("b")]
     assert [each.text for each in found] == ["a", "b"]
 
@@ -99,6 +99,6 @@ FIRST = user("Here are the first few user messages:\nhi")
 @pytest.mark.parametrize("cleaned", [True, False])
 def test_what_cleaning_drops_is_held_to_nothing(cleaned):
     entries = stream(entry(user(), at=5), entry(TITLE, FIRST, reply=assistant("A title"), at=1, session_id="other"))
-    out, session = taken(planned(cleanup_goose=cleaned).through(entries))
+    out, session = taken(planned(cleanup_goose=cleaned).clean_entries(entries))
     assert len(out) == 2 - cleaned
     assert (session.invalid is None) == cleaned

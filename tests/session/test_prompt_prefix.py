@@ -43,7 +43,7 @@ def test_what_differs_only_in_images_that_are_not_written_is_in_one_split(tmp_pa
 def test_a_beginning_that_no_record_has_is_told_as_one_would_have_it(preset, text, other, is_same):
     options = Options(preset=preset, split="a=0.5,b=0.5", media="drop", anonymize_key=KEY)
     found = [
-        prefix_of_messages(pictured(*each), options, loaded=False)
+        prefix_of_messages(pictured(*each), options, has_private=False)
         for each in (("iVBORw0KGgo=", text), ("R0lGODlh", other))
     ]
     assert (found[0] == found[1]) is is_same
@@ -52,6 +52,6 @@ def test_a_beginning_that_no_record_has_is_told_as_one_would_have_it(preset, tex
 def test_a_beginning_that_a_preset_cannot_hold_is_told_by_what_was_logged():
     options = Options(preset="openai", split="a=0.5,b=0.5", anonymize=False)
     first, second = (
-        prefix_of_messages([{"role": "user", "content": f"{each} \ud800"}], options, loaded=False) for each in "ab"
+        prefix_of_messages([{"role": "user", "content": f"{each} \ud800"}], options, has_private=False) for each in "ab"
     )
     assert first != second

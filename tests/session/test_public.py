@@ -15,8 +15,8 @@ from tests.session.streams import facts, staged, texts
 
 
 def public(*messages, tools=()):
-    kept, found = staged(stage.leave_out(Conversation(list(messages), list(tools), has_private=True)))
-    return stage.public(kept)[0], found
+    kept, found = staged(stage.drop_unsupported(Conversation(list(messages), list(tools), has_private=True)))
+    return stage.remove_private(kept)[0], found
 
 
 def held(message, *blocks, **more):
@@ -56,12 +56,12 @@ def test_nothing_private_is_left_in_tools():
 
 def test_what_carries_nothing_stays_the_same_object():
     conversation = Conversation([user(), assistant("a", call())], [tool()], has_private=True)
-    bare, _ = stage.public(stage.leave_out(conversation)[0])
+    bare, _ = stage.remove_private(stage.drop_unsupported(conversation)[0])
     assert all(a is b for a, b in zip(bare.messages, conversation.messages, strict=True))
     assert bare.tools is conversation.tools
 
 
-@pytest.mark.parametrize("act", [stage.leave_out, stage.with_media, stage.public])
+@pytest.mark.parametrize("act", [stage.drop_unsupported, stage.add_media, stage.remove_private])
 def test_a_conversation_that_was_not_loaded_carries_nothing_and_stays_as_it_is(act):
     picture = Media("image", "image/png", "AA==")
     conversation = Conversation([held(user(""), Call("c1", "f"), picture)], [tool()])
@@ -76,7 +76,7 @@ def test_a_conversation_that_was_not_loaded_carries_nothing_and_stays_as_it_is(a
     ("a type that is no text", [Other("x", {"type": 5, "x": 1})], "1 'type'"),
     ("what is not an object", [Other("x", 5), Other("x", {})], "2 'block'"),
     ("tools that the provider ran", [HostedCall("s", "f"), HostedResult("s", "f")], "1 'hosted_call', 1 'hosted_result'"),
-    ("text behind calls", [Call("c", "f"), Text("b"), Text("c")], "2 'text behind calls'"),
+    ("text behind calls", [Call("c", "f"), Text("b"), Text("c")], "2 'text after calls'"),
     ("what a log says", [Other("x", {"type": "a\x1b[2J"})], "1 'a\\x1b[2J'"),
 )  # fmt: skip
 def test_blocks_that_have_no_place_are_noted_with_their_message(blocks, text):

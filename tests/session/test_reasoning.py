@@ -7,7 +7,7 @@ import pytest
 
 from chatsquash import Options, convert_session
 from chatsquash.core.model import Conversation
-from chatsquash.session.stages.reasoning import reason
+from chatsquash.session.stages.reasoning import place_reasoning
 from tests.checks.rows import assistant, call, result, user
 from tests.conftest import cases
 from tests.reading.exchanges import plain
@@ -18,7 +18,7 @@ THOUGHT = "<think>\nhm\n</think>\n\n"
 
 def shown(mode, *messages):
     before = copy.deepcopy(messages)
-    found = reason(Conversation(list(messages), []), mode=mode)[0].messages
+    found = place_reasoning(Conversation(list(messages), []), mode=mode)[0].messages
     assert list(messages) == list(before), "messages are shared with the entries around and never changed"
     return found
 
@@ -218,8 +218,11 @@ def test_a_block_that_the_prompt_opened_is_written_as_one():
 
 def test_a_message_of_reasoning_alone_is_left_out_and_noted():
     messages = [user("hi"), assistant(None, reasoning_content="hm"), assistant("")]
-    conversation, found = staged(reason(Conversation(messages, []), mode="drop"))
+    conversation, found = staged(place_reasoning(Conversation(messages, []), mode="drop"))
     assert conversation.messages == [user("hi"), assistant("")], "one that was empty before stays"
     assert [(each.code, each.text) for each in found] == [
-        ("unsupported-content", "left out, since chat messages have no place for them: 1 'reasoning alone'")
+        (
+            "unsupported-content",
+            "left out, since chat messages have no place for them: 1 'reasoning without other content'",
+        )
     ]

@@ -9,7 +9,7 @@ import pytest
 
 from chatsquash import Options, convert_session
 from chatsquash.core.model import Conversation
-from chatsquash.session.stages.repeated_results import write_once
+from chatsquash.session.stages.repeated_results import drop_repeated_results
 from tests.checks.rows import assistant, call, user
 from tests.trees.logs import result, results_sent_twice
 
@@ -29,7 +29,7 @@ BEGIN = [user(), assistant(None, call("call_1"))]
     ids=["the same", "other content", "after another message of the assistant", "no id", "after words of the user"],
 )
 def test_results_with_one_id_and_one_content_are_written_once(results, left):
-    made, findings = write_once(Conversation([*BEGIN, *results], []), loaded_only=False)
+    made, findings = drop_repeated_results(Conversation([*BEGIN, *results], []), loaded_only=False)
     assert made.messages == [*BEGIN, *left]
     assert len([*findings]) == (len(left) < len(results))
 

@@ -62,12 +62,12 @@ def test_a_session_without_entries_gives_nothing():
 )
 def test_a_session_starts_with_the_time_of(times, started):
     entries = stream(*(entry(user(), at=at) for at in times))
-    assert select(entries).snapshot.started == started
+    assert select(entries).snapshot.started_at == started
 
 
 def test_a_session_does_not_start_with_an_entry_that_is_cut():
     entries = stream(entry(user(), user()), entry(user(), at=5))
-    assert select(entries).snapshot.started is None
+    assert select(entries).snapshot.started_at is None
 
 
 # Tools

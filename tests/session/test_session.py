@@ -101,7 +101,7 @@ def test_what_was_found_at_entries_that_cleaning_drops_is_told_all_the_same():
         (1, "naive-timestamp"),
         (3, "timestamp-order"),
     ]
-    assert session.repeated == {NAIVE: (1, 3)}
+    assert session.repeats == {NAIVE: (1, 3)}
     assert (session.id, session.dropped) == ("s1", {"title_requests": 2})
 
 
@@ -112,7 +112,7 @@ def test_the_id_of_a_session_is(ids, expected):
 
 @pytest.mark.parametrize("loaded", [[False, False], [False, True], [True, False]], ids=str)
 def test_a_session_is_loaded_where_any_entry_is(loaded):
-    assert select(stream(*(entry(user(), loaded=each) for each in loaded))).loaded == any(loaded)
+    assert select(stream(*(entry(user(), has_private=each) for each in loaded))).has_private == any(loaded)
 
 
 MIXED = reading.session_id_mismatch("a", "b", 1, merge=False)

@@ -30,7 +30,7 @@ def lines(*values):
     return [json.dumps(value).encode() for value in values]
 
 
-@pytest.mark.parametrize("line, what", [(LITELLM, "a text in messages"), (PLAIN, "what the user said")])
+@pytest.mark.parametrize("line, what", [(LITELLM, "a text in messages"), (PLAIN, "the user message")])
 def test_what_was_cut_is_an_error_that_says_where(line, what):
     (outcome,) = convert_session(lines(line), Options(anonymize=False))
     (found,) = [each for each in outcome.findings if each.code == "truncated-by-logger"]

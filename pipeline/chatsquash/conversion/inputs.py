@@ -119,10 +119,10 @@ class Sessions:
         """What is joined, where that is asked for."""
         if not self._options.join:
             return None
-        from chatsquash.session.join.sessions import joins  # which few runs need
+        from chatsquash.session.join.sessions import find_joins  # which few runs need
 
         sessions = self._found.sessions() if self._found else self.logs
-        return joins(sessions, self._options, self._expanded, self._lineages)
+        return find_joins(sessions, self._options, self._expanded, self._lineages)
 
     def _cleared(self, pairs: Iterator[tuple[Log, Outcome]]) -> Iterator[tuple[Log, Outcome]]:
         """Sessions, of whose logs the expanded copies go once they are done; a session of several may need any."""

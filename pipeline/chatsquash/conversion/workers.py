@@ -18,7 +18,7 @@ from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
 from chatsquash.session.converter import Converter
 from chatsquash.session.lineages import Lineages
-from chatsquash.session.log_findings import nothing, unreadable
+from chatsquash.session.log_findings import rejected_outcome, unreadable_outcome
 from chatsquash.sources.logs import Logs
 from chatsquash.storage.folder import Folder
 
@@ -112,7 +112,7 @@ def _divide(log: Log, options: Options, expanded: Folder | None) -> list[Log] | 
     except MemoryError:
         return _no_memory(log)
     if divided == [log]:
-        return unreadable(log, OSError(EIO, "it changed while it was read"))
+        return unreadable_outcome(log, OSError(EIO, "it changed while it was read"))
     return divided
 
 
@@ -181,7 +181,7 @@ def _here(converter: Converter, writer: JournalWriter | None, logs: Iterable[Log
 
 
 def _no_memory(log: Log) -> Outcome:
-    return nothing(log, reading.lost_worker("memory ran out"))
+    return rejected_outcome(log, reading.lost_worker("memory ran out"))
 
 
 def batches(logs: Iterable[Log]) -> Iterator[tuple[Log, ...]]:
@@ -237,7 +237,7 @@ def _prepare(options: Options, lineages: Lineages, writer: JournalWriter | None)
 
 
 def _lose(log: Log, how: str) -> Outcome:
-    return nothing(log, reading.lost_worker(f"its process ended twice, by {how}"))
+    return rejected_outcome(log, reading.lost_worker(f"its process ended twice, by {how}"))
 
 
 def attempt(
@@ -245,9 +245,9 @@ def attempt(
 ) -> tuple[Outcome | None, PackedOutcome | None]:
     """The outcome of a session, and how it is kept; none for a file that has to be split into its sessions first."""
     try:
-        outcome = converter.convert(log, also=writer.look if writer else None)
+        outcome = converter.convert(log, visit=writer.look if writer else None)
     except OSError as problem:
-        return unreadable(log, problem), None
+        return unreadable_outcome(log, problem), None
     return outcome, writer.add(log, outcome) if writer and outcome else None
 
 

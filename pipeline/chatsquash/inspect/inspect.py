@@ -27,7 +27,7 @@ from chatsquash.reading.envelopes import PLAIN
 from chatsquash.results.show import one_session
 from chatsquash.session.chains import each_session
 from chatsquash.session.converter import Converter
-from chatsquash.session.log_findings import unreadable
+from chatsquash.session.log_findings import unreadable_outcome
 from chatsquash.session.plan import EntryStream
 from chatsquash.session.session import Session
 from chatsquash.session.stages.supplied_definitions import as_toml
@@ -231,7 +231,7 @@ def _inspect_log(converter: Converter, verbose: bool, log: Log) -> _Inspected | 
     try:
         outcome = converter.convert(log, inspection)
     except OSError as problem:
-        outcome = unreadable(log, problem)
+        outcome = unreadable_outcome(log, problem)
     if outcome is None:
         return None
     for rejected in outcome.report.rejected:
@@ -268,7 +268,7 @@ def _conversations(session: Session, inspection: _Inspection) -> Iterator[str]:
     if origin:
         yield of_file(origin)
         return
-    trees = session.followed.branch()
+    trees = session.growth.branch()
     paths = conversations(trees)
     retried = sorted([*(each.line for each in trees.again), *(each.line for each in trees.replies if each.is_retried)])
     if len(paths) < 2 and not retried:
@@ -276,7 +276,7 @@ def _conversations(session: Session, inspection: _Inspection) -> Iterator[str]:
     replies = pluralize(len(trees.replies) + len(trees.again), "reply", "replies")
     yield f"{pluralize(len(paths), 'conversation')}, {replies}:"
     yield from tree_lines(paths, trees.links, inspection.models, every=inspection.verbose)
-    for what, lines in (("retried", retried), ("dropped by cleaning", session.asides)):
+    for what, lines in (("retried", retried), ("dropped by cleaning", session.side_requests)):
         yield from [f"{what}: {format_lines(lines)}"] if lines else []
 
 

@@ -16,7 +16,7 @@ from chatsquash.core.shape_options import Preset
 from chatsquash.core.text import pluralize
 from chatsquash.dataset.option_rules import matching_pairs
 from chatsquash.records import presets
-from chatsquash.session.plan import plan, through
+from chatsquash.session.plan import plan, run_stages
 
 Codes = frozenset[str]
 
@@ -132,7 +132,7 @@ class Remedies:
 def record_of(conversation: Conversation, options: Options) -> dict[str, Any] | None:
     """The record of a conversation; ``None`` where the preset cannot hold it."""
     try:
-        conversation, _ = through(plan(options, None).conversation, conversation)
+        conversation, _ = run_stages(plan(options, None).record_stages, conversation)
         return presets.named(options.preset).shape(conversation, presets.choices(options)).record
     except RecursionError:
         return None

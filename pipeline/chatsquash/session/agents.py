@@ -16,8 +16,15 @@ from chatsquash.core.options import Options
 from chatsquash.core.outcome import Family, Record, Rejection
 from chatsquash.reading.documents import LogDocument
 from chatsquash.session import parent_sessions
-from chatsquash.session.conversations import MakeLast, asks_marks, count_flags, find_repeated, summed, with_record
-from chatsquash.session.log_findings import SessionCoverage, lost_of, ways
+from chatsquash.session.conversations import (
+    MakeLast,
+    count_flags,
+    find_repeated,
+    needs_marks,
+    place_record,
+    sum_coverage,
+)
+from chatsquash.session.log_findings import SessionCoverage, loss_findings, options_keeping
 from chatsquash.session.session import Session, Snapshot
 from chatsquash.trees.account import Placement, loss_of, outcomes, place_in_file
 from chatsquash.trees.documents import FilePath, is_written, paths_of
@@ -122,7 +129,7 @@ class DocumentPart(Struct, frozen=True, dict=True):
         """The sums over replies and conversations."""
         counted = [each for each in self.paths if not each.is_copy]
         others = (each for each in counted if each is not self.place or made is None)
-        return summed(rows, others, len(counted))
+        return sum_coverage(rows, others, len(counted))
 
     def repeated_replies(self, placements: list[Placement[FilePath]]) -> set[int]:
         """The replies in the record that also count in another one: of another log, or of another conversation."""
@@ -147,10 +154,10 @@ def records(
     part = DocumentPart(document, log, options)
     snapshot = session.snapshot
     placement = part.placement(snapshot)
-    asks = asks_marks(options) or len({reply.evidence.model for reply in part.place.replies}) > 1
+    asks = needs_marks(options) or len({reply.evidence.model for reply in part.place.replies}) > 1
     marks = part.marks(snapshot, placement) if snapshot and placement and asks else None
     made = make(snapshot, marks) if part.is_chosen else None
-    placements = [_keep_written(with_record(placement, made, 0, {}))] if placement and made else []
+    placements = [_keep_written(place_record(placement, made, 0, {}))] if placement and made else []
     rows = part.rows(placements, made, part.whys(snapshot, made))
     covered = part.coverage(rows, made)
     kept = rows if options.trace_replies else []
@@ -158,7 +165,7 @@ def records(
     if isinstance(made, Rejection):
         return [], made.why, SessionCoverage(covered, kept, [], relatives=met)
     line = snapshot.entry.line if snapshot else None
-    lost = lost_of(covered, line, ways=ways(covered, 0, options))
+    lost = loss_findings(covered, line, options_to_keep=options_keeping(covered, 0, options))
     lost += find_repeated(len(part.repeated_replies(placements)), line, options)
     if made is None and part.place.is_copy and not covered.copied:
         lost.append((line, repeated_conversation()))

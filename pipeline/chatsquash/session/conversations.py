@@ -1,4 +1,8 @@
-"""The conversations of a session as records, and what became of every logged reply."""
+"""Convert the conversations of a gateway's log to records, with the outcome of every logged reply.
+
+``convert_last`` makes the default record, one per session; ``convert_each`` makes one record per selected conversation.
+Files of agents, which state their conversations, are in ``agents``.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +21,17 @@ from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record, Rejection
 from chatsquash.reading.documents import line_of
 from chatsquash.records import presets
-from chatsquash.session.log_findings import SessionCoverage, find_unrelated, lost_of, ways, with_asides
+from chatsquash.session.log_findings import (
+    SessionCoverage,
+    find_unrelated,
+    loss_findings,
+    options_keeping,
+    with_side_requests,
+)
 from chatsquash.session.record_filters import RecordFilter, of_records
 from chatsquash.session.record_maker import prefix_of_messages
 from chatsquash.session.select import ToolUnion
-from chatsquash.session.session import Noted, Session, Snapshot
+from chatsquash.session.session import LineFinding, Session, Snapshot
 from chatsquash.trees.account import Placement, account, assistants, place_replies, shared_calls
 from chatsquash.trees.canonical import Canon
 from chatsquash.trees.coverage import coverage
@@ -36,255 +46,277 @@ if TYPE_CHECKING:
     from chatsquash.session.samples import Make, Reread
     from chatsquash.trees.loss import Judge
 
-Made = tuple[Record | Rejection, list[Violation]]
-"""The record of a snapshot, or why there is none, and what was found."""
+RecordResult = tuple[Record | Rejection, list[Violation]]
+"""The record of a snapshot, or why there is none, and all findings."""
 MakeLast = Callable[[Snapshot | None, list[Mark] | None], Record | Rejection]
-"""Makes the specified record, whose assistant messages may have marks."""
+"""Makes the default record; its assistant messages may have marks."""
 
 
-def restored_last(session: Session, snapshot: Snapshot, restore: str) -> tuple[Snapshot, list[Violation]]:
-    """The snapshot of the specified record with what the client took out, and what is said of that."""
-    trees = session.followed.branch()
-    end = session.followed.last_reply(snapshot.entry.line)
+def restore_last(session: Session, snapshot: Snapshot, restore: str) -> tuple[Snapshot, list[Violation]]:
+    """Restore what the client removed from the default record's snapshot; return the findings about it."""
+    trees = session.growth.branch()
+    end = session.growth.last_reply(snapshot.entry.line)
     if end is None:
         return snapshot, []
-    entry, findings = _restored(trees, end.path(), snapshot.entry, RestoreScope(*_PARTS[restore]))
+    entry, findings = _restore(trees, end.path(), snapshot.entry, RestoreScope(*_PARTS[restore]))
     return replace(snapshot, entry=entry), findings
 
 
 _PARTS = {"none": (False, False), "reasoning": (True, False), "results": (False, True), "all": (True, True)}
 
 
-_GIVES_CONTEXT = ("results", "all")
-"""What of ``--restore`` shows replies a context that the model had not."""
+_ADDS_CONTEXT = ("results", "all")
+"""The values of ``--restore`` after which replies follow context that the model did not see."""
 
 
-def _restored(trees: Trees, path: list[Reply], entry: Entry, wanted: RestoreScope) -> tuple[Entry, list[Violation]]:
+def _restore(trees: Trees, path: list[Reply], entry: Entry, scope: RestoreScope) -> tuple[Entry, list[Violation]]:
     history = number_messages(entry.messages, trees.requests.canon)
-    made = restored(history, path, wanted, trees.index.copied_reasoning)
-    findings = [checks.reasoning_restored(made.reasoning)] if made.reasoning else []
-    lacking = sum(reply.lacks for reply in path)
-    if made.results or made.inserted:
-        findings.append(checks.context_restored(made.results, made.inserted, lacking))
-    restored_entry = replace(entry, messages=made.messages) if findings else entry
-    if made.ambiguous:
-        findings.append(checks.restore_ambiguous(made.ambiguous))
+    result = restored(history, path, scope, trees.index.copied_reasoning)
+    findings = [checks.reasoning_restored(result.reasoning)] if result.reasoning else []
+    missing = sum(reply.lacks for reply in path)
+    if result.results or result.inserted:
+        findings.append(checks.context_restored(result.results, result.inserted, missing))
+    restored_entry = replace(entry, messages=result.messages) if findings else entry
+    if result.ambiguous:
+        findings.append(checks.restore_ambiguous(result.ambiguous))
     return restored_entry, findings
 
 
 def last_snapshot(session: Session, options: Options) -> Snapshot | None:
-    """The snapshot of the specified record; its reply is one message with what it continues, but for plain chat."""
+    """Return the snapshot of the default record; except in plain chat, its reply includes the message it continues."""
     snapshot = session.snapshot
-    if snapshot is None or not (session.loaded or options.preset != presets.DEFAULT):
+    if snapshot is None or not (session.has_private or options.preset != presets.DEFAULT):
         return snapshot
-    end = session.followed.last_reply(snapshot.entry.line)
+    end = session.growth.last_reply(snapshot.entry.line)
     return (
-        replace(snapshot, entry=with_whole_reply(snapshot.entry, end, session.followed.branch().requests.canon))
+        replace(snapshot, entry=with_full_reply(snapshot.entry, end, session.growth.branch().requests.canon))
         if end
         else snapshot
     )
 
 
-def of_last(
+def convert_last(
     session: Session, snapshot: Snapshot | None, name: str, options: Options, make: MakeLast
 ) -> tuple[Record | Rejection, SessionCoverage]:
-    """The specified record, and what it holds, or would hold, of a session of this name."""
-    trees = session.followed.branch()
+    """Make the default record of a session, and measure how much of the session it covers."""
+    trees = session.growth.branch()
     paths = conversations(trees)
-    end = session.followed.last_reply(snapshot.entry.line) if snapshot else None
+    end = session.growth.last_reply(snapshot.entry.line) if snapshot else None
     path = next((each for each in paths if end in each.own), None)
-    shown: list[Placement[LogPath]] = []
+    placements_of_last: list[Placement[LogPath]] = []
     if snapshot and end and path:
-        shown.append(place_replies(path, end.path(), _messages(snapshot.entry), trees.requests.canon))
-    made = make(snapshot, _marks_of_last(trees, paths, shown, snapshot, options))
-    placements = [with_record(each, made, 0, {}) for each in shown]
+        placements_of_last.append(place_replies(path, end.path(), _messages(snapshot.entry), trees.requests.canon))
+    result = make(snapshot, _marks_of_last(trees, paths, placements_of_last, snapshot, options))
+    placements = [place_record(each, result, 0, {}) for each in placements_of_last]
     ids = names(paths, name)
-    rows = with_asides(account(trees, paths, placements, ids), session.asides, name, paths, ids)
-    covered = summed(rows, (each for each in paths if each is not path), len(paths), len(session.asides))
-    noted: list[Noted] = []
-    if isinstance(made, Record):
+    rows = with_side_requests(account(trees, paths, placements, ids), session.side_requests, name, paths, ids)
+    coverage_of_session = sum_coverage(
+        rows, (each for each in paths if each is not path), len(paths), len(session.side_requests)
+    )
+    findings: list[LineFinding] = []
+    if isinstance(result, Record):
         line = snapshot.entry.line if snapshot else None
         if path and path.kind in ("side", "subagent"):
-            noted.append((line, checks.side_request_selected(path.kind)))
-        noted += lost_of(covered, line, ways=ways(covered, len(session.asides), options))
-        noted += find_unrelated(session, len(beginnings(trees, paths)), covered)
-        made = count_flags(made, options)
-    alone = unexplained(trees, paths, session.followed.unanswered)
-    return made, SessionCoverage(covered, rows if options.trace_replies else [], noted, alone, reports_tail=True)
+            findings.append((line, checks.side_request_selected(path.kind)))
+        findings += loss_findings(
+            coverage_of_session,
+            line,
+            options_to_keep=options_keeping(coverage_of_session, len(session.side_requests), options),
+        )
+        findings += find_unrelated(session, len(beginnings(trees, paths)), coverage_of_session)
+        result = count_flags(result, options)
+    alone = unexplained(trees, paths, session.growth.unanswered)
+    return result, SessionCoverage(
+        coverage_of_session, rows if options.trace_replies else [], findings, alone, reports_tail=True
+    )
 
 
 def _marks_of_last(
-    trees: Trees, paths: list[LogPath], shown: list[Placement[LogPath]], snapshot: Snapshot | None, options: Options
+    trees: Trees,
+    paths: list[LogPath],
+    placements: list[Placement[LogPath]],
+    snapshot: Snapshot | None,
+    options: Options,
 ) -> list[Mark] | None:
-    """The marks of the specified record's assistant messages, where they are asked for."""
-    if snapshot is None or not (asks_marks(options) or len({*trees.models}) > 1):
+    """Return the marks of the default record's assistant messages, if any option needs them."""
+    if snapshot is None or not (needs_marks(options) or len({*trees.models}) > 1):
         return None
     judge = _judge(options)
-    if shown:
-        return judge.of_trees(trees, paths, shown, [shown[0].whole])[0]
-    from chatsquash.trees.loss import NOT_LOGGED  # as above
+    if placements:
+        return judge.of_trees(trees, paths, placements, [placements[0].whole])[0]
+    from chatsquash.trees.loss import NOT_LOGGED  # imported here because few runs need it
 
     return [Mark((ordinal,), NOT_LOGGED) for ordinal in range(len(assistants(_messages(snapshot.entry))))]
 
 
-def asks_marks(options: Options) -> bool:
-    """Whether anybody asks which messages are to be trained on, or where replies stand."""
-    asks = options.loss != "none" or options.trace_replies or options.cuts or options.keep != "none"
-    return asks or options.samples != "session" or options.pairs != "none"
+def needs_marks(options: Options) -> bool:
+    """Return whether the options need marks: which messages are trained on, or which replies they contain."""
+    needs = options.loss != "none" or options.trace_replies or options.cuts or options.keep != "none"
+    return needs or options.samples != "session" or options.pairs != "none"
 
 
 def _judge(options: Options) -> Judge:
-    from chatsquash.trees.loss import Judge  # which few runs need
+    from chatsquash.trees.loss import Judge  # imported here because few runs need it
 
-    restores = not options.writes_last or options.restore in _GIVES_CONTEXT
+    restores = not options.writes_last or options.restore in _ADDS_CONTEXT
     shows_reasoning = options.reasoning != "drop"
     restores = restores and not options.restored_loss
     return Judge(restores, options.loss_skip_failed, options.loss_skip_side, shows_reasoning)
 
 
-def with_record(
-    placement: Placement[P], made: Record | Rejection, index: int, unwanted: dict[str, RecordFilter]
+def place_record(
+    placement: Placement[P], result: Record | Rejection, index: int, filters: dict[str, RecordFilter]
 ) -> Placement[P]:
-    """A conversation with its record, or why it has none, as far as it tells by itself."""
-    if isinstance(made, Rejection):
+    """Add to a placement its record, or why it has none, if that depends on the record alone."""
+    if isinstance(result, Rejection):
         return replace(placement, why="refused")
-    if any(why(made) for why in unwanted.values()):
+    if any(why(result) for why in filters.values()):
         return replace(placement, why="filtered")
-    return replace(placement, record=index, marks=by_ordinal(made.marks) if made.marks else None)
+    return replace(placement, record=index, marks=by_ordinal(result.marks) if result.marks else None)
 
 
 def count_flags(record: Record, options: Options) -> Record:
-    """A record with its flags counted, once it is known which replies its marks are about."""
+    """Count the flags of a record, once its marks are final."""
     flags = Counter(mark.why for mark in record.marks) if options.flag != "none" else {}
     return replace(record, flags=dict(sorted(flags.items())))
 
 
-def of_each(
+def convert_each(
     session: Session, name: str, options: Options, make: Make, reread: Reread
-) -> tuple[list[Record], list[Noted], SessionCoverage, Violation | None]:
-    """The records of the conversations that are wanted, what was found, and why there is none of the first one."""
-    trees = session.followed.branch()
+) -> tuple[list[Record], list[LineFinding], SessionCoverage, Violation | None]:
+    """Make the records of the selected conversations; also return findings, and why the first one has no record."""
+    trees = session.growth.branch()
     paths = conversations(trees)
     ids = names(paths, name)
-    wanted = select_paths(paths, options)
+    selected_paths = select_paths(paths, options)
     parts = RestoreScope(*_PARTS[options.restore], messages=True)
-    selected = [_restored_path(trees, path, logged, parts) for path, logged in _entries(wanted, session, reread)]
+    selected = [_restored_path(trees, path, entry, parts) for path, entry in _entries(selected_paths, session, reread)]
     records: list[Record] = []
     placements: list[Placement[LogPath]] = []
-    noted: list[Noted] = []
+    line_findings: list[LineFinding] = []
     why: Violation | None = None
-    begun, unwanted = first_conversation(trees, paths), of_records(options)
-    for each, (made, findings) in zip(selected, _make_all(trees, paths, selected, options, make), strict=True):
+    first_reply, filters = first_conversation(trees, paths), of_records(options)
+    for each, (result, findings) in zip(selected, _make_all(trees, paths, selected, options, make), strict=True):
         path = each.placement.path
-        noted += [
+        line_findings += [
             (line_of(each.entry, fact), fact._replace(conversation=ids[id(path)]))
             for fact in (*findings, *each.restoring)
         ]
-        placements.append(with_record(each.placement, made, len(records), unwanted))
-        if isinstance(made, Rejection):
-            why = why or made.why
+        placements.append(place_record(each.placement, result, len(records), filters))
+        if isinstance(result, Rejection):
+            why = why or result.why
             continue
         parent = ids.get(id(path.parent)) if path.parent else None
-        records.append(replace(count_flags(made, options), conversation=ids[id(path)], kind=path.kind, parent=parent))
-    rows = with_asides(account(trees, paths, placements, ids), session.asides, name, paths, ids)
-    chosen_ids = set(map(id, wanted))
-    covered = summed(rows, (each for each in paths if id(each) not in chosen_ids), len(paths), len(session.asides))
+        records.append(replace(count_flags(result, options), conversation=ids[id(path)], kind=path.kind, parent=parent))
+    rows = with_side_requests(account(trees, paths, placements, ids), session.side_requests, name, paths, ids)
+    selected_ids = set(map(id, selected_paths))
+    coverage_of_session = sum_coverage(
+        rows, (each for each in paths if id(each) not in selected_ids), len(paths), len(session.side_requests)
+    )
     last = session.snapshot.entry.line if session.snapshot else None
-    alone = unexplained(trees, paths, session.followed.unanswered)
-    noted += _tail(session, alone, selected, rows)
-    wanted_ones = coverage(row for row in rows if row.why != "filtered")
-    lost = lost_of(covered, last, wanted_ones, ways(covered, len(session.asides), options))
-    lost += find_repeated(sum(bool(row.others) for row in rows), last, options)
+    alone = unexplained(trees, paths, session.growth.unanswered)
+    line_findings += _tail(session, alone, selected, rows)
+    unfiltered = coverage(row for row in rows if row.why != "filtered")
+    losses = loss_findings(
+        coverage_of_session, last, unfiltered, options_keeping(coverage_of_session, len(session.side_requests), options)
+    )
+    losses += find_repeated(sum(bool(row.others) for row in rows), last, options)
     return (
-        begun_with(records, begun, session, options),
-        noted,
-        SessionCoverage(covered, rows, lost, alone - _continued(trees)),
+        with_session_prefix(records, first_reply, session, options),
+        line_findings,
+        SessionCoverage(coverage_of_session, rows, losses, alone - _continued(trees)),
         why,
     )
 
 
 def _continued(trees: Trees) -> set[int]:
-    """The lines of trees with several replies: conversations of their own, whose beginnings need no explanation."""
+    """Return the lines of trees with several replies: separate conversations whose beginnings need no explanation."""
     replies = Counter(reply.tree for reply in trees.replies)
     return {reply.line for reply in trees.replies if replies[reply.tree] > 1}
 
 
-def find_repeated(repeated: int, line: int | None, options: Options) -> list[Noted]:
-    """What is said of replies that several records contain, if no flag says in which one to train on them."""
+def find_repeated(count: int, line: int | None, options: Options) -> list[LineFinding]:
+    """Report replies that several records contain, if no flag says in which one to train on them."""
     is_flagged = options.flag != "none" or options.samples != "session"
-    return [(line, checks.replies_repeated(repeated))] if repeated and not is_flagged else []
+    return [(line, checks.replies_repeated(count))] if count and not is_flagged else []
 
 
-def _tail(session: Session, alone: set[int], wanted: list[_RestoredPath], rows: list[ReplyOutcome]) -> list[Noted]:
-    """What is said where the log ends with a request that begins anew, and no record holds what it got."""
-    last = session.followed.last
-    if last is None or last.line not in alone or not wanted:
+def _tail(
+    session: Session, alone: set[int], selected: list[_RestoredPath], rows: list[ReplyOutcome]
+) -> list[LineFinding]:
+    """Report a log that ends with a new beginning whose reply no record contains."""
+    last = session.growth.last
+    if last is None or last.line not in alone or not selected:
         return []
     if any(row.line == last.line and row.status != "lost" for row in rows):
         return []
-    entry = wanted[-1].entry
+    entry = selected[-1].entry
     return [(entry.line, short_tail(last.line, len(last.messages), entry.line, len(entry.messages)))]
 
 
-def begun_with(records: list[Record], begun: Reply | None, session: Session, options: Options) -> list[Record]:
-    """Records that are kept together by what their session begins with, whatever they begin with themselves."""
-    if not records or begun is None or options.split is None:
+def with_session_prefix(
+    records: list[Record], first_reply: Reply | None, session: Session, options: Options
+) -> list[Record]:
+    """Set the prefix of all records to the beginning of their session, so that a split keeps them together."""
+    if not records or first_reply is None or options.split is None:
         return records
-    system: list[Message] = [{"role": "system", "content": begun.system}] if begun.system else []
-    prefix = prefix_of_messages([*system, *begun.behind], options, loaded=session.loaded)
+    system: list[Message] = [{"role": "system", "content": first_reply.system}] if first_reply.system else []
+    prefix = prefix_of_messages([*system, *first_reply.behind], options, has_private=session.has_private)
     pairs = [(record, record.facts) for record in records]
     return [replace(record, facts=facts._replace(prefix=prefix)) if facts else record for record, facts in pairs]
 
 
 class _RestoredPath(NamedTuple):
-    """A selected path with the entry that its record is made of."""
+    """A selected path with the entry that becomes its record."""
 
     placement: Placement[LogPath]
     entry: Entry
     restoring: list[Violation]
-    """What is said of what was restored in it."""
+    """The findings about what was restored in it."""
 
 
-def _restored_path(trees: Trees, path: LogPath, logged: Entry, parts: RestoreScope) -> _RestoredPath:
+def _restored_path(trees: Trees, path: LogPath, entry_in_log: Entry, parts: RestoreScope) -> _RestoredPath:
     replies = path.last.path()
-    entry, restoring = _restored(trees, replies, logged, parts)
+    entry, restoring = _restore(trees, replies, entry_in_log, parts)
     return _RestoredPath(place_replies(path, replies, _messages(entry), trees.requests.canon), entry, restoring)
 
 
 def _make_all(
-    trees: Trees, paths: list[LogPath], wanted: list[_RestoredPath], options: Options, make: Make
-) -> list[Made]:
-    """The records of conversations.
+    trees: Trees, paths: list[LogPath], selected: list[_RestoredPath], options: Options, make: Make
+) -> list[RecordResult]:
+    """Make the records of conversations.
 
-    A reply that several hold is trained on in one that is written, so where some are refused or filtered, others are
-    made anew.
+    A reply that several records contain is trained on in one that is written. If some records are refused or filtered,
+    the records that take over their replies are made again with new marks.
     """
-    last_tools, shared = options.tools == "last", shared_calls([each.placement for each in wanted], trees)
+    last_tools, shared_by_path = options.tools == "last", shared_calls([each.placement for each in selected], trees)
     snapshots = [
-        replace(_snapshot(each.placement.path, each.entry, last_tools=last_tools), shared=calls)
-        for each, calls in zip(wanted, shared, strict=True)
+        replace(_snapshot(each.placement.path, each.entry, last_tools=last_tools), shared_calls=calls)
+        for each, calls in zip(selected, shared_by_path, strict=True)
     ]
-    if not (asks_marks(options) or len({*trees.models}) > 1):
+    if not (needs_marks(options) or len({*trees.models}) > 1):
         return [make(snapshot, None) for snapshot in snapshots]
-    judge, shown = _judge(options), [each.placement for each in wanted]
-    marks = judge.of_trees(trees, paths, shown, [each.whole for each in shown])
-    made = [make(*each) for each in zip(snapshots, marks, strict=True)]
-    unwanted = of_records(options)
-    placements = [with_record(each, record, 0, unwanted) for each, (record, _) in zip(shown, made, strict=True)]
-    if all(each.has_all for each in placements):
-        return made
-    others = judge.of_trees(trees, paths, shown, [each.written_ordinals for each in placements])
+    judge, placements = _judge(options), [each.placement for each in selected]
+    marks = judge.of_trees(trees, paths, placements, [each.whole for each in placements])
+    results = [make(*each) for each in zip(snapshots, marks, strict=True)]
+    filters = of_records(options)
+    final_placements = [
+        place_record(each, record, 0, filters) for each, (record, _) in zip(placements, results, strict=True)
+    ]
+    if all(each.has_all for each in final_placements):
+        return results
+    new_marks = judge.of_trees(trees, paths, placements, [each.written_ordinals for each in final_placements])
     return [
         each if before == after else make(snapshot, after)
-        for each, snapshot, before, after in zip(made, snapshots, marks, others, strict=True)
+        for each, snapshot, before, after in zip(results, snapshots, marks, new_marks, strict=True)
     ]
 
 
-def summed(rows: list[ReplyOutcome], others: Iterable[AnyPath], seen: int, asides: int = 0) -> Coverage:
-    """The sums over replies and conversations, of which others were not chosen."""
+def sum_coverage(rows: list[ReplyOutcome], others: Iterable[AnyPath], seen: int, side_requests: int = 0) -> Coverage:
+    """Sum the outcomes of replies, and count the conversations that were not selected by kind."""
     kinds = Counter(each.kind for each in others)
-    kinds["side"] += asides
-    return replace(coverage(rows), conversations=seen + asides, not_chosen=dict(sorted((+kinds).items())))
+    kinds["side"] += side_requests
+    return replace(coverage(rows), conversations=seen + side_requests, not_chosen=dict(sorted((+kinds).items())))
 
 
 def _messages(entry: Entry) -> list[Message]:
@@ -292,47 +324,48 @@ def _messages(entry: Entry) -> list[Message]:
     return [*entry.messages, reply] if reply is not None else entry.messages
 
 
-def _entries(wanted: list[LogPath], session: Session, reread: Reread) -> Iterator[tuple[LogPath, Entry]]:
-    """The last entry of each conversation, in the order of the lines."""
-    ends = {path.last.number: path for path in wanted}
-    for reply, entry in entries_of((path.last for path in wanted), session, reread):
+def _entries(selected: list[LogPath], session: Session, reread: Reread) -> Iterator[tuple[LogPath, Entry]]:
+    """Yield the last entry of each conversation, in the order of the lines."""
+    ends = {path.last.number: path for path in selected}
+    for reply, entry in entries_of((path.last for path in selected), session, reread):
         yield ends[reply.number], entry
 
 
 def entries_of(replies: Iterable[Reply], session: Session, reread: Reread) -> Iterator[tuple[Reply, Entry]]:
-    """The entry of each of some replies, in the order of the lines; those that are not held are read again."""
-    wanted, entries = sorted(replies, key=lambda reply: reply.line), session.followed.entries
-    missing = {reply.line for reply in wanted if reply.number not in entries}
-    again = reread(missing) if missing else iter(())
-    met: dict[int, Entry] = {}  # where lines are put in order, they come otherwise than they are numbered
-    for reply in wanted:
-        entry = entries.get(reply.number) or met.pop(reply.line, None)
-        while entry is None and (each := next(again, None)):
+    """Yield the entry of each reply, in the order of the lines; entries no longer in memory are read again."""
+    ordered, entries = sorted(replies, key=lambda reply: reply.line), session.growth.entries
+    missing = {reply.line for reply in ordered if reply.number not in entries}
+    reread_lines = reread(missing) if missing else iter(())
+    # If lines are sorted by time, entries arrive in a different order than their line numbers.
+    early: dict[int, Entry] = {}
+    for reply in ordered:
+        entry = entries.get(reply.number) or early.pop(reply.line, None)
+        while entry is None and (each := next(reread_lines, None)):
             if each.line == reply.line:
                 entry = each
             else:
-                met[each.line] = each
+                early[each.line] = each
         if entry is not None:
-            yield reply, with_whole_reply(entry, reply, session.followed.branch().requests.canon)
+            yield reply, with_full_reply(entry, reply, session.growth.branch().requests.canon)
 
 
-def with_whole_reply(entry: Entry, reply: Reply, canon: Canon) -> Entry:
-    """An entry with the choice that was used, and with one message for the reply and what it continues."""
+def with_full_reply(entry: Entry, reply: Reply, canon: Canon) -> Entry:
+    """Return an entry with the choice that was used, and with the reply joined to the message it continues."""
     messages = without_finished(entry.messages, reply.back(), canon)
     if messages is not entry.messages:
         entry = replace(entry, messages=messages, edits=(AddedRun(tuple(messages)),))
     if not reply.is_merged or reply.finished:
         return entry if not reply.choice else replace(entry, reply=replace(entry.reply, message=reply.message))
     messages = entry.messages[:-1]
-    whole = replace(entry.reply, message=reply.message)
-    return replace(entry, messages=messages, edits=(AddedRun(tuple(messages)),), reply=whole)
+    full_reply = replace(entry.reply, message=reply.message)
+    return replace(entry, messages=messages, edits=(AddedRun(tuple(messages)),), reply=full_reply)
 
 
 def _snapshot(path: LogPath, entry: Entry, *, last_tools: bool) -> Snapshot:
-    """Return the snapshot of a conversation: its last entry, and the tools of the requests that are its own.
+    """Return the snapshot of a conversation: its last entry, with the tools of the requests that belong to it.
 
-    A request of the client may have other tools than the conversation before it.  If it has none, the calls in that
-    conversation still need their definitions.
+    The client's later requests may have other tools than the conversation before them. If they have none, the calls in
+    that conversation still need their definitions.
     """
     replies = path.last.path()
     tools = ToolUnion(last_tools)

@@ -28,10 +28,10 @@ def check_growth(session: Session, document: LogDocument | None, options: Option
             document.growth = options, _beyond(sizes, document.size, options.max_output_growth)
         why: Violation | None = document.growth[1]
         return why
-    trees = session.followed.trees
+    trees = session.growth.trees
     if trees is None or not (options.conversations == "all" or _repeats(options)):
-        grown = session.followed.grown if _repeats(options) else []
-        trees = session.followed.branch() if len(grown) > options.max_output_growth else None
+        grown = session.growth.grown if _repeats(options) else []
+        trees = session.growth.branch() if len(grown) > options.max_output_growth else None
     return (
         _beyond(_sizes_of_log(trees.replies, options), session.sizes.all, options.max_output_growth) if trees else None
     )

@@ -77,7 +77,7 @@ def family(place: FilePath, log: Log, options: Options) -> Family:
     logged = path_day(log.name) or (day(started) if started is not None else None)
     outer = first.begun.parent if first.kind == "subagent" else None
     session = outer or first.origin.session_id or stem(log)
-    prefix = prefix_of_messages(_clean_beginning(first, options), options, loaded=True) if options.split else ""
+    prefix = prefix_of_messages(_clean_beginning(first, options), options, has_private=True) if options.split else ""
     return Family(session, prefix, stem(log), logged)
 
 

@@ -132,7 +132,7 @@ def days_logged(options: Options, log: Log) -> list[str]:
     """
     with open_file(log.path, options) as file:
         items = Reader(replace(options, sessions_by="file")).read(file, log).items
-        left = (entry for entry in plan(options, None).through(items) if isinstance(entry, Entry))
+        left = (entry for entry in plan(options, None).clean_entries(items) if isinstance(entry, Entry))
         first = next((entry for entry in left if entry.origin or entry.at is not None), None)
         times = [first.at if first else None]
         if options.divides and first and not first.origin:

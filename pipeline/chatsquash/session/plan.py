@@ -1,4 +1,25 @@
-"""What happens to one session, and in which order."""
+"""The steps of converting one session, in order.
+
+``plan`` builds them once per run from the options. A session then passes through these steps:
+
+1. Entry stages process the stream of log entries. Cleaning removes what the agent added around the conversation;
+   validation checks session ids and timestamps.
+2. ``select`` consumes the stream and picks the snapshot: the last entry with the most messages. On the way it counts
+   every line, collects tool definitions and tracks which reply each request continues.
+3. ``compose`` appends the reply to the messages of the snapshot; from here on there is a conversation.
+4. Logged stages correct what the log contains: repeated results are removed, unsupported content is dropped, missing
+   definitions are supplied.
+5. The checks run, tool use is counted, the ending is determined, and a preset may refuse the conversation. All of this
+   describes the log, so it precedes the changes that the options request.
+6. Record stages apply these changes: tools, reasoning, system prompt, pseudonyms for addresses, message layout.
+7. ``encode`` writes the record line.
+
+Steps 3 to 7 (``Plan.make_record``) run once per record. A session with several conversations, or with samples, has
+several snapshots and repeats them.
+
+Not here: reading and splitting logs (``chatsquash.reading``, ``parts`` and ``chains``), choosing the conversations of a
+session (``conversations``, ``agents``, ``sample_records``), and redaction, which follows the records (``privacy``).
+"""
 
 from __future__ import annotations
 
@@ -23,19 +44,19 @@ from chatsquash.records import presets
 from chatsquash.records.line import RecordLine
 from chatsquash.redaction.pseudonyms import Anonymizer
 from chatsquash.session.cleaning import clean
-from chatsquash.session.ending import ending
+from chatsquash.session.ending import detect_ending
 from chatsquash.session.record_filters import measure
 from chatsquash.session.select import select
-from chatsquash.session.session import Session, Snapshot, tally
+from chatsquash.session.session import Session, Snapshot, begin_tally
 from chatsquash.session.stages import compose as record
-from chatsquash.session.stages.checking import examined, validate, without_tools
+from chatsquash.session.stages.checking import check_conversation, format_without_tools, validate
 from chatsquash.session.stages.compose import compose
-from chatsquash.session.stages.public import leave_out, public, with_media
-from chatsquash.session.stages.repeated_results import write_once
-from chatsquash.session.stages.tools import known
+from chatsquash.session.stages.public import add_media, drop_unsupported, remove_private
+from chatsquash.session.stages.repeated_results import drop_repeated_results
+from chatsquash.session.stages.tools import analyse_definitions
 
 if TYPE_CHECKING:
-    from chatsquash.session.stages.public import Wanted
+    from chatsquash.session.stages.public import MessageFilter
 
 EntryStream = Iterator[Entry | SkippedLine]
 EntryStage = Callable[[EntryStream], EntryStream]
@@ -47,90 +68,107 @@ class EntryObserver(Protocol):
     """Sees the entries of a session while it is converted."""
 
     def watch_logged(self, items: EntryStream) -> EntryStream:
-        """The entries as they were read."""
+        """Pass on the entries as they were read."""
 
     def watch_cleaned(self, items: EntryStream) -> EntryStream:
-        """Those that cleaning left."""
+        """Pass on the entries after cleaning and validation."""
 
     def settle(self, seen: LogHead | None, session: Session) -> None:
-        """What is known of the log, and what its lines came to."""
+        """Receive the format of the log and the resulting session."""
 
 
 class Plan(NamedTuple):
-    """What happens to a session, in order."""
+    """The steps of converting a session, in order."""
 
-    entries: tuple[EntryStage, ...]
-    """Over the stream of its entries."""
+    entry_stages: tuple[EntryStage, ...]
+    """Stages over the stream of entries."""
     select: Callable[[EntryStream], Session]
-    """To the entry that becomes the record."""
+    """Selects the entry that becomes the record."""
     compose: Callable[..., StageResult]
-    """To the conversation of that entry."""
-    logged: tuple[ConversationStage, ...]
-    """Over the conversation, to what was logged as chat messages have it."""
+    """Turns its snapshot into a conversation."""
+    logged_stages: tuple[ConversationStage, ...]
+    """Stages that turn the conversation into what was logged, as chat messages."""
     checks: tuple[Check, ...]
-    """Of what was logged."""
+    """The checks of the logged conversation."""
     measure: Callable[[View, dict[int, int]], Usage]
     refuse: Callable[[View], Violation | None]
-    """Why the preset cannot have what was logged."""
-    conversation: tuple[ConversationStage, ...]
-    """Over the conversation, to what the record is to hold."""
-    record: Callable[[Conversation], RecordLine]
+    """Returns why the preset cannot represent the logged conversation."""
+    record_stages: tuple[ConversationStage, ...]
+    """Stages that turn the conversation into the content of the record."""
+    encode: Callable[[Conversation], RecordLine]
     is_shaped: bool = False
-    """Whether the record is for training, in the shape of a preset."""
+    """Whether records have the shape of a training preset."""
 
-    def through(self, items: EntryStream) -> EntryStream:
-        """The entries that the entry stages leave of a stream."""
-        for stage in self.entries:
+    def clean_entries(self, items: EntryStream) -> EntryStream:
+        """Run the entry stages over a stream of entries."""
+        for stage in self.entry_stages:
             items = stage(items)
         return items
 
-    def finish(
+    def make_record(
         self,
         snapshot: Snapshot,
         *,
-        loaded: bool,
+        has_private: bool,
         source: str | None,
         version: str | None = None,
         marks: list[Mark] | None = None,
     ) -> tuple[Record | Rejection, list[Violation]]:
-        """The record of a snapshot, or why there is none, and what was found on the way.
+        """Convert a snapshot into its record.
 
-        ``marks`` are those of its assistant messages; the record has them as they are in it.
+        Args:
+            snapshot: The snapshot to convert.
+            has_private: Whether the log has a format other than plain OpenAI chat.
+            source: The name of the format.
+            version: The version of the agent that wrote the log.
+            marks: The marks of the assistant messages; the record returns them with their final positions.
+
+        Returns:
+            The record, or the reason why there is none, and all findings.
         """
-        conversation, composed = self.compose(snapshot, loaded=loaded, source=source, version=version)
-        shared = {id(conversation.messages[at]): number for at, number in snapshot.shared.items()}
+        conversation, composed = self.compose(snapshot, has_private=has_private, source=source, version=version)
+        shared_calls = {id(conversation.messages[at]): number for at, number in snapshot.shared_calls.items()}
         if marks is not None:
             conversation = replace(conversation, marks=marks)
-        logged = conversation.messages
-        conversation, findings = through(self.logged, conversation)
+        logged_messages = conversation.messages
+        conversation, findings = run_stages(self.logged_stages, conversation)
         findings = [*composed, *findings]
-        if why := self._unanswered(replace(conversation, messages=logged), snapshot):
+        if why := self._check_reply(replace(conversation, messages=logged_messages), snapshot):
             return Rejection(why), [why]
         view = View(conversation, redefined=snapshot.redefined)
         for check in self.checks:
             findings += check(conversation, view)
-        usage = self.measure(view, shared)
-        ended = ending(view, snapshot.entry.reply, snapshot.entry.origin, source)
+        usage = self.measure(view, shared_calls)
+        # The ending and the checks look at the logged conversation: later stages may remove what they look for.
+        session_ending = detect_ending(view, snapshot.entry.reply, snapshot.entry.origin, source)
         why = self.refuse(view)
         if why:
             findings = [*(each for each in findings if each != why), why]
         if snapshot.entry.origin:
-            findings = as_logged(findings, logged, conversation.messages)
+            findings = with_logged_positions(findings, logged_messages, conversation.messages)
         if why:
             return Rejection(why), findings
-        without = without_tools(conversation) if self.checks else ""
-        conversation, more = through(self.conversation, conversation)
-        line = self.record(conversation)
+        source_without_tools = format_without_tools(conversation) if self.checks else ""
+        conversation, more = run_stages(self.record_stages, conversation)
+        line = self.encode(conversation)
         findings += [*more, *line.findings]
         if line.data is None:
             assert line.refused
             return Rejection(line.refused), findings
         digest = xxh3_128_digest(line.data)
-        made = Record(line.data, usage, line.images, without, unflagged=line.unflagged, marks=line.marks, digest=digest)
-        return replace(made, ending=ended), findings
+        result = Record(
+            line.data,
+            usage,
+            line.images,
+            source_without_tools,
+            unflagged=line.unflagged,
+            marks=line.marks,
+            digest=digest,
+        )
+        return replace(result, ending=session_ending), findings
 
-    def _unanswered(self, conversation: Conversation, snapshot: Snapshot) -> Violation | None:
-        """Why there is no record of a session without any reply; the specified record of a log has the request."""
+    def _check_reply(self, conversation: Conversation, snapshot: Snapshot) -> Violation | None:
+        """Return why a session without any reply has no record; in the default format, a plain log's request is one."""
         if any(message["role"] == "assistant" for message in conversation.messages):
             return None
         is_specified = not (self.is_shaped or snapshot.entry.origin)
@@ -139,14 +177,16 @@ class Plan(NamedTuple):
         return reading.unanswered_session(snapshot.entry.reply.problem or "")
 
 
-def asks_for_kinds(options: Options) -> bool:
-    """Whether options ask for more of the conversations of a session than which replies its record holds."""
-    asks = options.trace_replies or options.divides or options.cuts or options.pairs != "none" or options.keep != "none"
-    return asks or options.restore != "none" or options.loss != "none"
+def needs_conversations(options: Options) -> bool:
+    """Return whether the options need the conversations of a session for more than the coverage of its record."""
+    needs = (
+        options.trace_replies or options.divides or options.cuts or options.pairs != "none" or options.keep != "none"
+    )
+    return needs or options.restore != "none" or options.loss != "none"
 
 
-def as_logged(findings: list[Violation], logged: list[Message], messages: list[Message]) -> list[Violation]:
-    """Facts on messages, each with where its message was logged, as far as messages were added or left out."""
+def with_logged_positions(findings: list[Violation], logged: list[Message], messages: list[Message]) -> list[Violation]:
+    """Add to findings the logged position of their message, if messages were added or dropped since."""
     if len(logged) == len(messages) and all(map(is_, logged, messages)):
         return findings
     places = {id(message): at for at, message in enumerate(logged)}
@@ -156,8 +196,8 @@ def as_logged(findings: list[Violation], logged: list[Message], messages: list[M
     ]
 
 
-def through(stages: Iterable[ConversationStage], conversation: Conversation) -> tuple[Conversation, list[Violation]]:
-    """What stages make of a conversation, one after the other, and what they found."""
+def run_stages(stages: Iterable[ConversationStage], conversation: Conversation) -> tuple[Conversation, list[Violation]]:
+    """Run conversation stages in order and collect their findings."""
     findings: list[Violation] = []
     for stage in stages:
         conversation, more = stage(conversation)
@@ -166,18 +206,20 @@ def through(stages: Iterable[ConversationStage], conversation: Conversation) -> 
 
 
 def plan(options: Options, anonymizer: Anonymizer | None) -> Plan:
-    """What the options ask for."""
+    """Build the plan for some options."""
     is_shaped = options.preset != presets.DEFAULT
-    joins = _joins(options)
-    checks = partial(examined, keeps_reasoning=options.reasoning == "keep", holds_arguments=options.check_arguments)
+    joins = _joined_messages(options)
+    checks = partial(
+        check_conversation, keeps_reasoning=options.reasoning == "keep", checks_arguments=options.check_arguments
+    )
     return Plan(
-        entries=(
-            *([partial(clean, chosen=options.cleanups)] if options.cleanups else []),
+        entry_stages=(
+            *([partial(clean, sets=options.cleanups)] if options.cleanups else []),
             partial(
                 validate,
                 keep=options.on_invalid == "keep",
                 merge=options.merges,
-                joined=options.sessions_by == "chain",
+                is_joined=options.sessions_by == "chain",
             ),
         ),
         select=partial(
@@ -186,53 +228,53 @@ def plan(options: Options, anonymizer: Anonymizer | None) -> Plan:
             last_tools=options.tools == "last",
             trace_calls=options.check_arguments,
             begin=partial(
-                tally,
+                begin_tally,
                 looks_closely=options.restore in ("results", "all"),
-                lazily=not asks_for_kinds(options),
+                lazily=not needs_conversations(options),
                 lists_entries=options.divides,
                 keeps_logprobs=options.keep == "logprobs",
             ),
         ),
         compose=compose,
-        logged=(
-            partial(write_once, loaded_only=not is_shaped and options.writes_last),
-            partial(leave_out, joins=joins, judged=is_shaped and options.media != "drop"),
-            *_supplied(options),
+        logged_stages=(
+            partial(drop_repeated_results, loaded_only=not is_shaped and options.writes_last),
+            partial(drop_unsupported, joins=joins, keeps_media=is_shaped and options.media != "drop"),
+            *_supply_stages(options),
         ),
         checks=(checks,) if options.integrity_analysis else (),
         measure=measure,
-        refuse=unfit if is_shaped else _nothing,
-        conversation=(*_to_chat(options, joins), *_as_asked(options, anonymizer)),
-        record=_record(options),
+        refuse=unfit if is_shaped else _refuse_nothing,
+        record_stages=(*_chat_stages(options, joins), *_optional_stages(options, anonymizer)),
+        encode=_encoder(options),
         is_shaped=is_shaped,
     )
 
 
-def _supplied(options: Options) -> Iterator[ConversationStage]:
-    """The stage that gives a conversation what its log lacks."""
+def _supply_stages(options: Options) -> Iterator[ConversationStage]:
+    """Yield the stage that supplies missing definitions and system prompts."""
     if options.tools_file is None and options.system_file is None:
         return
     from chatsquash.session.stages import supplied_definitions
 
-    yield partial(supplied_definitions.supply, given=supplied_definitions.tables(options))
+    yield partial(supplied_definitions.supply, supplied=supplied_definitions.tables(options))
 
 
-def _nothing(view: View) -> None:
-    """The specified record holds whatever was logged."""
+def _refuse_nothing(view: View) -> None:
+    """Accept any conversation, as the default format does."""
     del view
 
 
-def _record(options: Options) -> Callable[[Conversation], RecordLine]:
+def _encoder(options: Options) -> Callable[[Conversation], RecordLine]:
     phrases = Phrases(options.flag_phrase) if options.integrity_analysis else None
     flag = None if options.flag == "none" or options.samples != "session" else options.flag
     if options.preset == presets.DEFAULT:
-        return partial(record.specified, phrases=phrases, in_folder=options.folder, flag=flag)
+        return partial(record.encode_record, phrases=phrases, in_folder=options.folder, flag=flag)
     preset, choices = presets.named(options.preset), presets.choices(options)
-    return partial(record.shape, preset=preset, choices=choices, phrases=phrases, flag=flag)
+    return partial(record.shape_record, preset=preset, choices=choices, phrases=phrases, flag=flag)
 
 
-def _joins(options: Options) -> Wanted | None:
-    """Of which messages the texts are to be one; of none in the specified record, unless calls are inlined."""
+def _joined_messages(options: Options) -> MessageFilter | None:
+    """Return which messages have their texts joined: all for presets, and only those with inlined calls otherwise."""
     if options.preset != presets.DEFAULT:
         return lambda message: True  # noqa: ARG005
     if not options.json_tool_calls:
@@ -242,10 +284,10 @@ def _joins(options: Options) -> Wanted | None:
     return is_inlined
 
 
-def _to_chat(options: Options, joins: Wanted | None) -> Iterator[ConversationStage]:
-    """The stages that make plain chat messages of what was loaded, texts as one where they are to be."""
+def _chat_stages(options: Options, joins: MessageFilter | None) -> Iterator[ConversationStage]:
+    """Yield the stages that turn loaded messages into plain chat messages."""
     if options.preset != presets.DEFAULT:
-        yield with_media
+        yield add_media
     if options.mark_failed_results:
         from chatsquash.session.stages.failed_results import mark_failed_results
 
@@ -253,12 +295,15 @@ def _to_chat(options: Options, joins: Wanted | None) -> Iterator[ConversationSta
     if joins:
         from chatsquash.session.stages.public import join_texts
 
-        yield partial(join_texts, wanted=joins, loaded_only=options.reasoning == "keep")
-    yield public
+        yield partial(join_texts, joins=joins, loaded_only=options.reasoning == "keep")
+    yield remove_private
 
 
-def _as_asked(options: Options, anonymizer: Anonymizer | None) -> Iterator[ConversationStage]:
-    """The stages that options ask for, in order; those that few runs ask for are imported here."""
+def _optional_stages(options: Options, anonymizer: Anonymizer | None) -> Iterator[ConversationStage]:
+    """Yield the stages that the options request, in order.
+
+    They are imported here because few runs need them.
+    """
     if options.tools == "used":
         from chatsquash.session.stages.tools import used_tools
 
@@ -268,24 +313,24 @@ def _as_asked(options: Options, anonymizer: Anonymizer | None) -> Iterator[Conve
 
         yield enums_as_texts
     if options.reasoning != "keep" or options.preset != presets.DEFAULT:
-        from chatsquash.session.stages.reasoning import reason
+        from chatsquash.session.stages.reasoning import place_reasoning
 
-        yield partial(reason, mode=options.reasoning)
+        yield partial(place_reasoning, mode=options.reasoning)
     if options.system == "drop":
         from chatsquash.session.stages.templates import drop_system
 
         yield drop_system
     if anonymizer:
         yield partial(_anonymize, anonymizer, Last(partial(_without_addresses, anonymizer)))
-    yield from _rearranged(options)
+    yield from _layout_stages(options)
     if options.json_tool_calls:
         yield partial(_inline, check=options.integrity_analysis)
 
 
-def _rearranged(options: Options) -> Iterator[ConversationStage]:
-    """Those of them that join and divide messages."""
+def _layout_stages(options: Options) -> Iterator[ConversationStage]:
+    """Yield the optional stages that join, split and trim messages."""
     if options.bridge_results == "join" and options.preset == presets.DEFAULT:
-        from chatsquash.session.stages.templates import bridge_results  # presets do so once results have their places
+        from chatsquash.session.stages.templates import bridge_results  # presets do this after placing results
 
         yield bridge_results
     if options.merge_consecutive:
@@ -293,9 +338,9 @@ def _rearranged(options: Options) -> Iterator[ConversationStage]:
 
         yield merge_consecutive
     if options.drop_text_beside_calls:
-        from chatsquash.session.stages.templates import drop_text_beside_calls
+        from chatsquash.session.stages.templates import drop_text_with_calls
 
-        yield drop_text_beside_calls
+        yield drop_text_with_calls
     if options.split_parallel:
         from chatsquash.session.stages.templates import split_parallel
 
@@ -305,34 +350,38 @@ def _rearranged(options: Options) -> Iterator[ConversationStage]:
 
         yield split_text_and_calls
     if options.tool_ids == "short9":
-        from chatsquash.session.stages.templates import shorten
+        from chatsquash.session.stages.templates import shorten_ids
 
-        yield shorten
+        yield shorten_ids
 
 
 def _inline(conversation: Conversation, *, check: bool) -> StageResult:
-    from chatsquash.session.stages.reasoning import inline
+    from chatsquash.session.stages.reasoning import inline_calls
 
-    inlined, findings = inline(conversation)
-    return inlined, [*findings, *(examine(View(inlined, conversation.messages), "inlined") if check else ())]
+    inline_conversation, findings = inline_calls(conversation)
+    return inline_conversation, [
+        *findings,
+        *(examine(View(inline_conversation, conversation.messages), "inlined") if check else ()),
+    ]
 
 
 def _anonymize(
     anonymizer: Anonymizer,
-    counted: Callable[[list[Tool]], tuple[list[Tool], int]],
+    replace_in_tools: Callable[[list[Tool]], tuple[list[Tool], int]],
     conversation: Conversation,
 ) -> StageResult:
-    tools, replaced = counted(conversation.tools)
-    anonymizer.count += replaced
-    messages, written = anonymizer.messages(conversation.messages)
-    return Conversation(messages, tools, encoded_messages=written, marks=conversation.marks), ()
+    tools, count = replace_in_tools(conversation.tools)
+    anonymizer.count += count
+    messages, encoded_messages = anonymizer.messages(conversation.messages)
+    return Conversation(messages, tools, encoded_messages=encoded_messages, marks=conversation.marks), ()
 
 
 def _without_addresses(anonymizer: Anonymizer, tools: list[Tool]) -> tuple[list[Tool], int]:
-    """Tool definitions without addresses, and how many were replaced."""
-    definitions = known(tools)
+    """Replace addresses in tool definitions and count them."""
+    # Most definitions contain nothing that looks like an address and need no search.
+    definitions = analyse_definitions(tools)
     if not any(definition.may_have_address for definition in definitions):
         return tools, 0
-    both = zip(tools, definitions, strict=True)
-    replaced = [anonymizer.counted(tool) if definition.may_have_address else (tool, 0) for tool, definition in both]
-    return [tool for tool, _ in replaced], sum(count for _, count in replaced)
+    pairs = zip(tools, definitions, strict=True)
+    results = [anonymizer.counted(tool) if definition.may_have_address else (tool, 0) for tool, definition in pairs]
+    return [tool for tool, _ in results], sum(count for _, count in results)

@@ -1,4 +1,4 @@
-"""How much a record uses its tools, and the filters that look at a record alone."""
+"""The use of tools in a record, and the filters that look at single records."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from chatsquash.core.outcome import Record
 from chatsquash.core.text import pluralize, quote
 
 RecordFilter = Callable[[Record], str | None]
-"""Why a record is not wanted; ``None`` for one that is."""
+"""Returns why a record is filtered out; ``None`` if it is not."""
 
 
 def of_records(options: Options) -> dict[str, RecordFilter]:
-    """The filters that look at records alone, by their options, in the order in which they are counted."""
+    """Return the filters of single records by option, in the order in which they are counted."""
     filters: dict[str, RecordFilter] = {}
     if (least := options.min_turns) is not None:
         filters["--min-turns"] = lambda record: _turns(record) if record.usage.assistant_turns < least else None
@@ -40,7 +40,7 @@ def _turns(record: Record) -> str:
 
 
 def _too_long(record: Record, most: int) -> str | None:
-    if len(record.line) <= most:  # a character takes one byte at least
+    if len(record.line) <= most:  # a character takes at least one byte
         return None
     chars = len(record.line.decode())
     return f"the record has {chars:,} characters" if chars > most else None
@@ -58,32 +58,32 @@ def _other_model(record: Record, globs: tuple[str, ...]) -> str | None:
 
 
 _SIDES = {"system": "client", "user": "client", "assistant": "assistant"}
-_BESIDE = ("tool", "function")
+_RESULT_ROLES = ("tool", "function")
 _NONE: dict[int, int] = {}
 
 
-def measure(view: View, shared: Mapping[int, int] = _NONE) -> Usage:
-    """Count calls and turns of a record whose calls are native.
+def measure(view: View, shared_calls: Mapping[int, int] = _NONE) -> Usage:
+    """Count the calls and turns of a record with native calls.
 
-    ``shared`` has the ``id()`` of the messages that other records of the session hold, too, with their numbers.
+    ``shared`` maps the ``id()`` of messages that other records of the session contain too to their numbers.
     """
     calls = client = assistant = with_tools = 0
     side: str | None = None
-    pluralize = False  # whether the present assistant turn is among those with tools
+    is_counted = False  # whether the current assistant turn is already counted as one with tools
     counts = view.once(call_counts)
     for at, role in enumerate(view.columns.roles):
-        if role in _BESIDE:
+        if role in _RESULT_ROLES:
             continue
         new = _SIDES.get(role)
         if new != side:
-            side, pluralize = new, False
+            side, is_counted = new, False
             client += new == "client"
             assistant += new == "assistant"
         if at in counts:
             calls += counts[at]
-            with_tools += not pluralize
-            pluralize = True
-    elsewhere = tuple(_shared_use(view, shared)) if shared else ()
+            with_tools += not is_counted
+            is_counted = True
+    elsewhere = tuple(_shared_use(view, shared_calls)) if shared_calls else ()
     return Usage(calls, _names(view.tool_names), client, assistant, with_tools, _tool_use(view), elsewhere)
 
 
@@ -93,22 +93,22 @@ def _names(names: frozenset[str]) -> tuple[str, ...]:
 
 
 def _tool_use(view: View) -> tuple[ToolUse, ...]:
-    calls, answered = view.columns.calls, len(view.columns.results)
+    calls, result_count = view.columns.calls, len(view.columns.results)
     if calls is None or not view.columns.matched or view.once(bad_results):
         return _by_tool(outcomes(view))
-    made, left = Counter(calls.names), Counter(calls.names[answered:])
-    return tuple([ToolUse(name, count, 0, left[name]) for name, count in sorted(made.items())])
+    calls_by_name, unanswered = Counter(calls.names), Counter(calls.names[result_count:])
+    return tuple([ToolUse(name, count, 0, unanswered[name]) for name, count in sorted(calls_by_name.items())])
 
 
-def _shared_use(view: View, shared: Mapping[int, int]) -> Iterator[SharedUse]:
-    """The calls of messages that stand in several records."""
+def _shared_use(view: View, shared_calls: Mapping[int, int]) -> Iterator[SharedUse]:
+    """Yield the use of tools in messages that are in several records."""
     states: dict[int, list[tuple[str, State]]] = {}
     for call in view.once(exchanges).calls:
         if call.name is not None:
             states.setdefault(call.at, []).append((call.name, call.state))
     for at, message in enumerate(view.messages):
-        if id(message) in shared:
-            yield SharedUse(shared[id(message)], view.once(call_counts).get(at, 0), _by_tool(states.get(at, [])))
+        if id(message) in shared_calls:
+            yield SharedUse(shared_calls[id(message)], view.once(call_counts).get(at, 0), _by_tool(states.get(at, [])))
 
 
 def _by_tool(states: list[tuple[str, State]]) -> tuple[ToolUse, ...]:
@@ -128,7 +128,7 @@ class ToolTotals:
         self._tools: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
 
     def add(self, usage: Usage) -> None:
-        """One session more."""
+        """Add the usage of one session."""
         for name in usage.tool_names:
             self._tools[name][0] += 1
         for name, calls, failed, unanswered in usage.tools:
@@ -139,9 +139,9 @@ class ToolTotals:
             sums[3] += unanswered
 
     def by_name(self) -> list[tuple[str, list[int]]]:
-        """Every tool with the sessions that define or call it, its calls, those that failed, those without a result."""
+        """Return each tool with its counts: sessions that define or call it, calls, failed calls, unanswered calls."""
         return sorted(self._tools.items())
 
     def most_used(self) -> list[tuple[str, list[int]]]:
-        """The same, those that are called most first."""
+        """Return the same, sorted by calls in descending order."""
         return sorted(self.by_name(), key=lambda item: (-item[1][1], item[0]))

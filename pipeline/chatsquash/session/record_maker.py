@@ -21,7 +21,7 @@ from chatsquash.core.times import stamp
 from chatsquash.records.line import digest
 from chatsquash.records.reading import record
 from chatsquash.redaction.pseudonyms import Anonymizer, anonymizer, with_passwords
-from chatsquash.session.plan import Plan, plan, through
+from chatsquash.session.plan import Plan, plan, run_stages
 from chatsquash.session.session import Session, Snapshot
 from chatsquash.session.stages.compose import normalise
 from chatsquash.sources.compression import stem
@@ -48,9 +48,11 @@ class RecordMaker:
         before = self._anonymizer.count if self._anonymizer else 0
         if self._anonymizer:
             self._anonymizer.passwords.clear()  # those of what became no record
-        loaded = session.loaded
-        snapshot = session.elsewhere.with_failures(snapshot) if session.elsewhere else snapshot
-        made, findings = self._plan.finish(snapshot, loaded=loaded, source=source, version=version, marks=marks)
+        has_private = session.has_private
+        snapshot = session.other_files.with_failures(snapshot) if session.other_files else snapshot
+        made, findings = self._plan.make_record(
+            snapshot, has_private=has_private, source=source, version=version, marks=marks
+        )
         if isinstance(made, Rejection):
             return made, findings
         addresses = self._anonymizer.count - before if self._anonymizer else 0
@@ -69,7 +71,7 @@ class RecordMaker:
             if isinstance(fitted, Violation):
                 return Rejection(fitted), findings
             made = fitted
-        made = session.elsewhere.with_exit_code(made, snapshot) if session.elsewhere else made
+        made = session.other_files.with_exit_code(made, snapshot) if session.other_files else made
         if session.entries:
             made = structs.replace(made, entry=self.selection(snapshot), size=snapshot.entry.size)
         return made, findings
@@ -80,8 +82,8 @@ class RecordMaker:
         model = entry.reply.model
         if model is None:
             model = of_entry(entry).model
-        ended = entry.origin.ended_at if entry.origin else snapshot.ended
-        return SelectedEntry(entry.line, _stamped(snapshot.started), _stamped(ended), model, snapshot.superseded + 1)
+        ended = entry.origin.ended_at if entry.origin else snapshot.ended_at
+        return SelectedEntry(entry.line, _stamped(snapshot.started_at), _stamped(ended), model, snapshot.superseded + 1)
 
     def _facts(self, session: Session, snapshot: Snapshot, log: Log, line: bytes) -> Facts:
         """What the log says beside the conversation, without addresses where these are replaced."""
@@ -95,7 +97,7 @@ class RecordMaker:
             session=printable(name),
             source=printable(f"{source}{dot}{suffix}" if named else source),
             model=printable(model) if model else None,
-            started_at=_stamped(snapshot.started),
+            started_at=_stamped(snapshot.started_at),
             entries=snapshot.superseded + 1,
             prompt_tokens=used.prompt_tokens,
             completion_tokens=used.completion_tokens,
@@ -145,7 +147,7 @@ def prefix_of_line(line: bytes) -> str:
         return digest(line).hex()
 
 
-def prefix_of_messages(messages: Iterable[Message], options: Options, *, loaded: bool) -> str:
+def prefix_of_messages(messages: Iterable[Message], options: Options, *, has_private: bool) -> str:
     """The digest of what the record of a conversation would begin with, which may not be written itself.
 
     Where the preset cannot hold the beginning, no record has it, and what was logged tells such sessions apart.
@@ -154,9 +156,9 @@ def prefix_of_messages(messages: Iterable[Message], options: Options, *, loaded:
     said = takewhile(lambda message: message["role"] != "assistant", messages)
     first = [normalise(message) for message in said]
     made = _plan(options)
-    conversation, _ = through(made.logged, Conversation([*first, _REPLY], [], has_private=loaded))
-    conversation, _ = through(made.conversation, conversation)
-    line = made.record(conversation).data
+    conversation, _ = run_stages(made.logged_stages, Conversation([*first, _REPLY], [], has_private=has_private))
+    conversation, _ = run_stages(made.record_stages, conversation)
+    line = made.encode(conversation).data
     return prefix(first) if line is None else prefix_of_line(line)
 
 

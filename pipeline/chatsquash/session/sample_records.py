@@ -14,12 +14,18 @@ from chatsquash.core.model import Entry, Message, Violation
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Record, Rejection
 from chatsquash.session.agents import DocumentPart
-from chatsquash.session.conversations import begun_with, count_flags, entries_of, summed
-from chatsquash.session.log_findings import SessionCoverage, find_unrelated, lost_of, ways, with_asides
+from chatsquash.session.conversations import count_flags, entries_of, sum_coverage, with_session_prefix
+from chatsquash.session.log_findings import (
+    SessionCoverage,
+    find_unrelated,
+    loss_findings,
+    options_keeping,
+    with_side_requests,
+)
 from chatsquash.session.record_filters import of_records
 from chatsquash.session.samples import Reread, Sample, SampleRequest, Sampling, alone, said
 from chatsquash.session.select import ToolUnion
-from chatsquash.session.session import Noted, Session, Snapshot
+from chatsquash.session.session import LineFinding, Session, Snapshot
 from chatsquash.trees.account import Placement, Standing, account, assistants, place_replies
 from chatsquash.trees.documents import FilePath
 from chatsquash.trees.kinds import beginnings, conversations, first_conversation, names, select_paths, unexplained
@@ -27,7 +33,7 @@ from chatsquash.trees.loss import FAILED, SIDE, Judge
 from chatsquash.trees.replies import LogPath, Reply
 from chatsquash.trees.trees import Trees
 
-SampledSession = tuple[list[Record], Violation | None, list[Noted], SessionCoverage]
+SampledSession = tuple[list[Record], Violation | None, list[LineFinding], SessionCoverage]
 """As in ``session.converter``."""
 
 
@@ -84,7 +90,7 @@ def of_log(session: Session, name: str, asked: SampleRequest) -> SampledSession:
         else:
             sampling.end(conversation, snapshot)
     samples = sampling.finish()
-    if logged := session.followed.logprobs:
+    if logged := session.growth.logprobs:
         from chatsquash.session.samples import in_sample  # which few runs ask for
 
         for sample in samples:
@@ -94,29 +100,29 @@ def of_log(session: Session, name: str, asked: SampleRequest) -> SampledSession:
         _of_conversation(count_flags(record, asked.options), wanted[sample.key][1], each.ids)
         for sample, record in zip(samples, sampling.records(samples), strict=True)
     ]
-    records = begun_with(records, begins, session, asked.options)
+    records = with_session_prefix(records, begins, session, asked.options)
     rows = _rows(each, wanted, sampling, [*zip(samples, records, strict=True)])
-    rows = with_asides(rows, session.asides, name, each.paths, each.ids)
+    rows = with_side_requests(rows, session.side_requests, name, each.paths, each.ids)
     seen = {id(path) for path, _ in each.selected}
     others = (path for path in each.paths if id(path) not in seen)
-    covered = summed(rows, others, len(each.paths), len(session.asides))
+    covered = sum_coverage(rows, others, len(each.paths), len(session.side_requests))
     last = session.snapshot.entry.line if session.snapshot else None
     noted = sampling.notes(samples)
     why = sampling.refused[0][0] if sampling.refused else None
     if not records and why is None:
         why = checks.no_sample(len(wanted))
         noted.append((last, why))
-    noted += lost_of(covered, last, None, ways(covered, len(session.asides), asked.options))
+    noted += loss_findings(covered, last, None, options_keeping(covered, len(session.side_requests), asked.options))
     noted += find_unrelated(session, len(beginnings(each.trees, each.paths)), covered) if records else []
-    alone = unexplained(each.trees, each.paths, session.followed.unanswered)
+    alone = unexplained(each.trees, each.paths, session.growth.unanswered)
     return records, why, noted, SessionCoverage(covered, rows, [], alone)
 
 
 def _select(session: Session, name: str, options: Options, reread: Reread) -> _Selection:
-    trees = session.followed.branch()
+    trees = session.growth.branch()
     paths = conversations(trees)
     if options.writes_last:
-        end = session.followed.last_reply(session.snapshot.entry.line) if session.snapshot else None
+        end = session.growth.last_reply(session.snapshot.entry.line) if session.snapshot else None
         selected = [(path, end.path()) for path in paths if end in path.own] if end else []
     else:
         selected = [(path, path.last.path()) for path in select_paths(paths, options)]
@@ -195,7 +201,7 @@ def _context(path: LogPath, replies: Iterable[Reply], messages: list[Message], t
 
 def of_document(
     part: DocumentPart, snapshot: Snapshot | None, asked: SampleRequest, why: Violation | None
-) -> tuple[list[Record], Violation | None, list[Noted], SessionCoverage]:
+) -> tuple[list[Record], Violation | None, list[LineFinding], SessionCoverage]:
     """The samples of a conversation, why there are none, what was found, and what they hold of the replies."""
     sampling = Sampling(asked, lambda longer, shorter: longer > shorter)
     placement = part.placement(snapshot)
@@ -230,7 +236,7 @@ def of_document(
     rows = part.rows(_placements(placement, sampling, samples) if placement else [], made, whys)
     covered = part.coverage(rows, made)
     line = snapshot.entry.line if snapshot else None
-    noted += lost_of(covered, line, ways=ways(covered, 0, part.options)) if records else []
+    noted += loss_findings(covered, line, options_to_keep=options_keeping(covered, 0, part.options)) if records else []
     met = [*part.document.relatives, *(part.home_file.relatives if part.home_file else ())]
     return records, why, noted, SessionCoverage(covered, rows, [], family=part.family(), relatives=met)
 

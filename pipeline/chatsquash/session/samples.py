@@ -18,7 +18,7 @@ from chatsquash.core.options import Options
 from chatsquash.core.outcome import Ending, Record, Rejection
 from chatsquash.reading.documents import line_of
 from chatsquash.records.samples import CONTEXT, Draft, MessageSpan, draft, make_sample, reply_marks
-from chatsquash.session.session import Noted, Session, Snapshot
+from chatsquash.session.session import LineFinding, Session, Snapshot
 from chatsquash.trees.account import place_replies
 from chatsquash.trees.canonical import Canon
 from chatsquash.trees.replies import LogPath, Reply
@@ -84,7 +84,7 @@ class Sampling(Struct):
     canon: Canon = field(default_factory=Canon)
     refused: list[tuple[Violation, int, str]] = field(default_factory=list)
     """Why replies have no sample, with their keys and their conversations."""
-    _notes: dict[tuple[str, str, int | None], Noted] = field(default_factory=dict)
+    _notes: dict[tuple[str, str, int | None], LineFinding] = field(default_factory=dict)
     """What was found of each message of a conversation, said last, since that tells of most."""
     _alone: list[Sample] = field(default_factory=list)
     _numbers: dict[int, tuple[Message, int]] = field(default_factory=dict)
@@ -105,7 +105,7 @@ class Sampling(Struct):
         messages = said(entry)
         ordinal = sum(message["role"] == "assistant" for message in messages) - 1
         marks = [*(Mark((at,), CONTEXT) for at in range(ordinal)), Mark((ordinal,))]
-        made, findings = self.asked.make(replace(snapshot, shared=self._shared_calls(messages)), marks)
+        made, findings = self.asked.make(replace(snapshot, shared_calls=self._shared_calls(messages)), marks)
         self._note(conversation, entry, findings)
         if isinstance(made, Rejection):
             self.refused.append((made.why, key, conversation))
@@ -199,7 +199,7 @@ class Sampling(Struct):
                 ending=self._endings[sample.conversation],
             )
 
-    def notes(self, samples: list[Sample]) -> list[Noted]:
+    def notes(self, samples: list[Sample]) -> list[LineFinding]:
         """What was found of all."""
         findings = [*self._notes.values()]
         if untrue := [sample for sample in samples if sample.is_true is False]:
@@ -232,9 +232,9 @@ MEMBER = "logprobs"
 
 def with_logprobs(session: Session, snapshot: Snapshot, made: Record) -> Record:
     """A record whose replies have theirs, as far as they stand in it word for word, each as one message."""
-    logged = session.followed.logprobs
-    trees = session.followed.branch()
-    end = session.followed.last_reply(snapshot.entry.line)
+    logged = session.growth.logprobs
+    trees = session.growth.branch()
+    end = session.growth.last_reply(snapshot.entry.line)
     if not logged or end is None or not made.marks:
         return made
     replies, messages = end.path(), said(snapshot.entry)

@@ -1,4 +1,4 @@
-"""Find the snapshot that becomes the record, and the tools of the entries up to it."""
+"""Select the snapshot that becomes the record, with the tools defined up to it."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from chatsquash.core.edits import Histories
 from chatsquash.core.memo import Last, Same
 from chatsquash.core.model import AddedRun, Entry, KeptRun, SkippedLine, Tool
 from chatsquash.session import provider_members
-from chatsquash.session.session import Noted, Session, Snapshot, Tally
-from chatsquash.session.stages.tools import CallTracker, Definitions, Redefined
+from chatsquash.session.session import LineFinding, Session, Snapshot, Tally
+from chatsquash.session.stages.tools import CallTracker, Definitions, RedefinedTools
 
 
 def select(
@@ -26,85 +26,92 @@ def select(
     trace_calls: bool = False,
     begin: Callable[[], Tally] = Tally,
 ) -> Session:
-    """Cut to the last entry with the most messages and take it; count every line.
+    """Select the last entry with the most messages; count every line.
 
-    Findings from comparing entries count once an entry is known to stay.  ``last_tools``: of definitions with one name
-    the last is taken.  ``trace_calls``: the snapshot records which one applied to a call.  ``begin`` makes the tally.
+    Later entries with fewer messages are usually side requests of the client. Findings from comparing entries count
+    only once a later entry is selected.
+
+    Args:
+        items: The entries and skipped lines of a session, in order.
+        trace_roles: Check that each request begins with the roles of the one before.
+        last_tools: Of definitions with the same name, use the last one instead of the first.
+        trace_calls: Record which of several definitions applied to each call.
+        begin: Creates the tally.
     """
     tally = begin()
     best: Entry | None = None
     last: Entry | None = None
     span = settled = _EntryRange()
-    tools, trace, answered = ToolUnion(last_tools), Trace(), CallTracker()
-    waiting: list[Noted] = []
+    tools, trace, calls = ToolUnion(last_tools), Trace(), CallTracker()
+    pending: list[LineFinding] = []
     for entry in items:
         if isinstance(entry, SkippedLine):
             tally.skip(entry)
             continue
-        tally.entry(entry)
-        span = span.to(entry)
-        waiting += tools.offer(entry.tools, entry.line)
+        tally.add(entry)
+        span = span.extend(entry)
+        pending += tools.offer(entry.tools, entry.line)
         if trace_roles:
-            waiting += trace.take(entry)
+            pending += trace.take(entry)
         if trace_calls:
-            answered.take(entry)
+            calls.take(entry)
         if best is None or len(entry.messages) >= len(best.messages):
             best, settled = entry, span
             tools.settle()
-            answered.settle()
-            tally.notes += waiting
-            waiting.clear()
+            calls.settle()
+            tally.notes += pending
+            pending.clear()
         last = entry
     if best is None or last is None:
-        return tally.session(None)
+        return tally.finish(None)
     if last is not best:
         tally.notes.append(_short_tail(best, last))
-    if tally.lists_entries:  # since those behind the snapshot may become records, too
-        tally.notes += waiting
-    redefined = answered.redefined(best, tools.redefined()) if trace_calls else None
-    return tally.session(_snapshot(best, tools.settled(), settled, span, redefined))
+    if tally.lists_entries:  # entries after the snapshot may become records as well
+        tally.notes += pending
+    redefined = calls.redefined(best, tools.redefined()) if trace_calls else None
+    return tally.finish(_snapshot(best, tools.settled(), settled, span, redefined))
 
 
-def _short_tail(best: Entry, last: Entry) -> Noted:
+def _short_tail(best: Entry, last: Entry) -> LineFinding:
     return best.line, reading.short_tail(last.line, len(last.messages), best.line, len(best.messages))
 
 
 def _snapshot(
-    best: Entry, tools: list[Tool], settled: _EntryRange, all_: _EntryRange, redefined: Redefined | None
+    best: Entry, tools: list[Tool], settled: _EntryRange, all_: _EntryRange, redefined: RedefinedTools | None
 ) -> Snapshot:
-    """The snapshot of an entry, given the entries up to it and those of the whole log."""
+    """Build the snapshot of an entry from the totals up to it and those of the whole log."""
     before, before_size = settled.entries - 1, settled.size - best.size
-    behind, behind_size = all_.entries - settled.entries, all_.size - settled.size
-    times = settled.started, settled.ended
-    return Snapshot(best, tools, *times, before, behind, before_size, behind_size, redefined)
+    after, after_size = all_.entries - settled.entries, all_.size - settled.size
+    times = settled.started_at, settled.ended_at
+    return Snapshot(best, tools, *times, before, after, before_size, after_size, redefined)
 
 
 class _EntryRange(Struct, frozen=True, gc=False):
-    """The entries up to one."""
+    """Totals over the entries up to a certain one."""
 
     entries: int = 0
     size: int = 0
-    """Bytes of their lines."""
-    started: int | None = None
+    """The size of their lines in bytes."""
+    started_at: int | None = None
     """The first of their times."""
-    ended: int | None = None
-    """The last one."""
+    ended_at: int | None = None
+    """The last of their times."""
 
-    def to(self, entry: Entry) -> _EntryRange:
-        """Those up to the next one."""
-        ended = self.ended if entry.at is None else entry.at
+    def extend(self, entry: Entry) -> _EntryRange:
+        """Return the totals including the next entry."""
+        ended = self.ended_at if entry.at is None else entry.at
         return _EntryRange(
-            self.entries + 1, self.size + entry.size, ended if self.started is None else self.started, ended
+            self.entries + 1, self.size + entry.size, ended if self.started_at is None else self.started_at, ended
         )
 
 
 Key = tuple[str, bytes | str]
-_MOST = 1024
-"""Definitions that are remembered to have been taken, beside those of the present list."""
+_MAX_SEEN = 1024
+"""The number of definitions remembered as seen, besides those of the current list."""
 
 
 class ToolUnion(Struct):
-    """The union of tool definitions by name, in order of first appearance; the first of a name wins, or the last."""
+    """The union of tool definitions by name, in order of first appearance; the first or the last of a name wins."""
 
     last_wins: bool = False
     _last: list[Tool] | None = None
@@ -112,62 +119,62 @@ class ToolUnion(Struct):
     _lines: dict[Key, int] = field(default_factory=dict)
     _spelled: dict[Key, bytes] = field(default_factory=dict)
     _customs: dict[str, tuple[Key, int]] = field(default_factory=dict)
-    """Of each custom tool the first definition, and the line it is in."""
+    """The first definition of each custom tool, with its line."""
     _conflicts: set[Key] = field(default_factory=set)
-    _odd: set[str | bytes] = field(default_factory=set)
-    """Definitions whose unknown members were reported."""
-    _native: set[bytes] = field(default_factory=set)
-    """Definitions whose members that records do not have were reported."""
+    _with_unknown_fields: set[str | bytes] = field(default_factory=set)
+    """The definitions whose unknown fields were reported."""
+    _with_native_fields: set[bytes] = field(default_factory=set)
+    """The definitions with reported fields that records do not support."""
     _seen: dict[int, Tool] = field(default_factory=dict)
-    """Definitions that were taken, by identity; some clients send the same ones in another order each time."""
+    """Definitions already added, by identity; some clients send the same ones in a different order each time."""
     _redefined: dict[str, Definitions] = field(default_factory=dict)
-    """Of each name with a conflict the definitions that held one after the other."""
+    """The definitions of each redefined name over time."""
     _line: int = 0
     _settled: int = 0
     _settled_line: int = 0
 
-    def offer(self, tools: list[Tool], line: int) -> Iterator[Noted]:
-        """Add the tools of a line; yields the conflicts that are new."""
+    def offer(self, tools: list[Tool], line: int) -> Iterator[LineFinding]:
+        """Add the tools of a line; yield the new conflicts."""
         before, self._last, self._line = self._last, tools, line
         if tools is before:
             return
-        keyed, odd, native = _keyed(tools if before is None else self._unseen(tools))
+        keyed, unknown, native = _keyed(tools if before is None else self._unseen(tools))
         if before is None and len({key for key, _ in keyed}) == len(keyed):
             self._known, self._lines = dict(keyed), dict.fromkeys((key for key, _ in keyed), line)
         else:
             yield from self._add(keyed, line)
-            self._follow(tools, line)
+            self._track_redefined(tools, line)
         yield from self._compare_customs(keyed, line)
-        if odd:
-            yield from self._report_members(odd, line)
+        if unknown:
+            yield from self._report_members(unknown, line)
         if native:
             yield from self._report_native(native, line)
 
-    def _report_members(self, odd: _WithMembers, line: int) -> Iterator[Noted]:
-        """Report the unknown members of definitions, once for each name."""
-        for tool, members in odd:
-            name = chat.tool_name(flatten(tool)) or _spelled(flatten(tool))
-            if name not in self._odd:
-                self._odd.add(name)
+    def _report_members(self, unknown: _WithMembers, line: int) -> Iterator[LineFinding]:
+        """Report unknown fields of definitions, once per name."""
+        for tool, members in unknown:
+            name = chat.tool_name(flatten(tool)) or _canonical(flatten(tool))
+            if name not in self._with_unknown_fields:
+                self._with_unknown_fields.add(name)
                 yield line, definition_members.tool_members(tool, members)
 
-    def _report_native(self, native: _WithMembers, line: int) -> Iterator[Noted]:
-        """Report the members that records do not have, once for each definition."""
-        new = {_spelled(flatten(tool)): names for tool, names in native}
-        kinds = Counter(name for key in new.keys() - self._native for name in new[key])
-        self._native |= new.keys()
+    def _report_native(self, native: _WithMembers, line: int) -> Iterator[LineFinding]:
+        """Report fields that records do not support, once per definition."""
+        new = {_canonical(flatten(tool)): names for tool, names in native}
+        kinds = Counter(name for key in new.keys() - self._with_native_fields for name in new[key])
+        self._with_native_fields |= new.keys()
         if kinds:
             yield line, reading.unsupported_content(dict(sorted(kinds.items())), None)
 
-    def _add(self, keyed: list[tuple[Key, Tool]], line: int) -> Iterator[Noted]:
+    def _add(self, keyed: list[tuple[Key, Tool]], line: int) -> Iterator[LineFinding]:
         for key, tool in keyed:
             name = key[1]
             first, first_line = self._known.setdefault(key, tool), self._lines.setdefault(key, line)
             if first is tool or not isinstance(name, str) or key in self._conflicts:
                 continue
             if key not in self._spelled:
-                self._spelled[key] = _spelled(first)
-            if self._spelled[key] != _spelled(tool):
+                self._spelled[key] = _canonical(first)
+            if self._spelled[key] != _canonical(tool):
                 self._conflicts.add(key)
                 self._redefined[name] = [(first_line, first)]
                 yield (
@@ -175,19 +182,19 @@ class ToolUnion(Struct):
                     definition_checks.tool_conflict(name, first_line, line, kept="last" if self.last_wins else "first"),
                 )
 
-    def _follow(self, tools: list[Tool], line: int) -> None:
-        """Take down the definitions of names with a conflict, where they are others than before."""
+    def _track_redefined(self, tools: list[Tool], line: int) -> None:
+        """Record the definitions of names with a conflict if they changed again."""
         if not self._redefined:
             return
-        named = {chat.tool_name(tool): tool for tool in map(flatten, reversed(tools))}
-        for name in self._redefined.keys() & named.keys():
+        tools_by_name = {chat.tool_name(tool): tool for tool in map(flatten, reversed(tools))}
+        for name in self._redefined.keys() & tools_by_name.keys():
             assert name is not None
-            definitions, tool = self._redefined[name], named[name]
-            if definitions[-1][1] is not tool and _spelled(definitions[-1][1]) != _spelled(tool):
+            definitions, tool = self._redefined[name], tools_by_name[name]
+            if definitions[-1][1] is not tool and _canonical(definitions[-1][1]) != _canonical(tool):
                 definitions.append((line, tool))
 
-    def _compare_customs(self, keyed: list[tuple[Key, Tool]], line: int) -> Iterator[Noted]:
-        """Custom tools have their name further inside, so that the record has each of their definitions."""
+    def _compare_customs(self, keyed: list[tuple[Key, Tool]], line: int) -> Iterator[LineFinding]:
+        """Compare custom tools, whose name is nested; the record therefore contains each of their definitions."""
         for key, tool in keyed:
             name = (chat.custom(tool) or {}).get("name") if key[0] == "unnamed" else None
             if not isinstance(name, str):
@@ -198,19 +205,20 @@ class ToolUnion(Struct):
                 yield line, definition_checks.tool_conflict(name, first_line, line, kept="each")
 
     def _unseen(self, tools: list[Tool]) -> list[Tool]:
-        """Those of a list that no list before it had as the same objects, as far as that is remembered."""
+        """Return the tools not seen before (compared by identity)."""
         unseen = [tool for tool in tools if id(tool) not in self._seen]
-        if len(self._seen) >= _MOST:
+        # Bounds the memory for logs whose definitions are new objects in every request.
+        if len(self._seen) >= _MAX_SEEN:
             self._seen.clear()
         self._seen.update((id(tool), tool) for tool in unseen)
         return unseen
 
     def settle(self) -> None:
-        """The entries so far stay."""
+        """Keep the entries so far."""
         self._settled, self._settled_line = len(self._known), self._line
 
     def settled(self) -> list[Tool]:
-        """The definitions of the entries that stay; the same object as in the last session where they are its."""
+        """Return the definitions of the kept entries; the same object as for the last session if they are equal."""
         known = list(self._known.values())[: self._settled]
         if not self.last_wins or not self._redefined:
             return same_tools(known)
@@ -220,29 +228,29 @@ class ToolUnion(Struct):
         )
 
     def redefined(self) -> dict[str, Definitions]:
-        """Of each name that the entries that stay define otherwise than before, all definitions."""
+        """Return all definitions of each name that the kept entries redefine."""
         return {
-            name: kept
+            name: until_settled
             for name, definitions in self._redefined.items()
-            if len(kept := [each for each in definitions if each[0] <= self._settled_line]) > 1
+            if len(until_settled := [each for each in definitions if each[0] <= self._settled_line]) > 1
         }
 
 
 same_tools: Same[Tool] = Same()
 _WithMembers = list[tuple[Tool, list[str]]]
-"""Definitions, each with the names of some of its members."""
+"""Definitions with the names of some of their fields."""
 
 
 @Last
 def _keyed(tools: list[Tool]) -> tuple[list[tuple[Key, Tool]], _WithMembers, _WithMembers]:
-    """Definitions, flattened, with what tells them apart: the name, or all of it where there is none.
+    """Flatten definitions and pair each with its name, or with its full content if it has none.
 
-    And those that have unknown members, and members that records do not have, with these.
+    Also returns the definitions with unknown fields, and those with fields that records do not support.
     """
     flat = list(map(flatten, tools))
-    named = [(chat.tool_name(tool), tool) for tool in flat]
+    names = [(chat.tool_name(tool), tool) for tool in flat]
     keyed: list[tuple[Key, Tool]] = [
-        (("unnamed", _spelled(tool)) if name is None else ("named", name), tool) for name, tool in named
+        (("unnamed", _canonical(tool)) if name is None else ("named", name), tool) for name, tool in names
     ]
     if definition_members.are_usual(*tools, *flat):
         return keyed, [], []
@@ -250,83 +258,85 @@ def _keyed(tools: list[Tool]) -> tuple[list[tuple[Key, Tool]], _WithMembers, _Wi
 
 
 def flatten(tool: Tool) -> Tool:
-    """The function of a tool definition, or the whole definition where it has none."""
+    """Return the function of a tool definition, or the definition itself if it has none."""
     function = tool.get("function") if isinstance(tool, dict) else None
     return function if isinstance(function, dict) else tool
 
 
-def _spelled(tool: Tool) -> bytes:
-    # Encoded bytes tell 1 from 1.0 and from true, which Python's == does not; the order of keys says nothing.
+def _canonical(tool: Tool) -> bytes:
+    # Encoded bytes distinguish 1 from 1.0 and true, which Python's == does not; the order of keys is irrelevant.
     return jsonio.dumps(tool, sort_keys=True)
 
 
 _TOKENS = {role: role for role in ("tool", "user", "system")}
-"""Roles that are their messages' tokens; equal tokens are the same object, which is compared faster."""
+"""Roles that are their own tokens; equal tokens are the same object, which makes comparing them faster."""
 
 
 class Trace(Struct):
-    """The role traces of neighbouring entries: each must begin with all of the one before."""
+    """The role traces of consecutive entries: each must begin with the complete previous one."""
 
     _entry: Entry | None = None
     _tokens: list[str] = field(default_factory=list)
     _others: Histories[list[str]] = field(default_factory=Histories)
 
-    def take(self, entry: Entry) -> Iterator[Noted]:
-        """Compare an entry with the one before; yields what breaks the rule."""
+    def take(self, entry: Entry) -> Iterator[LineFinding]:
+        """Compare an entry with the previous one; yield violations of the rule."""
         before, self._entry = self._entry, entry
-        if before is not None and not entry.known and self._grows(entry):
+        if before is not None and not entry.known and self._extend(entry):
             return
         earlier = self._tokens
         if before is not None and entry.known:
             self._others.put(before.messages, earlier)
-        self._tokens = self._follow(entry)
-        if before is not None and (at := _departs(earlier, self._tokens)) is not None:
+        self._tokens = self._tokens_after(entry)
+        if before is not None and (at := _divergence(earlier, self._tokens)) is not None:
             seen = self._tokens[at[1]] if at[1] < len(self._tokens) else ""
             yield entry.line, reading.role_sequence(before.line, entry.line, at[1], earlier[at[0]], seen)
 
-    def _grows(self, entry: Entry) -> bool:
-        """Go on to an entry that has the tokens of the one before in their places, if it is one."""
+    def _extend(self, entry: Entry) -> bool:
+        """Advance to an entry whose tokens extend the previous ones; return whether they do."""
         tokens, at = self._tokens, 0
         more: list[str] = []
+        # The common case, at the cost of what the entry adds.
         for run in entry.edits:
             if type(run) is KeptRun:
                 if run.start != at:
                     return False
                 at = run.stop
             else:
-                runs = self._of(run)
-                stands = tokens[at : at + len(runs)]
-                if stands != runs[: len(stands)]:
+                runs = self._tokens_of(run)
+                present = tokens[at : at + len(runs)]
+                if present != runs[: len(present)]:
                     return False
-                more = runs[len(stands) :]
+                more = runs[len(present) :]
                 at += len(runs)
         if at < len(tokens):
             return False
         self._tokens += more
         return True
 
-    def _follow(self, entry: Entry) -> list[str]:
+    def _tokens_after(self, entry: Entry) -> list[str]:
         if entry.known and (history := self._others.take(entry)):
             count, tokens = history
             tokens = tokens if count == len(tokens) else tokens[:count]
-            tokens += self._of(AddedRun(tuple(entry.messages[count:])))
+            tokens += self._tokens_of(AddedRun(tuple(entry.messages[count:])))
             return tokens
-        return [token for run in entry.edits for token in self._of(run)]
+        return [token for run in entry.edits for token in self._tokens_of(run)]
 
-    def _of(self, run: KeptRun | AddedRun) -> list[str]:
+    def _tokens_of(self, run: KeptRun | AddedRun) -> list[str]:
         if isinstance(run, KeptRun):
             return self._tokens[run.start : run.stop]
         return [_TOKENS.get(each["role"]) or chat.role_token(each) for each in run.messages]
 
 
-def _departs(earlier: list[str], later: list[str]) -> tuple[int, int] | None:
-    """Where a trace stops being the beginning of the next: positions in both.
+def _divergence(earlier: list[str], later: list[str]) -> tuple[int, int] | None:
+    """Return the positions in both traces at which the later one stops extending the earlier one.
 
-    ``Ac At`` may meet ``Act``: some clients log a text and the call after it apart and send them back as one message.
+    ``Ac At`` matches ``Act``: some clients log a text and the call after it separately and send them back as one
+    message.
     """
     if later[: len(earlier)] == earlier:
         return None
-    i = j = _agreement(earlier, later)
+    i = j = _common_prefix(earlier, later)
     while i < len(earlier):
         if j < len(later) and earlier[i] == later[j]:
             i, j = i + 1, j + 1
@@ -337,8 +347,8 @@ def _departs(earlier: list[str], later: list[str]) -> tuple[int, int] | None:
     return None
 
 
-def _agreement(one: list[str], other: list[str]) -> int:
-    """How many tokens two traces begin with in common, found by halving."""
+def _common_prefix(one: list[str], other: list[str]) -> int:
+    """Return the length of the common prefix of two traces, by binary search."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2

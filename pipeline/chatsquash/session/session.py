@@ -1,4 +1,4 @@
-"""What the lines of a session's log come to: its snapshot, findings, the outcome of each line, and digests."""
+"""The result of reading a session's log: its snapshot, findings, the outcome of each line, and digests."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from chatsquash.core.model import Entry, Finding, Message, RejectedLine, Repeate
 from chatsquash.core.outcome import Meeting, Record, Relative
 from chatsquash.reading.reader import Reading
 from chatsquash.reading.sessions import SPAN
-from chatsquash.session.stages.tools import Redefined
+from chatsquash.session.stages.tools import RedefinedTools
 from chatsquash.sources.identity import Hashed
 from chatsquash.trees.growth_tracking import GrowthTracker
 
-Noted = tuple[int | None, Violation]
-"""A line, and what was found there; ``None``: it is about the whole log."""
+LineFinding = tuple[int | None, Violation]
+"""A line and a violation found there; a line of ``None`` means the whole log."""
 INVALID = ("session-id-mismatch", "timestamp-order")
-"""Codes for which a session is left out, unless the user keeps it: then they are warnings."""
+"""Codes that exclude a session from the output; if the user keeps such sessions, they are warnings."""
 _RULES: dict[str, Callable[..., Violation]] = {
     "missing-session-id": reading.missing_session_id,
     "missing-timestamp": reading.missing_timestamp,
@@ -44,114 +44,119 @@ _RULES: dict[str, Callable[..., Violation]] = {
 
 
 class Snapshot(Struct, frozen=True):
-    """The entry that becomes the record, and what stood around it."""
+    """The entry that becomes the record, with its context in the log."""
 
     entry: Entry
     tools: list[Tool]
-    """The union over the entries up to it, flattened."""
-    started: int | None
-    """The first readable time of the entries up to it, as in ``Entry.at``."""
-    ended: int | None
-    """The last one."""
+    """The union of the definitions in the entries up to this one, flattened."""
+    started_at: int | None
+    """The first readable time in the entries up to this one, as in ``Entry.at``."""
+    ended_at: int | None
+    """The last readable time in these entries."""
     superseded: int
-    """Entries before it."""
+    """The number of entries before it."""
     cut: int
-    """Entries behind it."""
+    """The number of entries after it."""
     superseded_size: int = 0
-    """Bytes of the lines before it."""
+    """The size of the lines before it in bytes."""
     cut_size: int = 0
-    """Bytes of those behind it."""
-    redefined: Redefined | None = None
-    """The tools that were defined otherwise on the way, where the options ask for them."""
-    shared: dict[int, int] = {}
-    """The messages with calls that stand in other records of the session, too, by index, with their numbers."""
+    """The size of the lines after it in bytes."""
+    redefined: RedefinedTools | None = None
+    """The tools that earlier entries define differently, if call arguments are checked."""
+    shared_calls: dict[int, int] = {}
+    """The indices of messages with calls that other records contain too, with a number for each message."""
 
 
 class LineCounts(Struct):
-    """The lines of a log, or their bytes with the line feeds."""
+    """Counts of a log's lines, or of their bytes including line feeds."""
 
     all: int = 0
     blank: int = 0
     unreadable: int = 0
     cleaned: int = 0
-    """Of entries that cleaning dropped whole."""
+    """The lines of entries that cleaning dropped completely."""
 
     def account(self, entries: tuple[int, int, int] | None) -> Account:
-        """What became of them, given those of the selected entry, of the superseded and of the cut ones."""
-        aside = self.cleaned + self.unreadable + self.blank
+        """Assign every line to one outcome.
+
+        Args:
+            entries: The counts for the selected entry, the entries before it and those after it; ``None`` without a
+                record.
+        """
+        other = self.cleaned + self.unreadable + self.blank
         selected, superseded, cut = entries or (0, 0, 0)
-        left_out = 0 if entries else self.all - aside
+        left_out = 0 if entries else self.all - other
         account = Account(selected, superseded, cut, self.cleaned, left_out, self.unreadable, self.blank)
         assert sum(account) == self.all, (account, self.all)
         return account
 
 
 class _Sums(Struct):
-    """What the lines of a log add up to."""
+    """Totals over the lines of a log."""
 
     id: str | None = None
-    """The first id that an entry names."""
-    loaded: bool = False
-    """Whether any entry was loaded from a format that needs it."""
+    """The first session id in an entry."""
+    has_private: bool = False
+    """Whether any entry comes from a format other than plain OpenAI chat."""
     lines: LineCounts = field(default_factory=LineCounts)
     sizes: LineCounts = field(default_factory=LineCounts)
     entries: list[tuple[int, int, int]] = field(default_factory=list)
-    """Of all entries the line, the number of lines and their bytes, where somebody asks for them."""
+    """The line, number of lines and bytes of every entry, if requested."""
     dropped: dict[str, int] = field(default_factory=dict)
-    """How many entries each cleaning rule dropped whole."""
+    """The number of entries that each cleaning rule dropped completely."""
     rejected: list[RejectedLine] = field(default_factory=list)
-    notes: list[Noted] = field(default_factory=list)
-    repeated: dict[RepeatedViolation, tuple[int, int]] = field(default_factory=dict)
-    """What is reported once: its first line, and how often it was found."""
-    asides: list[int] = field(default_factory=list)
-    """The lines of replies to requests that cleaning dropped."""
-    followed: GrowthTracker = field(default_factory=GrowthTracker)
-    """What each reply continues."""
+    notes: list[LineFinding] = field(default_factory=list)
+    repeats: dict[RepeatedViolation, tuple[int, int]] = field(default_factory=dict)
+    """Violations that are reported once, with their first line and how often they occurred."""
+    side_requests: list[int] = field(default_factory=list)
+    """The lines of side requests that cleaning dropped although they have a reply."""
+    growth: GrowthTracker = field(default_factory=GrowthTracker)
+    """Tracks which earlier reply each request continues."""
 
     def note(self, line: int | None, findings: Iterable[Violation | RepeatedViolation]) -> None:
-        """Take note of what is found at a line."""
+        """Record what was found at a line."""
         for each in findings:
             if isinstance(each, Violation):
                 self.notes.append((line, each))
             else:
-                first, times = self.repeated.get(each, (line or 0, 0))
-                self.repeated[each] = (first, times + 1)
+                first, times = self.repeats.get(each, (line or 0, 0))
+                self.repeats[each] = (first, times + 1)
 
 
-class Elsewhere(Protocol):
-    """What other files tell of a session."""
+class OtherFiles(Protocol):
+    """Information about a session in other files, such as those of the agent."""
 
     @property
     def relatives(self) -> list[Relative]:
-        """These files."""
+        """The files that were read."""
 
     def entries(self, lines: set[int]) -> Iterator[Entry]:
-        """The entries of those of some lines that stand in them."""
+        """Yield the entries at the given lines that are in these files."""
 
     def with_failures(self, snapshot: Snapshot) -> Snapshot:
-        """A snapshot whose results say which calls failed."""
+        """Return the snapshot with failed calls marked in their results."""
 
     def with_exit_code(self, record: Record, snapshot: Snapshot) -> Record:
-        """A record with what they tell of how its conversation ended."""
+        """Return the record with the exit code of its last command, if only these files contain it."""
 
 
-class Session(_Sums, frozen=True):  # type: ignore[misc]  # which a struct may be
-    """What the lines of a log came to."""
+class Session(_Sums, frozen=True):  # type: ignore[misc]  # msgspec structs may be frozen although their base is not
+    """The totals of a log after its last line."""
 
     snapshot: Snapshot | None = None
-    """``None``: no entry was left."""
-    elsewhere: Elsewhere | None = None
-    """What other files tell of it, where it is joined with some."""
+    """``None`` if no entry remained."""
+    other_files: OtherFiles | None = None
+    """The files that the session is joined with."""
 
     @property
     def invalid(self) -> Violation | None:
-        """Why the session is left out as invalid."""
+        """The violation that makes the session invalid."""
         return next(
             (finding for _, finding in self.notes if finding.severity == "error" and finding.code in INVALID), None
         )
 
     def accounts(self, *, written: bool) -> tuple[Account, Account]:
-        """What became of the lines, and of their bytes."""
+        """Account for all lines, and for their bytes."""
         if not self.snapshot or not written:
             return self.lines.account(None), self.sizes.account(None)
         snapshot = self.snapshot
@@ -160,24 +165,24 @@ class Session(_Sums, frozen=True):  # type: ignore[misc]  # which a struct may b
         return self.lines.account(lines), self.sizes.account(sizes)
 
     def accounts_of(self, selected: set[int]) -> tuple[Account, Account]:
-        """The same where the entries of these lines became a record each."""
+        """Account for all lines and bytes if the entries at the ``selected`` lines became one record each."""
         last = max(selected)
         lines, sizes = [0, 0, 0], [0, 0, 0]
         for line, count, size in self.entries:
-            what = 0 if line in selected else 1 if line < last else 2
-            lines[what] += count
-            sizes[what] += size
+            outcome = 0 if line in selected else 1 if line < last else 2
+            lines[outcome] += count
+            sizes[outcome] += size
         return self.lines.account((lines[0], lines[1], lines[2])), self.sizes.account((sizes[0], sizes[1], sizes[2]))
 
-    def findings(self, later: Iterable[Noted], name: str, file: str) -> list[Finding]:
-        """What was found of it, here and later, in the order of the lines as far as they are known."""
-        repeated = [(first, _RULES[each.code](*each.values, times)) for each, (first, times) in self.repeated.items()]
-        noted = sorted([*self.notes, *later, *repeated], key=lambda each: each[0] or 0)
-        return [finding(found, name, file, line) for line, found in noted]
+    def findings(self, later: Iterable[LineFinding], name: str, file: str) -> list[Finding]:
+        """Return all findings, including ``later`` ones, in the order of their lines."""
+        repeated = [(first, _RULES[each.code](*each.values, times)) for each, (first, times) in self.repeats.items()]
+        line_findings = sorted([*self.notes, *later, *repeated], key=lambda each: each[0] or 0)
+        return [finding(violation, name, file, line) for line, violation in line_findings]
 
 
 def finding(fact: Violation, session: str, file: str, line: int | None = None) -> Finding:
-    """A fact as it stands in the reports."""
+    """Return a violation as reports contain it."""
     return Finding(fact.code, fact.severity, session, file, line, fact.at, fact.text, fact.conversation)
 
 
@@ -185,9 +190,9 @@ class Tally(_Sums):
     """Adds up a log line by line."""
 
     lists_entries: bool = False
-    """Whether somebody asks which lines are entries."""
+    """Whether to list every entry."""
 
-    def entry(self, entry: Entry) -> None:
+    def add(self, entry: Entry) -> None:
         """Count an entry."""
         self.lines.all += entry.lines
         self.sizes.all += entry.size
@@ -196,14 +201,14 @@ class Tally(_Sums):
         if self.id is None:
             self.id = entry.session_id
         if entry.has_private:
-            self.loaded = True
+            self.has_private = True
         if entry.findings:
             self.note(entry.line, entry.findings)
         if not entry.reply.included:
-            self.followed.add(entry)
+            self.growth.add(entry)
 
     def skip(self, line: SkippedLine) -> None:
-        """Count a line without an entry, or note what is found of the whole log."""
+        """Count a line without an entry, or record findings about the whole log."""
         for counts, more in ((self.lines, line.lines), (self.sizes, line.size)):
             counts.all += more
             counts.blank += more if line.why == "blank" else 0
@@ -212,30 +217,30 @@ class Tally(_Sums):
         if line.rule:
             self.dropped[line.rule] = self.dropped.get(line.rule, 0) + 1
         if line.replied and line.line:
-            self.asides.append(line.line)
+            self.side_requests.append(line.line)
         if line.rejected:
             self.rejected.append(line.rejected)
         self.note(line.line, line.findings)
 
-    def session(self, snapshot: Snapshot | None) -> Session:
-        """What all lines came to."""
+    def finish(self, snapshot: Snapshot | None) -> Session:
+        """Return the session after the last line."""
         sums = {name: getattr(self, name) for name in _Sums.__struct_fields__}
         return Session(**sums, snapshot=snapshot)
 
 
-def tally(*, looks_closely: bool, lazily: bool, lists_entries: bool, keeps_logprobs: bool) -> Tally:
-    """What a session is counted with; ``lists_entries`` is as in ``Tally``, the others are as in ``Followed``."""
-    return Tally(lists_entries=lists_entries, followed=GrowthTracker(looks_closely, lazily, keeps_logprobs))
+def begin_tally(*, looks_closely: bool, lazily: bool, lists_entries: bool, keeps_logprobs: bool) -> Tally:
+    """Create a tally: ``lists_entries`` is as in ``Tally``, the other arguments are as in ``GrowthTracker``."""
+    return Tally(lists_entries=lists_entries, growth=GrowthTracker(looks_closely, lazily, keeps_logprobs))
 
 
-def is_whole(session: Session, file: BinaryIO, log: Log) -> bool:
-    """Whether every byte of a file that is one session was counted, unless the rest of it was not read."""
+def is_fully_counted(session: Session, file: BinaryIO, log: Log) -> bool:
+    """Return whether every byte of a file with one session was counted, unless reading stopped early."""
     is_cut = any(finding.code == "cut-short" for _, finding in session.notes)
     return is_cut or log.is_part or session.sizes.all == file.tell()
 
 
-def hash_of(file: BinaryIO, log: Log) -> str:
-    """The hash of a session's lines in the order of its file, whichever order they are taken in."""
+def hash_lines(file: BinaryIO, log: Log) -> str:
+    """Hash a session's lines in file order, whatever order they are read in."""
     digest = xxh3_128()
     spans = log.spans or array("Q")
     for at in sorted(range(0, len(spans), SPAN), key=spans.__getitem__):
@@ -244,8 +249,8 @@ def hash_of(file: BinaryIO, log: Log) -> str:
     return digest.hexdigest()
 
 
-def digest_of(read: Reading, digest: Hashed) -> str:
-    """The hash of a log; that of a document is found with its first conversation."""
+def digest_log(read: Reading, digest: Hashed) -> str:
+    """Return the hash of a log; for a document it is computed with its first conversation."""
     document = read.document
     if document is None:
         return digest.hexdigest()
@@ -254,8 +259,8 @@ def digest_of(read: Reading, digest: Hashed) -> str:
 
 
 def meeting(session: Session) -> Meeting | None:
-    """By what a session is told to be a part of a longer one."""
-    first, last = session.followed.first, session.followed.last
+    """Return the keys that show whether this session continues another one."""
+    first, last = session.growth.first, session.growth.last
     if first is None or last is None:
         return None
     user = next((message for message in last.messages if message["role"] == "user"), None)
@@ -264,19 +269,19 @@ def meeting(session: Session) -> Meeting | None:
 
 
 def meeting_of(session_id: str | None, user: Message | None, before: Message | None, reply: Message | None) -> Meeting:
-    """The same by what the user said first, the last reply that the first request holds, and the last one of all."""
-    named = xxh3_64_intdigest(session_id.encode("utf-8", "surrogatepass")) if session_id else 0
+    """Compute the keys from the id, the first user message, and the last replies of the first request and the log."""
+    id_hash = xxh3_64_intdigest(session_id.encode("utf-8", "surrogatepass")) if session_id else 0
     said = (chat.text(user) if user else None) or ""
-    return Meeting(named, _said(said, before), _said(said, reply))
+    return Meeting(id_hash, _reply_hash(said, before), _reply_hash(said, reply))
 
 
-def _said(user: str, reply: Message | None) -> int:
-    """A hash of a reply and of what a conversation began with; 0 for what many conversations have in common."""
+def _reply_hash(user: str, reply: Message | None) -> int:
+    """Hash a reply together with the first user message; 0 if many conversations may have both in common."""
     if reply is None:
         return 0
     text, calls = (chat.text(reply) or "").strip(), [chat.call_name(call) for call in chat.calls(reply)]
     if not calls:
-        from chatsquash.trees.canonical import is_long  # which most sessions do not need
+        from chatsquash.trees.canonical import is_long  # imported here because most sessions do not need it
 
         if not is_long(f"{user} {text}"):
             return 0

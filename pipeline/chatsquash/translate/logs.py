@@ -77,10 +77,10 @@ def session(log: Log, data: bytes, options: Options) -> LoggedConversation | Non
     entry = snapshot.entry
     form = formats.get_format((read.seen and read.seen.format) or formats.PLAIN)
     aside = bodies.request_extras(form, _request(data, entry.line))
-    is_missing = any(each.code == "missing-history" for each in selection.repeated)  # else the log has all turns
+    is_missing = any(each.code == "missing-history" for each in selection.repeats)  # else the log has all turns
     left_out = unread(aside, elsewhere=is_missing)
     left_out["choices after the first"] = max(entry.reply.choices - 1, 0)
-    conversation = _snapped(snapshot, loaded=selection.loaded)
+    conversation = _snapped(snapshot, has_private=selection.has_private)
     return LoggedConversation(conversation, entry.session_id, +left_out, tuple(aside.options), selection.rejected)
 
 
@@ -91,11 +91,11 @@ def unread(aside: bodies.RequestExtras, *, elsewhere: bool = True) -> Counter[st
     return counts
 
 
-def _snapped(snapshot: Snapshot, *, loaded: bool) -> Conversation:
+def _snapped(snapshot: Snapshot, *, has_private: bool) -> Conversation:
     entry = snapshot.entry
     messages = [*entry.messages, *([entry.reply.message] if entry.reply.message else [])]
     tools = list(map(_wrap, snapshot.tools))
-    if not loaded:
+    if not has_private:
         tools = formats.get_format(formats.PLAIN).tools(tools).functions
     try:
         return Conversation(messages, tools, turns=turns_of_messages(messages))

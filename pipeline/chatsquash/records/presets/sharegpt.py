@@ -96,7 +96,7 @@ def _turn(role: str, run: list[Turn], plain: Plain) -> dict[str, str]:
         return {"from": "human", "value": _join([turn["content"] for turn in run])}
     calls = [call for turn in run for call in turn.get("tool_calls", ())]
     if calls and plain.choices.calls_alone and any(turn["content"] for turn in run):
-        plain.notes.changed["texts beside calls dropped"] += sum(bool(turn["content"]) for turn in run)
+        plain.notes.changed["texts next to calls dropped"] += sum(bool(turn["content"]) for turn in run)
         run = [{**turn, "content": ""} for turn in run]
     text = _join([markup.text(turn) for turn in run])
     return {"from": "function_call", "value": _calls(text, calls)} if calls else {"from": "gpt", "value": text}

@@ -1,6 +1,8 @@
-"""Take out what agents put around a conversation; ``docs/cleanup.md`` states the rules.
+"""Remove messages that agents add around a conversation; ``docs/cleanup.md`` states the rules.
 
-A rule is a module of this folder; it is counted under its name, and declares a ``CleaningRule``.
+Each rule is a module of this folder that declares a ``CleaningRule``. Reports count what it removes under the module's
+name. The rules change messages and drop entries; content types without a place in records are handled by
+``stages.public``.
 """
 
 from __future__ import annotations
@@ -21,42 +23,43 @@ from chatsquash.session.cleaning._rule_states import Follower, FollowerState, Ti
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
 class CleaningRule:
-    """What the module of a rule declares: one of the functions ``tidy``, ``goes`` and ``drops``."""
+    """The declaration in a rule's module, with one of the functions ``tidy``, ``removes`` and ``drops``."""
 
     SET: str
-    """The agent whose rule it is, as in ``--cleanup``."""
+    """The set that the rule belongs to, as named in ``--cleanup``."""
     PLACE: int
-    """The order of the rules."""
+    """The position of the rule among all rules."""
     ROLES: tuple[str, ...] = ()
-    """The messages that the rule looks at."""
+    """The roles of the messages that the rule looks at."""
     OPENS: str | None = None
-    """A text that the rule touches begins with one of these characters or with white space, or is empty.
+    """The first characters of texts that the rule may change.
 
-    Such a rule touches no message that has calls and no content.  A rule without looks at all texts.
+    Texts that are empty or start with white space are always checked. Such a rule never changes a message that has
+    calls and no content. A rule without ``OPENS`` checks all texts.
     """
     FOLLOWER: str = ""
     tidy: Callable[[Message], Message | None] | None = None
-    """Return what becomes of a message."""
-    goes: Callable[[Message], bool] | None = None
-    """Whether a message is removed before one of the role ``FOLLOWER``."""
+    """Return the cleaned message, the same object if nothing changes, or ``None`` to remove it."""
+    removes: Callable[[Message], bool] | None = None
+    """Whether a message is removed if the next one has the role ``FOLLOWER``."""
     drops: Callable[[list[Message], Response], bool] | None = None
-    """Whether an entry is dropped completely."""
+    """Whether the whole entry is dropped."""
 
 
 class Rules(NamedTuple):
-    """All rules, by what they look at."""
+    """The rules of some sets, indexed by the messages they look at."""
 
     tidy: dict[str, list[Tidy]]
     """By role."""
-    goes: dict[str, list[Follower]]
+    removals: dict[str, list[Follower]]
     """By role."""
     drops: list[tuple[str, Callable[[list[Message], Response], bool]]]
     names: tuple[str, ...]
-    """Of the rules over messages, in order."""
+    """The names of the rules that work on messages, in order."""
     touches: dict[str, list[Callable[[Message], bool]]]
-    """By role: whether a rule could touch a message, whatever its neighbours."""
+    """By role: functions that return whether a rule might change a message, whatever follows it."""
     clear: dict[str, frozenset[str]]
-    """By role: with what texts begin that no rule touches, as ``OPENS`` tells; not of roles with a rule without it."""
+    """By role: first characters of texts that no rule changes (see ``OPENS``); absent if a rule checks all texts."""
 
 
 _ROOM: Room[CleaningRule] = Room(CleaningRule, sys.modules[__name__])
@@ -64,13 +67,13 @@ _ROOM: Room[CleaningRule] = Room(CleaningRule, sys.modules[__name__])
 
 @cache
 def rule_names(sets: tuple[str, ...] | None = None) -> tuple[str, ...]:
-    """The names of the rules of some sets, or of all, in order."""
+    """Return the names of the rules of some sets, or of all, in order."""
     return tuple(name for name, rule in _all_rules().items() if sets is None or rule.SET in sets)
 
 
 @cache
 def names() -> tuple[str, ...]:
-    """The names of all sets, in the order of their rules."""
+    """Return the names of all sets, in the order of their rules."""
     return tuple(dict.fromkeys(rule.SET for rule in _all_rules().values()))
 
 
@@ -80,12 +83,12 @@ def _all_rules() -> dict[str, CleaningRule]:
 
 
 @cache
-def _rules(chosen: tuple[str, ...]) -> Rules:
+def _rules(sets: tuple[str, ...]) -> Rules:
     tidy: dict[str, list[Tidy]] = {}
-    goes: dict[str, list[Follower]] = {}
+    removes: dict[str, list[Follower]] = {}
     drops: list[tuple[str, Callable[[list[Message], Response], bool]]] = []
     over_messages: list[str] = []
-    for name in rule_names(chosen):
+    for name in rule_names(sets):
         rule = _all_rules()[name]
         if rule.drops:
             drops.append((name, rule.drops))
@@ -94,43 +97,43 @@ def _rules(chosen: tuple[str, ...]) -> Rules:
         for role in rule.ROLES:
             if rule.tidy:
                 tidy.setdefault(role, []).append(Tidy(name, rule.tidy))
-            if rule.goes:
-                goes.setdefault(role, []).append(Follower(name, rule.goes, rule.FOLLOWER))
+            if rule.removes:
+                removes.setdefault(role, []).append(Follower(name, rule.removes, rule.FOLLOWER))
     touches: dict[str, list[Callable[[Message], bool]]] = {}
-    for role, tidying in tidy.items():
-        touches[role] = [partial(_changes, each.work) for each in tidying]
-    for role, followers in goes.items():
-        touches.setdefault(role, []).extend(each.goes for each in followers)
-    return Rules(tidy, goes, drops, tuple(over_messages), touches, _clear(chosen))
+    for role, rules in tidy.items():
+        touches[role] = [partial(_changes, each.work) for each in rules]
+    for role, followers in removes.items():
+        touches.setdefault(role, []).extend(each.removes for each in followers)
+    return Rules(tidy, removes, drops, tuple(over_messages), touches, _clear(sets))
 
 
-def _clear(chosen: tuple[str, ...]) -> dict[str, frozenset[str]]:
-    """Of each role of whose texts the beginning tells that no rule touches them, the characters of ASCII that do."""
-    cleared: dict[str, str | None] = {}
-    for rule in map(_all_rules().__getitem__, rule_names(chosen)):
+def _clear(sets: tuple[str, ...]) -> dict[str, frozenset[str]]:
+    """Return, for each role whose rules all have ``OPENS``, the ASCII characters that none of them lists."""
+    openings: dict[str, str | None] = {}
+    for rule in map(_all_rules().__getitem__, rule_names(sets)):
         for role in rule.ROLES:
-            known = cleared.get(role, "")
-            cleared[role] = None if known is None or rule.OPENS is None else known + rule.OPENS
-    return {role: _SEEN.difference(opens) for role, opens in cleared.items() if opens is not None}
+            characters = openings.get(role, "")
+            openings[role] = None if characters is None or rule.OPENS is None else characters + rule.OPENS
+    return {role: _VISIBLE.difference(opens) for role, opens in openings.items() if opens is not None}
 
 
-_SEEN = frozenset(map(chr, range(0x21, 0x7F)))
-"""The characters of ASCII that are no white space."""
+_VISIBLE = frozenset(map(chr, range(0x21, 0x7F)))
+"""The ASCII characters that are not white space."""
 
 
 def _changes(work: Callable[[Message], Message | None], message: Message) -> bool:
     return work(message) is not message
 
 
-def clean(items: Iterator[Entry | SkippedLine], chosen: tuple[str, ...] = ("goose",)) -> Iterator[Entry | SkippedLine]:
-    """Apply the cleaning rules of the chosen sets to every entry.
+def clean(items: Iterator[Entry | SkippedLine], sets: tuple[str, ...] = ("goose",)) -> Iterator[Entry | SkippedLine]:
+    """Apply the cleaning rules of some sets to every entry.
 
-    An entry that no rule touches goes on as it is.  The edits of the others follow from those of the requests, since
-    cleaning moves messages and drops entries that the next one's edits speak of.
+    An entry that no rule changes is yielded as it is. The edits of the other entries are recomputed from those of the
+    requests, because cleaning removes messages and entries that the edits of the next entry refer to.
     """
-    rules = _rules(chosen)
+    rules = _rules(sets)
     request = CleanedRequest(rules)
-    since: Edits | None = None  # what leads from the last entry that went on to one that did not
+    since: Edits | None = None  # the edits since the last entry that was yielded
     for entry in items:
         if isinstance(entry, SkippedLine):
             yield entry
@@ -147,62 +150,66 @@ def clean(items: Iterator[Entry | SkippedLine], chosen: tuple[str, ...] = ("goos
         if request.is_plain and since is None:
             yield entry
         else:
-            moved = request.moved(entry.origin) if entry.origin else None
-            cleaned = request.cleaned()
-            alone = replace(entry, known=0, continued=None)
-            yield replace(alone, messages=request.messages, edits=edits, cleanup_counts=cleaned, origin=moved)
+            moved = request.moved_origin(entry.origin) if entry.origin else None
+            counts = request.counts()
+            unlinked = replace(entry, known=0, continued=None)
+            yield replace(unlinked, messages=request.messages, edits=edits, cleanup_counts=counts, origin=moved)
         since = None
 
 
 class CleanedRequest:
-    """The messages of the last request, cleaned."""
+    """The messages of the current request after cleaning."""
 
     def __init__(self, rules: Rules) -> None:
         self.messages: list[Message] = []
         self._rules = rules
-        self._tidied: TidyState | None = None
-        self._followed: FollowerState | None = None
+        self._tidy: TidyState | None = None
+        self._follower: FollowerState | None = None
 
     @property
     def is_plain(self) -> bool:
-        """Whether no rule could touch a message so far."""
-        return self._tidied is None
+        """Whether no rule could have changed a message so far."""
+        return self._tidy is None
 
     def follow(self, messages: list[Message], edits: Edits, known: int = 0) -> Edits:
-        """Clean what a request adds, and give the edits of what is left; ``known`` is as in ``Entry.known``."""
-        if self._tidied is None or self._followed is None:
-            added = [messages[known:]] if known else [run.messages for run in edits if type(run) is AddedRun]
-            if all(map(self._are_plain, added)):
+        """Clean the messages that a request adds, and return the edits of the result.
+
+        ``known`` is as in ``Entry.known``.
+        """
+        # Most logs need no cleaning: the states are created with the first message that a rule might change.
+        if self._tidy is None or self._follower is None:
+            additions = [messages[known:]] if known else [run.messages for run in edits if type(run) is AddedRun]
+            if all(map(self._are_plain, additions)):
                 self.messages = messages
                 return edits
-            self._tidied = TidyState(self.messages, self._rules.tidy)
-            self._followed = FollowerState(self.messages, self._rules.goes)
-        before = self._tidied.messages
-        edits = self._followed.follow(before, self._tidied.follow(edits))
-        self.messages = self._followed.messages
+            self._tidy = TidyState(self.messages, self._rules.tidy)
+            self._follower = FollowerState(self.messages, self._rules.removals)
+        before = self._tidy.messages
+        edits = self._follower.follow(before, self._tidy.follow(edits))
+        self.messages = self._follower.messages
         return edits
 
-    def cleaned(self) -> dict[str, int]:
-        """How many messages each rule changed or took out."""
-        if self._tidied is None or self._followed is None:
+    def counts(self) -> dict[str, int]:
+        """Return how many messages each rule changed or removed."""
+        if self._tidy is None or self._follower is None:
             return {}
-        return {name: self._tidied.count(name) + self._followed.count(name) for name in self._rules.names}
+        return {name: self._tidy.count(name) + self._follower.count(name) for name in self._rules.names}
 
-    def moved(self, origin: Origin) -> Origin:
-        """What a file says of a conversation, with the places that its messages have now."""
+    def moved_origin(self, origin: Origin) -> Origin:
+        """Return the origin with the positions that its messages have after cleaning."""
         replies = (each._replace(at=None if each.at is None else self.place(each.at)) for each in origin.replies)
         lines = (line for at, line in enumerate(origin.lines) if self.place(at) is not None)
         return replace(origin, replies=tuple(replies), lines=tuple(lines))
 
     def place(self, at: int) -> int | None:
-        """Where a message of the request is now; ``None`` for one that went."""
-        if self._tidied is None or self._followed is None:
+        """Return the new position of a message of the request; ``None`` if it was removed."""
+        if self._tidy is None or self._follower is None:
             return at
-        place = self._tidied.place(at)
-        return None if place is None else self._followed.place(place)
+        place = self._tidy.place(at)
+        return None if place is None else self._follower.place(place)
 
     def _are_plain(self, messages: Sequence[Message]) -> bool:
-        """Whether no rule could touch any of some messages, whatever their neighbours."""
+        """Return whether no rule could change any of the messages, whatever follows them."""
         touches, clear = self._rules.touches, self._rules.clear
         for message in messages:
             role = message["role"]

@@ -1,8 +1,8 @@
-"""A request without what cleaning takes out of it, kept up to date at the cost of what each entry adds.
+"""The cleaned messages of a request, updated incrementally.
 
-``Tidied`` applies the rules that look at one message, ``Followed`` those that look at the one behind it, too.  So what
-is left is an edit of what was left before, as the request is: kept runs keep what was found of their messages, the last
-of a run aside, which may have another follower now.
+``TidyState`` applies the rules that look at one message, ``FollowerState`` those that also look at the next one. Each
+turns the edits of its input into edits of its output, so an entry costs only what it adds. A kept run keeps the results
+for its messages, except for the last one, whose follower may have changed.
 """
 
 from __future__ import annotations
@@ -22,146 +22,147 @@ class Tidy(NamedTuple):
 
     name: str
     work: Callable[[Message], Message | None]
-    """What becomes of a message: the same object where the rule does not touch it, ``None`` where it goes."""
+    """Return the new message: the same object if the rule does not apply, ``None`` to remove it."""
 
 
 class Follower(NamedTuple):
-    """A rule that looks at the next message, too."""
+    """A rule that also looks at the next message."""
 
     name: str
-    goes: Callable[[Message], bool]
-    """Whether a message goes before a follower."""
+    removes: Callable[[Message], bool]
+    """Whether a message is removed if the next one has ``role``."""
     role: str
-    """That of the follower."""
+    """The role of the next message."""
 
 
 class _TouchedPlaces:
-    """Places in a list of messages that rules touched, rising: of each rule, and of all messages that went."""
+    """Sorted positions of the messages that rules touched, per rule, and of all removed messages."""
 
     def __init__(self) -> None:
-        self.gone: list[int] = []
+        self.removed: list[int] = []
         self.by_rule: dict[str, list[int]] = {}
 
     def take_over(self, before: _TouchedPlaces, start: int, stop: int, to: int) -> None:
-        """Take over what is known of a run that begins somewhere else now."""
-        self.gone += _shift(before.gone, start, stop, to)
+        """Copy the positions of a run that now begins at ``to``."""
+        self.removed += _shift(before.removed, start, stop, to)
         for name, places in before.by_rule.items():
             self.by_rule.setdefault(name, []).extend(_shift(places, start, stop, to))
 
-    def touch(self, name: str, at: int, *, gone: bool) -> None:
-        """A rule touched the message at a place."""
+    def touch(self, name: str, at: int, *, removed: bool) -> None:
+        """Record that a rule changed or removed the message at a position."""
         self.by_rule.setdefault(name, []).append(at)
-        if gone:
-            self.gone.append(at)
+        if removed:
+            self.removed.append(at)
 
 
 class _RuleState(Generic[R]):
-    """What rules of a kind leave of a list of messages."""
+    """The output of one kind of rule for a list of messages."""
 
     def __init__(self, messages: list[Message], rules: Mapping[str, Sequence[R]]) -> None:
         self.messages = messages
-        """What is left of a list of which nothing goes."""
+        """The messages after the rules; the initial list must not contain any that would be removed."""
         self._places = _TouchedPlaces()
         self._rules = rules
 
     def count(self, name: str) -> int:
-        """How many messages of the list a rule touched."""
+        """Return how many messages of the list a rule touched."""
         return len(self._places.by_rule.get(name, ()))
 
     def place(self, at: int) -> int | None:
-        """Where a message of the list is in what is left; ``None`` for one that went."""
-        is_gone = _place(self._places.gone, at) == _place(self._places.gone, at + 1)
-        return None if is_gone else _place(self._places.gone, at)
+        """Return the position of a message in the output; ``None`` if it was removed."""
+        is_removed = _place(self._places.removed, at) == _place(self._places.removed, at + 1)
+        return None if is_removed else _place(self._places.removed, at)
 
 
 class TidyState(_RuleState[Tidy]):
-    """The messages of a request, each tidied by itself; some become nothing."""
+    """The messages of a request after the rules that look at one message."""
 
     def follow(self, edits: Edits) -> Edits:
-        """The edits of what is left, where those of the request are these."""
-        left, places = Builder(), _TouchedPlaces()
-        gone = self._places.gone
+        """Turn the edits of the request into edits of the output."""
+        output, places = Builder(), _TouchedPlaces()
+        removed = self._places.removed
         at = 0
         for run in edits:
             if isinstance(run, KeptRun):
-                left.keep(_place(gone, run.start), _place(gone, run.stop))
+                output.keep(_place(removed, run.start), _place(removed, run.stop))
                 places.take_over(self._places, run.start, run.stop, at)
                 at += run.stop - run.start
                 continue
             for message in run.messages:
-                tidied = self._tidy(message, places, at)
-                if tidied is not None:
-                    left.add((tidied,))
+                result = self._tidy(message, places, at)
+                if result is not None:
+                    output.add((result,))
                 at += 1
         self._places = places
-        self.messages = replay(self.messages, left.edits)
-        return left.edits
+        self.messages = replay(self.messages, output.edits)
+        return output.edits
 
     def _tidy(self, message: Message, places: _TouchedPlaces, at: int) -> Message | None:
         for rule in self._rules.get(message["role"], ()):
-            tidied = rule.work(message)
-            if tidied is None:
-                places.touch(rule.name, at, gone=True)
+            result = rule.work(message)
+            if result is None:
+                places.touch(rule.name, at, removed=True)
                 return None
-            if tidied is not message:
-                places.touch(rule.name, at, gone=False)
-            message = tidied
+            if result is not message:
+                places.touch(rule.name, at, removed=False)
+            message = result
         return message
 
 
 class FollowerState(_RuleState[Follower]):
-    """The messages of a list without those that go before the message behind them."""
+    """The messages of a list after the rules that look at the next message."""
 
     def follow(self, before: list[Message], edits: Edits) -> Edits:
-        """The edits of what is left, where those of the list are these; ``before`` is the list that they edit."""
-        left, places = Builder(), _TouchedPlaces()
-        gone = self._places.gone
+        """Turn the edits of the list into edits of the output; ``before`` is the list that they apply to."""
+        output, places = Builder(), _TouchedPlaces()
+        removed = self._places.removed
         at = 0
         for number, run in enumerate(edits):
-            behind = None
+            follower_of_run = None
             if number + 1 < len(edits):
                 later = edits[number + 1]
-                behind = before[later.start] if isinstance(later, KeptRun) else later.messages[0]
+                follower_of_run = before[later.start] if isinstance(later, KeptRun) else later.messages[0]
             if isinstance(run, KeptRun):
+                # The last message of a run is checked again: the message after it may be a different one now.
                 last = run.stop - 1
-                left.keep(_place(gone, run.start), _place(gone, last))
+                output.keep(_place(removed, run.start), _place(removed, last))
                 places.take_over(self._places, run.start, last, at)
                 at += last - run.start
-                known = _place(gone, last)
-                was_gone = _place(gone, run.stop) == known
-                if rule := self._goes(before[last], behind):
-                    places.touch(rule, at, gone=True)
-                elif was_gone:
-                    left.add((before[last],))
+                position = _place(removed, last)
+                was_removed = _place(removed, run.stop) == position
+                if rule := self._rule_for(before[last], follower_of_run):
+                    places.touch(rule, at, removed=True)
+                elif was_removed:
+                    output.add((before[last],))
                 else:
-                    left.keep(known, known + 1)
+                    output.keep(position, position + 1)
                 at += 1
                 continue
-            for message, follower in zip(run.messages, (*run.messages[1:], behind), strict=True):
-                if rule := self._goes(message, follower):
-                    places.touch(rule, at, gone=True)
+            for message, follower in zip(run.messages, (*run.messages[1:], follower_of_run), strict=True):
+                if rule := self._rule_for(message, follower):
+                    places.touch(rule, at, removed=True)
                 else:
-                    left.add((message,))
+                    output.add((message,))
                 at += 1
         self._places = places
-        self.messages = replay(self.messages, left.edits)
-        return left.edits
+        self.messages = replay(self.messages, output.edits)
+        return output.edits
 
-    def _goes(self, message: Message, follower: Message | None) -> str | None:
+    def _rule_for(self, message: Message, follower: Message | None) -> str | None:
         if follower is None:
             return None
         for rule in self._rules.get(message["role"], ()):
-            if follower["role"] == rule.role and rule.goes(message):
+            if follower["role"] == rule.role and rule.removes(message):
                 return rule.name
         return None
 
 
-def _place(gone: list[int], at: int) -> int:
-    """Where a place is in the list without what goes."""
-    return at - bisect_left(gone, at)
+def _place(removed: list[int], at: int) -> int:
+    """Return the position of a message in the list without the removed ones."""
+    return at - bisect_left(removed, at)
 
 
 def _shift(places: list[int], start: int, stop: int, to: int) -> list[int]:
-    """The places of a run, which begins somewhere else now."""
+    """Move the positions of a run that now begins at ``to``."""
     inside = places[bisect_left(places, start) : bisect_left(places, stop)]
     return inside if start == to else [place + to - start for place in inside]

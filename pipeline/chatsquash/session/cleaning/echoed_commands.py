@@ -1,4 +1,4 @@
-"""Claude Code's echo of a command that the user typed; what the command says to the model is another message."""
+"""Remove Claude Code's echo of a slash command; the command's text for the model is a separate message and stays."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ ROLES = ("user",)
 
 
 def tidy(message: Message) -> Message | None:
-    """The message, or ``None`` where its whole text is such an echo and it has no other parts."""
-    from chatsquash.formats.agents.claude_code.texts import is_command_echo  # which few runs ask for
+    """Return the message, or ``None`` if it consists of a command echo."""
+    from chatsquash.formats.agents.claude_code.texts import (
+        is_command_echo,
+    )  # imported here because few runs use the set
 
     text = chat.text(message)
     if text is not None and is_command_echo(text) and not chat.other_parts(message):

@@ -1,4 +1,4 @@
-"""Rule c: messages of the assistant that say nothing, where another message of the assistant follows."""
+"""Rule c: remove empty assistant messages that are followed by another assistant message."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ FOLLOWER = "assistant"
 _SUBSTANCE = ("tool_calls", "tool_call_id", "function_call", "refusal", "audio", *reasoning.MEMBERS)
 
 
-def goes(message: Message) -> bool:
-    """Whether a message has a text that says nothing, and has nothing else."""
+def removes(message: Message) -> bool:
+    """Return whether a message has empty or blank text and nothing else."""
     text = chat.text(message)
     if text is None or (text and not text.isspace()):
         return False

@@ -1,4 +1,4 @@
-"""Rule a: messages of the user that hold nothing but information of the client's."""
+"""Rule a: remove user messages that contain only Goose's ``<info-msg>`` elements."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CLOSE = "</info-msg>"
 
 
 def tidy(message: Message) -> Message | None:
-    """The message, or ``None`` where its whole text is info elements and it has no other parts."""
+    """Return the message, or ``None`` if its text is info elements only and it has no other parts."""
     text = chat.text(message)
     if text is not None and _OPEN.match(text) and _is_info(text) and not chat.other_parts(message):
         return None
@@ -24,11 +24,11 @@ def tidy(message: Message) -> Message | None:
 
 
 def _is_info(text: str) -> bool:
-    """Whether a text is one or more info elements with only white space around and between."""
+    """Return whether a text is one or more info elements separated only by white space."""
     at = 0
-    while opened := _OPEN.match(text, at):
-        closed = text.find(_CLOSE, opened.end())
-        if closed < 0:
+    while opening := _OPEN.match(text, at):
+        end = text.find(_CLOSE, opening.end())
+        if end < 0:
             return False
-        at = closed + len(_CLOSE)
+        at = end + len(_CLOSE)
     return at > 0 and not text[at:].strip()

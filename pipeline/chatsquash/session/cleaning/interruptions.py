@@ -1,4 +1,4 @@
-"""Claude Code's word that the user stopped the model."""
+"""Remove Claude Code's notices that the user interrupted the model."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ ROLES = ("user",)
 
 
 def tidy(message: Message) -> Message | None:
-    """The message, or ``None`` where its whole text is that and it has no other parts."""
-    from chatsquash.formats.agents.claude_code.texts import is_interruption  # which few runs ask for
+    """Return the message, or ``None`` if it consists of the notice."""
+    from chatsquash.formats.agents.claude_code.texts import (
+        is_interruption,
+    )  # imported here because few runs use the set
 
     text = chat.text(message)
     if text is not None and is_interruption(text) and not chat.other_parts(message):

@@ -1,4 +1,4 @@
-"""What a command printed that ran beside the model of Claude Code, and the warning in front of it."""
+"""Remove the output of commands that the user ran in Claude Code without the model, and the warning before it."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ ROLES = ("user",)
 
 
 def tidy(message: Message) -> Message | None:
-    """The message, or ``None`` where its whole text is such an output and it has no other parts."""
-    from chatsquash.formats.agents.claude_code.texts import is_local_output  # which few runs ask for
+    """Return the message, or ``None`` if it consists of such output."""
+    from chatsquash.formats.agents.claude_code.texts import (
+        is_local_output,
+    )  # imported here because few runs use the set
 
     text = chat.text(message)
     if text is not None and is_local_output(text) and not chat.other_parts(message):

@@ -1,4 +1,4 @@
-"""Claude Code's reminders, in messages of the user and in results of tools."""
+"""Remove Claude Code's ``<system-reminder>`` elements from user messages and tool results."""
 
 from __future__ import annotations
 
@@ -11,38 +11,42 @@ ROLES = ("user", "tool")
 
 
 def tidy(message: Message) -> Message | None:
-    """The message without reminders; ``None`` for a user's that is nothing else."""
-    from chatsquash.formats.agents.claude_code.texts import has_reminder, texts_of  # which few runs ask for
+    """Return the message without reminders; ``None`` for a user message that contained nothing else."""
+    from chatsquash.formats.agents.claude_code.texts import (
+        has_reminder,
+        texts_of,
+    )  # imported here because few runs use the set
 
     if not any(map(has_reminder, texts_of(message))):
         return message
     content = message["content"]
-    left = _parts(content, message) if isinstance(content, list) else _without(content)
-    is_empty = not left or (isinstance(left, str) and left.isspace())
+    remaining = _parts(content, message) if isinstance(content, list) else _without(content)
+    is_empty = not remaining or (isinstance(remaining, str) and remaining.isspace())
     if is_empty and message["role"] == "user":
         return None
-    return {**message, "content": left or ""}
+    return {**message, "content": remaining or ""}
 
 
 def _without(text: str) -> str:
-    """A text without reminders, and without the empty lines at its ends that they leave."""
+    """Remove reminders from a text, and the empty lines they leave at its ends."""
     from chatsquash.formats.agents.claude_code.texts import without_reminders
 
-    left = without_reminders(text)
-    return text if left == text else left.strip("\n")
+    remaining = without_reminders(text)
+    return text if remaining == text else remaining.strip("\n")
 
 
 def _parts(parts: list[Json], message: Message) -> list[Json]:
-    """The parts without reminders; those that were nothing else go, unless the places of parts mean something."""
-    left = [_part(part) for part in parts]
+    """Remove reminders from content parts, and parts that contained nothing else."""
+    remaining = [_part(part) for part in parts]
+    # Breaks are indices of parts, so every part keeps its index, even an empty one.
     if chat.break_positions(message):
-        return left
-    return [part for part, before in zip(left, parts, strict=True) if part is before or chat.part_text(part)]
+        return remaining
+    return [part for part, before in zip(remaining, parts, strict=True) if part is before or chat.part_text(part)]
 
 
 def _part(part: Json) -> Json:
     text = chat.part_text(part)
-    left = None if text is None else _without(text)
-    if left is None or left == text:
+    remaining = None if text is None else _without(text)
+    if remaining is None or remaining == text:
         return part
-    return left if isinstance(part, str) else {**part, "text": left}
+    return remaining if isinstance(part, str) else {**part, "text": remaining}

@@ -1,4 +1,4 @@
-"""Rule d: the side request in which Goose asks for a session's title."""
+"""Rule d: drop Goose's side request for a session title."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ _WORDS = range(1, 7)
 
 
 def drops(messages: list[Message], reply: Response) -> bool:
-    """Whether an entry is such a request; one whose reply is not a title stays."""
+    """Return whether an entry is a title request whose reply is a title."""
     if len(messages) < 2 or messages[0]["role"] != "system" or messages[1]["role"] != "user" or reply.message is None:
         return False
     if not _SYSTEM.match(chat.text(messages[0]) or "") or reply.message.get("role", "assistant") != "assistant":
         return False
     answer = chat.text(reply.message) or ""
+    # A longer reply is not a title: the user may have pasted the prompt, so the entry is kept.
     return bool(_USER.match(chat.text(messages[1]) or "")) and len(answer.split()) in _WORDS

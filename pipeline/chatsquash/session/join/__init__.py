@@ -1,5 +1,5 @@
-"""Two views of one session: what a gateway logged of it, and the files that the agent itself kept.
+"""Join a gateway's log of a session with the files that the agent itself wrote.
 
-``sessions`` finds which belong together in one pass over all logs; ``views`` adds to the trees of a gateway's session
-what the agent's files tell beyond it.
+``sessions`` finds which files belong together in one pass over all logs. ``matching`` pairs the replies of both sides.
+``views`` adds to the gateway's trees what only the agent's files contain.
 """

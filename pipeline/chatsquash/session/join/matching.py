@@ -1,4 +1,4 @@
-"""The replies of agents' files that a session is joined with, and which reply of the gateway's log each of them is."""
+"""Match the replies in agents' files with the replies in a gateway's log."""
 
 from __future__ import annotations
 
@@ -32,62 +32,62 @@ class AgentView(Struct, eq=False):
     """A conversation in an agent's file."""
 
     number: int
-    """Which of the agents of the session it is."""
+    """The number of the conversation among all agents' conversations of the session."""
     file: int
-    """The number of the first conversation of its file."""
+    """The number of the first conversation in its file."""
     place: FilePath
 
     @property
     def messages(self) -> list[Message]:
-        """What is said in it."""
+        """The messages of the conversation."""
         return self.place.conversation.messages
 
     @property
-    def own(self) -> list[int]:
-        """Which of its replies belong to it, without those that another file counts."""
+    def own_replies(self) -> list[int]:
+        """The indices of the replies that belong to it, without copies that count in another file."""
         own = {reply for reply in self.place.own if not reply.is_copy}
         return [number for number, reply in enumerate(self.place.replies) if reply in own]
 
     def key(self, number: int) -> tuple[int, Key]:
-        """What tells one of its replies from all others, whichever conversations of its file hold it."""
+        """Return the identity of a reply, which is the same in every conversation of its file that contains it."""
         return self.file, self.place.replies[number].key
 
     def reply(self, number: int) -> OriginReply:
-        """What the file says of one of its replies."""
+        """Return the metadata of a reply."""
         return self.place.origin.replies[number]
 
-    def said(self, number: int) -> Message | None:
-        """The message of one of its replies."""
+    def message(self, number: int) -> Message | None:
+        """Return the message of a reply."""
         at = self.reply(number).at
         return self.messages[at] if at is not None else None
 
     def keys(self, number: int) -> Keys | None:
-        """By what a reply is known in other files."""
-        message = self.said(number)
+        """Return the keys by which other files recognise a reply."""
+        message = self.message(number)
         return keys(message, self.reply(number).response_id) if message is not None else None
 
     def results(self) -> Iterator[tuple[str, Message]]:
-        """The results in it, by the ids of their calls."""
+        """Yield the results in the conversation with the ids of their calls."""
         for message in self.messages:
             if call_id := answered_call_id(message):
                 yield call_id, message
 
 
-def views(agents: Iterable[Log], options: Options, lineages: Lineages | None = None) -> list[AgentView]:
-    """The conversations that are joined; of a file that cannot be read any more there are none."""
-    joined: list[AgentView] = []
-    numbered = enumerate(agents)
-    for _, group in groupby(numbered, key=lambda each: (each[1].path, each[1].unit)):
+def read_views(agents: Iterable[Log], options: Options, lineages: Lineages | None = None) -> list[AgentView]:
+    """Read the conversations to join; files that are no longer readable are skipped."""
+    result: list[AgentView] = []
+    numbered_logs = enumerate(agents)
+    for _, group in groupby(numbered_logs, key=lambda each: (each[1].path, each[1].unit)):
         logs = [*group]
         number, log = logs[0]
         places = _places(log, options, lineages)
         parts = ((at, each.part or 0) for at, each in logs)
-        joined += [AgentView(at, number, places[part]) for at, part in parts if part < len(places)]
-    return joined
+        result += [AgentView(at, number, places[part]) for at, part in parts if part < len(places)]
+    return result
 
 
 def mark_elsewhere(document: LogDocument, elsewhere: Iterable[int]) -> None:
-    """Mark the replies of a document that no session is joined with, but that a gateway logged by these keys."""
+    """Mark the replies of an unjoined document that a gateway logged, given their keys."""
     known = frozenset(elsewhere)
     for path in paths_of(document):
         view = AgentView(0, 0, path)
@@ -96,8 +96,8 @@ def mark_elsewhere(document: LogDocument, elsewhere: Iterable[int]) -> None:
             reply.is_copy |= names is not None and not known.isdisjoint((*names.ids, names.said))
 
 
-def looked_at(agents: Iterable[Log]) -> list[Relative]:
-    """The files of agents, as they are now."""
+def fingerprint_files(agents: Iterable[Log]) -> list[Relative]:
+    """Return the present state of the agents' files."""
     paths = dict.fromkeys(relatives.absolute(each.display_path) for each in agents)
     return [relatives.look(glob.escape(path)) for path in paths]
 
@@ -116,40 +116,40 @@ def _places(log: Log, options: Options, lineages: Lineages | None) -> list[FileP
 
 
 _LONG_ID = 16
-"""Characters from which on an id of a call is one that no other session has."""
+"""The length from which on a call id is considered unique across sessions."""
 
 
 class Keys(NamedTuple):
-    """Numbers of 64 bits by which a reply is known."""
+    """64-bit numbers by which a reply is recognised."""
 
     ids: tuple[int, ...]
-    """Those of its response and of its calls; sessions have none of them in common."""
+    """Hashes of the ids of its response and its calls; they occur in one session only."""
     said: int
-    """That of what it says and calls, without its reasoning."""
-    is_telling: bool
-    """Whether no other session says that by chance."""
+    """Hash of its text and calls, without reasoning."""
+    is_distinctive: bool
+    """Whether the content is unlikely to occur in another session."""
 
 
 def keys(message: Message, response: str | None) -> Keys:
-    """The keys of a reply, given the id of its response, if that has one."""
+    """Compute the keys of a reply; ``response`` is the id of its response, if known."""
     text, calls = _text(message).strip(), [*_calls(message)]
     content = [text, [[name, arguments] for _, name, arguments in calls]]
     ids = [response or "", *(call_id for call_id, _, _ in calls if len(call_id) >= _LONG_ID)]
-    return Keys(tuple(map(_number, filter(None, ids))), _digest(jsonio.dumps(content)), bool(calls) or is_long(text))
+    return Keys(tuple(map(_hash_id, filter(None, ids))), _hash(jsonio.dumps(content)), bool(calls) or is_long(text))
 
 
-def said(message: Message) -> int:
-    """The number of what a message says and calls."""
+def content_hash(message: Message) -> int:
+    """Hash the text and the calls of a message."""
     return keys(message, None).said
 
 
 def call_ids(message: Message) -> Iterator[str]:
-    """The ids of a message's calls."""
+    """Yield the ids of a message's calls."""
     return (call_id for call_id, _, _ in _calls(message) if call_id)
 
 
 def answered_call_id(message: Message) -> str:
-    """The id of the call that a message is the result of; empty for none."""
+    """Return the id of the call that a message is the result of; empty for other messages."""
     call_id = message.get("tool_call_id") if message["role"] == "tool" else None
     return call_id if isinstance(call_id, str) else ""
 
@@ -173,152 +173,158 @@ def _calls(message: Message) -> Iterator[tuple[str, str | None, str]]:
         )
 
 
-def _number(name: str) -> int:
-    return _digest(name.encode("utf-8", "surrogatepass"))
+def _hash_id(name: str) -> int:
+    return _hash(name.encode("utf-8", "surrogatepass"))
 
 
-def _digest(data: bytes) -> int:
+def _hash(data: bytes) -> int:
     return xxh3_64_intdigest(data) or 1
 
 
 ReplyKey = tuple[int, Key]
-_Left = tuple[AgentView, int, int]
-"""A conversation, the number of a reply in it that nothing tells by an id, and the number of what that says."""
+_Unmatched = tuple[AgentView, int, int]
+"""A conversation, the index of a reply in it that no id matches, and the hash of its content."""
 
 
 class Matching(Struct):
-    """The replies that both sides have, and those that another session of a gateway has."""
+    """The replies that both sides contain, and those that another session of a gateway contains."""
 
     replies: dict[ReplyKey, Reply] = field(default_factory=dict)
     elsewhere: set[ReplyKey] = field(default_factory=set)
-    differing: list[Reply] = field(default_factory=list)
-    """Replies that say something else in the agent's file."""
+    different: list[Reply] = field(default_factory=list)
+    """Replies whose text differs in the agent's file."""
 
     def is_open(self, key: ReplyKey) -> bool:
-        """Whether nobody logged a reply but the agent."""
+        """Return whether only the agent logged a reply."""
         return key not in self.replies and key not in self.elsewhere
 
-    def take(self, key: ReplyKey, reply: Reply, content: int) -> None:
-        """Note that a reply is the same as one that says something by its number."""
+    def add(self, key: ReplyKey, reply: Reply, content: int) -> None:
+        """Match a reply; ``content`` is the hash of its content in the agent's file."""
         self.replies[key] = reply
-        if said(reply.message) != content:
-            self.differing.append(reply)
+        if content_hash(reply.message) != content:
+            self.different.append(reply)
 
 
-def match_replies(logged: list[Reply], joined: list[AgentView], elsewhere: Iterable[int]) -> Matching:
-    """Match replies by ids, then by what they say, then by their place between two that are matched.
+def match_replies(logged_replies: list[Reply], views: list[AgentView], elsewhere: Iterable[int]) -> Matching:
+    """Match replies by ids, then by content, then by their position between two matched replies.
 
-    ``elsewhere`` are keys of replies that other sessions have.
+    Args:
+        logged_replies: The replies in the gateway's log.
+        views: The agent's conversations.
+        elsewhere: The keys of replies that other sessions contain.
     """
     matching, others = Matching(), frozenset(elsewhere)
     by_id: dict[int, Reply] = {}
-    for reply in logged:
+    for reply in logged_replies:
         for name in keys(reply.message, reply.response).ids:
             by_id.setdefault(name, reply)
-    taken = set[int]()
-    left: list[_Left] = []
-    for view, number in _own(joined):
-        known_here = view.keys(number)
-        if known_here is None:
+    used = set[int]()
+    unmatched: list[_Unmatched] = []
+    for view, number in _own_replies(views):
+        keys_of_reply = view.keys(number)
+        if keys_of_reply is None:
             continue
         key = view.key(number)
-        same = next((by_id[name] for name in known_here.ids if name in by_id), None)
+        same = next((by_id[name] for name in keys_of_reply.ids if name in by_id), None)
         if same:
-            taken.add(same.number)
-            matching.take(key, same, known_here.said)
-        elif others.isdisjoint((*known_here.ids, known_here.said)):
-            left.append((view, number, known_here.said))
+            used.add(same.number)
+            matching.add(key, same, keys_of_reply.said)
+        elif others.isdisjoint((*keys_of_reply.ids, keys_of_reply.said)):
+            unmatched.append((view, number, keys_of_reply.said))
         else:
             matching.elsewhere.add(key)
-    _match_said(logged, left, matching, taken)
-    _fill(joined, matching, taken)
+    _match_content(logged_replies, unmatched, matching, used)
+    _match_between(views, matching, used)
     return matching
 
 
-def _match_said(logged: list[Reply], left: list[_Left], matching: Matching, taken: set[int]) -> None:
-    """Match replies that say the same: first where all before them is the same, then what they answer, then others."""
-    if not left:
+def _match_content(
+    logged_replies: list[Reply], unmatched: list[_Unmatched], matching: Matching, used: set[int]
+) -> None:
+    """Match replies with equal content: first equal histories, then equal prompts, then others."""
+    if not unmatched:
         return
-    waiting: list[dict[int, deque[Reply]]] = [{} for _ in range(LEVELS)]
-    for reply, known in zip(logged, contexts_of_replies(logged), strict=True):
-        for replies, name in zip(waiting, known, strict=True):
+    by_level: list[dict[int, deque[Reply]]] = [{} for _ in range(LEVELS)]
+    for reply, known in zip(logged_replies, contexts_of_replies(logged_replies), strict=True):
+        for replies, name in zip(by_level, known, strict=True):
             replies.setdefault(name, deque()).append(reply)
-    views = {id(view): view for view, _, _ in left}
-    there = {name: contexts_of_view(view) for name, view in views.items()}
-    for level, replies in enumerate(waiting):
-        for view, number, content in left:
+    views = {id(view): view for view, _, _ in unmatched}
+    contexts = {name: contexts_of_view(view) for name, view in views.items()}
+    for level, replies in enumerate(by_level):
+        for view, number, content in unmatched:
             key = view.key(number)
-            same = replies.get(there[id(view)][number][level]) if matching.is_open(key) else None
-            while same and same[0].number in taken:
+            same = replies.get(contexts[id(view)][number][level]) if matching.is_open(key) else None
+            while same and same[0].number in used:
                 same.popleft()
             if same:
-                taken.add(same[0].number)
-                matching.take(key, same.popleft(), content)
+                used.add(same[0].number)
+                matching.add(key, same.popleft(), content)
 
 
-def _own(joined: list[AgentView]) -> Iterator[tuple[AgentView, int]]:
-    return ((view, number) for view in joined for number in view.own)
+def _own_replies(views: list[AgentView]) -> Iterator[tuple[AgentView, int]]:
+    return ((view, number) for view in views for number in view.own_replies)
 
 
-def _fill(joined: list[AgentView], matching: Matching, taken: set[int]) -> None:
-    """Match replies between two that are matched, where both sides have as many there."""
-    for view in joined:
+def _match_between(views: list[AgentView], matching: Matching, used: set[int]) -> None:
+    """Match the replies between two matched ones, if both sides have the same number of them there."""
+    for view in views:
         known = [number for number in range(view.place.length) if view.key(number) in matching.replies]
         for first, last in pairwise(known):
             between = [number for number in range(first + 1, last) if matching.is_open(view.key(number))]
             if len(between) != last - first - 1:
                 continue
             ends = matching.replies[view.key(first)], matching.replies[view.key(last)]
-            for number, reply in zip(between, _between(*ends, len(between)), strict=False):
-                known_here = view.keys(number)
-                if known_here and reply.number not in taken:
-                    taken.add(reply.number)
-                    matching.take(view.key(number), reply, known_here.said)
+            for number, reply in zip(between, _path_between(*ends, len(between)), strict=False):
+                keys_of_reply = view.keys(number)
+                if keys_of_reply and reply.number not in used:
+                    used.add(reply.number)
+                    matching.add(view.key(number), reply, keys_of_reply.said)
 
 
-def _between(first: Reply, last: Reply, count: int) -> list[Reply]:
-    """The replies on the way from one to another, if they are so many; else none."""
-    way: list[Reply] = []
+def _path_between(first: Reply, last: Reply, count: int) -> list[Reply]:
+    """Return the replies on the path from one reply to another if there are exactly ``count``, else none."""
+    path: list[Reply] = []
     reply = last.parent
-    while reply and reply is not first and len(way) <= count:
-        way.append(reply)
+    while reply and reply is not first and len(path) <= count:
+        path.append(reply)
         reply = reply.parent
-    return way[::-1] if reply is first and len(way) == count else []
+    return path[::-1] if reply is first and len(path) == count else []
 
 
 _BITS = (1 << 64) - 1
 
 Context = tuple[int, ...]
-"""Numbers by which a reply is known, the most telling one first: what assistants said before, what it answers, and what
-it says."""
+"""Hashes by which a reply is recognised, most specific first: its history with its prompt, its prompt, and its content.
+"""
 LEVELS = 3
 
 
 def contexts_of_replies(replies: list[Reply]) -> Iterator[Context]:
-    """The context of each of a session's replies."""
+    """Yield the context of each reply of a session."""
+    # Hashes are chained from reply to reply, so a long history costs one step instead of being hashed again each time.
     chains: dict[int, int] = {}
     for reply in replies:
-        way: list[Reply] = []
+        path: list[Reply] = []
         above: Reply | None = reply
         while above and above.number not in chains:
-            way.append(above)
+            path.append(above)
             above = above.parent
         chain = chains[above.number] if above else 0
-        for each in reversed(way):
+        for each in reversed(path):
             chain = _chain(chain, [*each.behind, each.message])
             chains[each.number] = chain
         yield _context(chains[reply.number], reply.behind, reply.message)
 
 
 def contexts_of_view(view: AgentView) -> dict[int, Context]:
-    """The contexts of a conversation's own replies, by their numbers."""
+    """Return the contexts of a conversation's own replies by their index."""
     contexts: dict[int, Context] = {}
-    own, chain, begin = frozenset(view.own), 0, 0
+    own_replies, chain, begin = frozenset(view.own_replies), 0, 0
     places = ((view.reply(number).at, number) for number in range(view.place.length))
     for at, number in sorted((at, number) for at, number in places if at is not None):
         chain = _chain(chain, view.messages[begin : at + 1])
         begin = max(begin, at + 1)
-        if number in own:
+        if number in own_replies:
             contexts[number] = _context(chain, view.messages[max(0, at - 1) : at], view.messages[at])
     return contexts
 
@@ -326,13 +332,13 @@ def contexts_of_view(view: AgentView) -> dict[int, Context]:
 def _chain(chain: int, messages: Iterable[Message]) -> int:
     for message in messages:
         if message["role"] == "assistant":
-            chain = _both(chain, said(message))
+            chain = _both(chain, content_hash(message))
     return chain
 
 
 def _context(chain: int, before: list[Message], reply: Message) -> Context:
-    content = said(reply)
-    answers = _both(said(before[-1]), content) if before else content
+    content = content_hash(reply)
+    answers = _both(content_hash(before[-1]), content) if before else content
     return _both(chain, answers), answers, content
 
 

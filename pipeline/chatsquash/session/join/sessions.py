@@ -1,4 +1,4 @@
-"""Which agents' files are of which gateways' sessions: one pass over all logs, which keeps numbers only."""
+"""Find which agents' files belong to which gateway's sessions, in one pass over all logs that stores only numbers."""
 
 from __future__ import annotations
 
@@ -23,57 +23,57 @@ from chatsquash.storage.folder import Folder
 from chatsquash.trees.documents import FilePath, paths_of
 
 _IDS = 2
-"""Ids of a reply that are kept, so that each takes as much memory."""
-_NOBODY = (1 << 32) - 1
-"""Stands for the session of a reply that several gave."""
+"""The number of ids stored per reply; fixed, so that each reply takes the same memory."""
+_AMBIGUOUS = (1 << 32) - 1
+"""Stands for the session of a reply that several sessions contain."""
 _Name = tuple[object, ...]
 
 
 class Joins(Struct):
-    """The sessions of a run that are joined; ``of`` tells of each what it is joined with."""
+    """The sessions of a run that are joined; ``of`` returns a session with its join."""
 
     agents: dict[_Name, list[Log]] = field(default_factory=dict)
-    """The conversations of agents by the names of the gateways' sessions that they are of."""
+    """The agents' conversations by the name of the gateway's session they belong to."""
     elsewhere: dict[_Name, set[int]] = field(default_factory=dict)
     gateways: dict[_Name, str] = field(default_factory=dict)
-    """Of each of these conversations the log of that session."""
-    logged: dict[_Name, tuple[int, ...]] = field(default_factory=dict)
-    """Of conversations of agents that no session is joined with, the keys of the replies that one has all the same."""
+    """The log of the gateway's session for each of these conversations."""
+    logged_keys: dict[_Name, tuple[int, ...]] = field(default_factory=dict)
+    """For agents' conversations without a session to join: the keys of replies that a gateway logged nevertheless."""
 
     def of(self, log: Log) -> Log:
-        """A session with what it is joined with."""
+        """Return a session with the files it is joined with."""
         name = _name(log)
         if log.join is None and (gateway := self.gateways.get(name)) is not None:
             return structs.replace(log, join=Join(gateway=gateway))
         if log.join is None and (agents := self.agents.get(name)):
             others = tuple(sorted(self.elsewhere.get(name, ())))
             return structs.replace(log, join=Join(tuple(agents), others))
-        if log.join is None and (logged := self.logged.get(name)):
-            return structs.replace(log, join=Join(elsewhere=logged))
+        if log.join is None and (keys_of_log := self.logged_keys.get(name)):
+            return structs.replace(log, join=Join(elsewhere=keys_of_log))
         return log
 
     def all(self, logs: Iterable[Log]) -> Iterator[Log]:
-        """The same of several."""
+        """Apply ``of`` to several sessions."""
         return map(self.of, logs)
 
 
-def joins(
+def find_joins(
     logs: Iterable[Log], options: Options, expanded: Folder | None = None, lineages: Lineages | None = None
 ) -> Joins:
-    """Read all sessions, and find which belong together."""
-    looked = _Looked(options, expanded, lineages)
+    """Read all sessions and find which belong together."""
+    index = _SessionIndex(options, expanded, lineages)
     for log in logs:
-        looked.look(log)
-    return looked.joins()
+        index.add(log)
+    return index.joins()
 
 
 def _name(log: Log) -> _Name:
-    """What tells a session from the others of a run, whether or not its lines were put in order."""
+    """Return a key that identifies a session within a run, whether or not its lines were sorted."""
     return log.display_path, min(log.spans[::SPAN], default=0) if log.spans is not None else None, log.part, log.unit
 
 
 class _AgentConversation(Struct, frozen=True):
-    """A conversation in an agent's file, and where the keys of its replies stand."""
+    """A conversation in an agent's file, with the range of its replies in the arrays of keys."""
 
     log: Log
     group: int
@@ -81,21 +81,21 @@ class _AgentConversation(Struct, frozen=True):
     end: int
 
 
-class _Looked:
-    """What is known of the sessions that were looked at."""
+class _SessionIndex:
+    """The keys of the sessions read so far."""
 
     def __init__(self, options: Options, expanded: Folder | None, lineages: Lineages | None) -> None:
         self._options, self._expanded, self._lineages = options, expanded, lineages
         self._reader = Reader(options)
         self._sessions: list[tuple[_Name, str]] = []
-        """The gateways' sessions, and their logs."""
+        """The gateways' sessions with the paths of their logs."""
         self._by_id, self._by_said = Index(), Index()
         self._agents: list[_AgentConversation] = []
         self._groups, self._names = Sets(), dict[_Name, int]()
         self._ids, self._said = array("Q"), array("Q")
 
-    def look(self, log: Log) -> None:
-        """Take note of the sessions of a log; of one that cannot be read there are none."""
+    def add(self, log: Log) -> None:
+        """Add the sessions of a log; unreadable logs are skipped."""
         is_whole = log.is_part or self._options.sessions_by != "id"
         try:
             if is_whole and self._read(log):
@@ -105,7 +105,7 @@ class _Looked:
         except (OSError, MemoryError):
             return
         for part in self._parts(log):
-            self.look(part)
+            self.add(part)
 
     def _parts(self, log: Log) -> list[Log]:
         try:
@@ -115,7 +115,7 @@ class _Looked:
         return sessions if sessions != [log] else []
 
     def _read(self, log: Log) -> bool:
-        """Take note of a session; whether the log was one, and not several."""
+        """Add a session; return whether the log was a single session."""
         with opened_log(log, self._options) as file:
             read = self._reader.read(file, log)
             if read.is_mixed:
@@ -123,36 +123,36 @@ class _Looked:
             if read.document and read.document.conversations:
                 if self._lineages:
                     self._lineages.mark(read.document, log)
-                self._take_agent(log, read.document.format, paths_of(read.document))
+                self._add_agent(log, read.document.format, paths_of(read.document))
                 return True
             known = [each for item in read.items if (each := _keys(item))]
-        self._take_session(log, known)
+        self._add_session(log, known)
         return True
 
-    def _take_session(self, log: Log, known: list[Keys]) -> None:
-        """Take note of the replies of a gateway's session."""
+    def _add_session(self, log: Log, known: list[Keys]) -> None:
+        """Add the replies of a gateway's session."""
         number = len(self._sessions)
         self._sessions.append((_name(log), log.display_path))
         for each in known:
             for key in each.ids:
                 _put(self._by_id, key, number)
-            if each.is_telling:
+            if each.is_distinctive:
                 _put(self._by_said, each.said, number)
 
-    def _take_agent(self, log: Log, form: str, places: list[FilePath]) -> None:
-        """Take note of the replies of an agent's conversation, or of those of a file that is one session."""
+    def _add_agent(self, log: Log, form: str, places: list[FilePath]) -> None:
+        """Add the replies of an agent's conversation, or of all conversations in a file that is one session."""
         paths = places if log.part is None else places[log.part : log.part + 1]
         group = self._group(log, form, paths)
         begin = len(self._said)
         for place in paths:
             view = AgentView(0, 0, place)
-            for known in filter(None, map(view.keys, view.own)):
+            for known in filter(None, map(view.keys, view.own_replies)):
                 self._ids.extend((*known.ids, *[0] * _IDS)[:_IDS])
-                self._said.append(known.said if known.is_telling else 0)
+                self._said.append(known.said if known.is_distinctive else 0)
         self._agents.append(_AgentConversation(log, group, begin, len(self._said)))
 
     def _group(self, log: Log, form: str, paths: list[FilePath]) -> int:
-        """The number of the agent's session, which may have several files, or be one of several in a file."""
+        """Return the number of the agent's session, which may have several files or be one of several in a file."""
         group = self._groups.add()
         for place in paths:
             first = place.session.first if place.session else place
@@ -166,7 +166,7 @@ class _Looked:
         return group
 
     def joins(self) -> Joins:
-        """What belongs together."""
+        """Decide which conversations belong to which session."""
         groups: dict[int, list[_AgentConversation]] = {}
         for agent in self._agents:
             groups.setdefault(self._groups.find(agent.group), []).append(agent)
@@ -175,55 +175,55 @@ class _Looked:
             number = self._session(agents)
             if number is None:
                 for agent in agents:
-                    if logged := tuple(sorted(self._elsewhere([agent], -1))):
-                        result.logged[_name(agent.log)] = logged
+                    if keys_elsewhere := tuple(sorted(self._elsewhere([agent], -1))):
+                        result.logged_keys[_name(agent.log)] = keys_elsewhere
                 continue
-            name, shown = self._sessions[number]
-            there = result.agents.setdefault(name, [])
-            if len(there) + len(agents) > MOST_AGENTS:
+            name, path = self._sessions[number]
+            agents_of_session = result.agents.setdefault(name, [])
+            if len(agents_of_session) + len(agents) > MOST_AGENTS:
                 continue
-            there += [agent.log for agent in agents]
-            result.gateways.update((_name(agent.log), shown) for agent in agents)
+            agents_of_session += [agent.log for agent in agents]
+            result.gateways.update((_name(agent.log), path) for agent in agents)
             result.elsewhere.setdefault(name, set()).update(self._elsewhere(agents, number))
         return result
 
     def _session(self, agents: list[_AgentConversation]) -> int | None:
-        """The session that an agent's is of: the one with the most replies of it, by ids; else by what they say.
+        """Return the session that contains most of an agent's replies by id, else by content.
 
-        By that it has to have half of them.
+        Content is weaker evidence, so by content the session has to contain at least half of the replies.
         """
         by_id, by_said, replies = Counter[int](), Counter[int](), 0
         for agent in agents:
             replies += agent.end - agent.begin
             for at in range(agent.begin, agent.end):
-                by_id.update(self._of_ids(at))
-                by_said.update(self._of_said(at))
+                by_id.update(self._session_by_ids(at))
+                by_said.update(self._session_by_content(at))
         if by_id:
             return _most(by_id)
         session = _most(by_said) if by_said else None
         return session if session is not None and 2 * by_said[session] >= replies else None
 
-    def _of_ids(self, at: int) -> list[int]:
-        """The session that has a reply by one of its ids, if one has."""
+    def _session_by_ids(self, at: int) -> list[int]:
+        """Return the session that contains a reply with one of these ids, if there is one."""
         known = (self._by_id.get(key) for key in self._ids[_IDS * at : _IDS * (at + 1)] if key)
-        return [number for number in known if number not in (None, _NOBODY)][:1]
+        return [number for number in known if number not in (None, _AMBIGUOUS)][:1]
 
-    def _of_said(self, at: int) -> list[int]:
-        """The session that has a reply by what that says, if one alone has."""
+    def _session_by_content(self, at: int) -> list[int]:
+        """Return the session that contains a reply with this content, if there is exactly one."""
         number = self._by_said.get(self._said[at]) if self._said[at] else None
-        return [] if number in (None, _NOBODY) else [number]
+        return [] if number in (None, _AMBIGUOUS) else [number]
 
     def _elsewhere(self, agents: list[_AgentConversation], session: int) -> Iterator[int]:
-        """The keys of replies that other sessions have."""
+        """Yield the keys of replies that other sessions contain."""
         for agent in agents:
             for at in range(agent.begin, agent.end):
-                numbers = self._of_ids(at) or self._of_said(at)
+                numbers = self._session_by_ids(at) or self._session_by_content(at)
                 if numbers and numbers != [session]:
                     yield next((key for key in self._ids[_IDS * at : _IDS * (at + 1)] if key), self._said[at])
 
 
 def _keys(item: Entry | SkippedLine) -> Keys | None:
-    """The keys of the reply in a line, where a response stands beside a request."""
+    """Return the keys of the reply in a line that has both a request and a response."""
     reply = item.reply if isinstance(item, Entry) else None
     if reply is None or reply.message is None or reply.included:
         return None
@@ -231,12 +231,12 @@ def _keys(item: Entry | SkippedLine) -> Keys | None:
 
 
 def _most(counts: Counter[int]) -> int:
-    """What was counted most; of equals the first one."""
+    """Return the number with the highest count, the smallest of equal ones."""
     return max(counts, key=lambda number: (counts[number], -number))
 
 
 def _put(index: Index, key: int, number: int) -> None:
-    """Note the session of a reply, and that it is nobody's where several have it."""
+    """Record the session of a reply, or that several sessions contain it."""
     before = index.put(key, number)
     if before is not None and before != number:
-        index.put(key, _NOBODY)
+        index.put(key, _AMBIGUOUS)

@@ -1,4 +1,4 @@
-"""What agents' files add to a gateway's session: replies as entries, kinds of conversations, how calls ended."""
+"""Add to a gateway's session what agents' files contain: missing replies, kinds of conversations, outcomes of calls."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ from chatsquash.session.join.matching import (
     ReplyKey,
     answered_call_id,
     call_ids,
-    looked_at,
+    content_hash,
+    fingerprint_files,
     match_replies,
-    said,
-    views,
+    read_views,
 )
 from chatsquash.session.lineages import Lineages
 from chatsquash.session.session import Session, Snapshot
@@ -51,31 +51,31 @@ from chatsquash.trees import replies as tree
 from chatsquash.trees.paths import end_loops
 from chatsquash.trees.replies import LogPath
 
-Again = Callable[[set[int]], Iterator[Entry]]
-"""Reads the entries of some lines of the gateway's log once more."""
+Reread = Callable[[set[int]], Iterator[Entry]]
+"""Reads the entries at the given lines of the gateway's log once more."""
 
 
 def join_agents(
-    session: Session, log: Log, options: Options, again: Again, lineages: Lineages | None = None
+    session: Session, log: Log, options: Options, again: Reread, lineages: Lineages | None = None
 ) -> Session:
-    """A gateway's session with what the agents' files tell of it."""
-    joined_views = views(log.agents, options, lineages)
-    trees = session.followed.branch()
+    """Join a gateway's session with the files of its agents."""
+    joined_views = read_views(log.agents, options, lineages)
+    trees = session.growth.branch()
     matching = match_replies(trees.replies, joined_views, log.join.elsewhere if log.join else ())
-    both = len({reply.number for reply in matching.replies.values()})
-    if matching.differing:
-        session.note(matching.differing[0].line, [checks.joined_texts(len(matching.differing), both)])
-    agent_files = AgentFiles(joined_views, matching, looked_at(log.agents), Ends.of(joined_views), options)
+    matched_count = len({reply.number for reply in matching.replies.values()})
+    if matching.different:
+        session.note(matching.different[0].line, [checks.joined_texts(len(matching.different), matched_count)])
+    agent_files = AgentFiles(joined_views, matching, fingerprint_files(log.agents), Ends.of(joined_views), options)
     agent_files.add(session, again)
-    trees.revise = agent_files.kinds
-    session.note(None, [checks.joined(len(agent_files.relatives), both, len(agent_files.steps))])
+    trees.revise = agent_files.assign_kinds
+    session.note(None, [checks.joined(len(agent_files.relatives), matched_count, len(agent_files.steps))])
     for line, each in agent_files.notes:
         session.note(line, [each])
-    return replace(session, loaded=True, elsewhere=agent_files)
+    return replace(session, has_private=True, other_files=agent_files)
 
 
 class AgentFiles(Struct, eq=False, dict=True):
-    """What agents' files tell of a session."""
+    """What agents' files contain about a session."""
 
     views: list[AgentView]
     matching: Matching
@@ -83,24 +83,24 @@ class AgentFiles(Struct, eq=False, dict=True):
     ends: Ends
     options: Options
     steps: dict[int, AgentReply] = field(default_factory=dict)
-    """The replies that these files alone have, by their lines."""
+    """The replies that only these files contain, by line."""
     notes: list[tuple[int | None, Violation | RepeatedViolation]] = field(default_factory=list)
-    """What was found in reading them, where they have such replies."""
+    """Findings about these files, if they contain such replies."""
 
-    def add(self, session: Session, again: Again) -> None:
-        """Add the replies that the agents' files alone have to the trees of a session."""
+    def add(self, session: Session, reread: Reread) -> None:
+        """Add the replies that only the agents' files contain to the trees of a session."""
         last = [self._last(view) for view in self.views]
         ends = [
             None if number is None else self.matching.replies[view.key(number)]
             for view, number in zip(self.views, last, strict=True)
         ]
-        wanted = {reply.number: reply for reply in ends if reply}
-        entries = {reply.number: entry for reply, entry in entries_of(wanted.values(), session, again)}
+        last_replies = {reply.number: reply for reply in ends if reply}
+        entries = {reply.number: entry for reply, entry in entries_of(last_replies.values(), session, reread)}
         for view, number, reply in zip(self.views, last, ends, strict=True):
             self._add(session, view, number, entries.get(reply.number) if reply else None)
 
     def _last(self, view: AgentView) -> int | None:
-        """The last reply of a conversation that the gateway logged, too."""
+        """Return the last reply of a conversation that the gateway logged too."""
         numbers = reversed(range(view.place.length))
         return next((number for number in numbers if view.key(number) in self.matching.replies), None)
 
@@ -108,7 +108,7 @@ class AgentFiles(Struct, eq=False, dict=True):
         steps = self._steps(view, end, base)
         is_new = False
         for step, entry in entries(steps, self.options.cleanups):
-            self.matching.replies[view.key(step.number)] = session.followed.tell(entry)
+            self.matching.replies[view.key(step.number)] = session.growth.tell(entry)
             self.steps[step.line] = step
             is_new = True
         if is_new:
@@ -116,9 +116,9 @@ class AgentFiles(Struct, eq=False, dict=True):
             self.notes += [(line and line_elsewhere(view.number, line, 0), each) for line, each in findings]
 
     def _steps(self, view: AgentView, end: int | None, base: Entry | None) -> Iterator[AgentReply]:
-        """The replies of a conversation that nobody else logged: those that stand in no request, then the others.
+        """Yield the replies of a conversation that only the agent logged: those missing from every request first.
 
-        Of each kind the later ones hold the earlier ones, so that no more is compared than what they add.
+        Within each group, later replies contain the earlier ones, so comparing costs only what each one adds.
         """
         unmatched = [*self._unmatched(view, end, base)]
         for number, place, begin in sorted(unmatched, key=lambda each: each[1] is not None or each[2] > 0):
@@ -126,7 +126,7 @@ class AgentFiles(Struct, eq=False, dict=True):
             yield AgentReply(line, view, number, base if begin or place is not None else None, place, begin)
 
     def _unmatched(self, view: AgentView, end: int | None, base: Entry | None) -> Iterator[tuple[int, int | None, int]]:
-        """The numbers of these replies, where they stand in a request, and where what goes on from that begins."""
+        """Yield the index of each such reply, its position in a request, and where the messages after it begin."""
         places = ReplyFinder(base.messages) if base else None
         for number in range(view.place.length):
             at, key = view.reply(number).at, view.key(number)
@@ -138,20 +138,20 @@ class AgentFiles(Struct, eq=False, dict=True):
                 yield number, places.find(view.messages[at]) if places else None, 0
 
     def entries(self, lines: set[int]) -> Iterator[Entry]:
-        """The entries of replies that the agents' files alone have, by their lines."""
+        """Yield the entries of replies that only the agents' files contain, by line."""
         for line in sorted(lines & self.steps.keys()):
             yield from (entry for _, entry in entries(iter([self.steps[line]]), self.options.cleanups))
 
     def with_exit_code(self, record: Record, snapshot: Snapshot) -> Record:
-        """A record with the exit code of its last command, where an agent's file alone says it."""
+        """Return the record with the exit code of its last command, if only an agent's file contains it."""
         return self.ends.with_exit_code(record, snapshot)
 
     def with_failures(self, snapshot: Snapshot) -> Snapshot:
-        """A snapshot whose results say which calls failed, where an agent's file says so."""
+        """Return the snapshot with failed calls marked in their results, as stated in the agents' files."""
         return self.ends.with_failures(snapshot)
 
-    def kinds(self, paths: list[LogPath]) -> None:
-        """Give conversations the kinds and the parents that the agents' files tell."""
+    def assign_kinds(self, paths: list[LogPath]) -> None:
+        """Set the kinds and parents of conversations as stated in the agents' files."""
         owners = {reply.number: path for path in paths for reply in path.own}
         for view, of_view in self._paths_of_views(owners):
             of_view.sort(key=lambda path: path.is_abandoned)
@@ -159,14 +159,14 @@ class AgentFiles(Struct, eq=False, dict=True):
             path.kind = view.place.kind
             parent = self._parent(view, owners)
             path.parent = parent if parent and parent is not path else None if path.kind == "main" else path.parent
-            for later in others:  # a client that sent less of it, of which its own file says nothing
+            for later in others:  # a client that sent part of it, which its own file does not mention
                 if later.last.tree != path.last.tree:
                     later.kind, later.parent = "compacted", path
                 path = later
         end_loops(paths)
 
     def _paths_of_views(self, owners: dict[int, LogPath]) -> Iterator[tuple[AgentView, list[LogPath]]]:
-        """Each conversation with the paths that hold its own replies, in order."""
+        """Return each conversation with the paths that contain its own replies, in order."""
         views: dict[int, AgentView] = {}
         paths: dict[int, LogPath] = {}
         for view in self.views:
@@ -181,10 +181,10 @@ class AgentFiles(Struct, eq=False, dict=True):
         return ((view, by_view[id(view)]) for view in self.views if id(view) in by_view)
 
     def _parent(self, view: AgentView, owners: dict[int, LogPath]) -> LogPath | None:
-        """The conversation that one comes from: that of the call which began it, else the one that its file names."""
-        begun, parent = view.place.begun, view.place.parent
-        called = begun.call or self._began.get(begun.id) or self._began.get(begun.session_id or "")
-        if caller := self._callers.get(called or ""):
+        """Return the parent of a conversation: the one whose call started it, else the one named in its file."""
+        started_by, parent = view.place.begun, view.place.parent
+        call_id = started_by.call or self._began.get(started_by.id) or self._began.get(started_by.session_id or "")
+        if caller := self._callers.get(call_id or ""):
             return owners.get(caller.number)
         keys = ((view.file, reply.key) for reply in reversed(parent.own)) if parent else ()
         replies = (self.matching.replies[key] for key in keys if key in self.matching.replies)
@@ -192,17 +192,17 @@ class AgentFiles(Struct, eq=False, dict=True):
 
     @cached_property
     def _own(self) -> set[ReplyKey]:
-        """The replies of these conversations; others that they contain are copies from another session."""
-        return {view.key(number) for view in self.views for number in view.own}
+        """The replies of these conversations; other replies in them are copies from another session."""
+        return {view.key(number) for view in self.views for number in view.own_replies}
 
     @cached_property
     def _began(self) -> dict[str, str]:
-        """The calls by the ids of the conversations that they began."""
+        """The call that started each conversation, by the conversation's id."""
         return {name: call for view in self.views for name, call in view.place.origin.began.items()}
 
     @cached_property
     def _callers(self) -> dict[str, tree.Reply]:
-        """The replies by the ids of their calls."""
+        """The reply that contains each call, by call id."""
         callers: dict[str, tree.Reply] = {}
         for reply in self.matching.replies.values():
             for call_id in call_ids(reply.message):
@@ -211,15 +211,15 @@ class AgentFiles(Struct, eq=False, dict=True):
 
 
 class Ends(Struct, frozen=True):
-    """The results that agents' files have, by the ids of their calls."""
+    """The results in agents' files by call id."""
 
     contents: dict[str, Json]
     failed: set[str]
-    """The calls that failed."""
+    """The ids of failed calls."""
 
     @classmethod
     def of(cls, views: Iterable[AgentView]) -> Ends:
-        """Those of some conversations."""
+        """Collect the results of some conversations."""
         contents: dict[str, Json] = {}
         failed: set[str] = set()
         for call_id, message in (each for view in views for each in view.results()):
@@ -229,7 +229,7 @@ class Ends(Struct, frozen=True):
         return cls(contents, failed)
 
     def with_failures(self, snapshot: Snapshot) -> Snapshot:
-        """A snapshot whose results say which calls failed."""
+        """Return the snapshot with failed calls marked in their results."""
         entry = snapshot.entry
         if not any(answered_call_id(each) in self.failed for each in entry.messages):
             return snapshot
@@ -237,7 +237,7 @@ class Ends(Struct, frozen=True):
         return replace(snapshot, entry=replace(entry, messages=messages))
 
     def with_exit_code(self, record: Record, snapshot: Snapshot) -> Record:
-        """A record with the exit code of its last command, where the agent's results alone say it."""
+        """Return the record with the exit code of its last command, if only the agent's results contain it."""
         messages = snapshot.entry.messages
         if record.ending.exit is not None or not any(answered_call_id(each) in self.contents for each in messages):
             return record
@@ -253,56 +253,56 @@ class Ends(Struct, frozen=True):
 
 
 def _with_failure(message: Message) -> Message:
-    """A result that says that its call failed."""
+    """Mark a result as failed."""
     try:
-        made = chat.turn(message) or turns_of_messages([message])[0]
+        turn = chat.turn(message) or turns_of_messages([message])[0]
     except (TurnError, IndexError):
         return message
-    blocks = tuple(replace(each, outcome="failed") if type(each) is Result else each for each in made.blocks)
-    return {**message, chat.PRIVATE: Turn(made.role, blocks, native=made.native)}  # type: ignore[misc]
+    blocks = tuple(replace(each, outcome="failed") if type(each) is Result else each for each in turn.blocks)
+    return {**message, chat.PRIVATE: Turn(turn.role, blocks, native=turn.native)}  # type: ignore[misc]
 
 
 class AgentReply(Struct, frozen=True):
-    """A reply that the agent's file alone has, and what stood before it."""
+    """A reply that only the agent's file contains, with its context."""
 
     line: int
     view: AgentView
     number: int
-    """Which of the replies of the conversation it is."""
+    """The index of the reply in its conversation."""
     base: Entry | None
-    """The last request of the conversation that the gateway logged, if it logged one."""
+    """The conversation's last request that the gateway logged, if any."""
     place: int | None
-    """Where the reply stands in that request; ``None``: behind it."""
+    """The position of the reply in that request; ``None`` if it comes after it."""
     begin: int = 0
-    """The message of the agent's conversation from which on messages go on from that request."""
+    """The index in the agent's conversation of the first message after that request."""
 
     def entry(self) -> Entry:
-        """The request and its reply."""
-        logged, messages = self.view.reply(self.number), self.messages
+        """Build the entry: the request with its reply."""
+        origin_reply, messages = self.view.reply(self.number), self.messages
         tools = self.base.tools if self.base else self.view.place.conversation.tools
         reply = Response(
             self.reply,
-            finish_reason=logged.finish_reason,
-            model=logged.model,
-            id=logged.response_id or "",
-            tokens=Tokens(logged.prompt_tokens, logged.completion_tokens),
+            finish_reason=origin_reply.finish_reason,
+            model=origin_reply.model,
+            id=origin_reply.response_id or "",
+            tokens=Tokens(origin_reply.prompt_tokens, origin_reply.completion_tokens),
         )
         return Entry(
-            self.line, logged.time, None, messages, (AddedRun(tuple(messages)),), tools, reply, has_private=True
+            self.line, origin_reply.time, None, messages, (AddedRun(tuple(messages)),), tools, reply, has_private=True
         )
 
     @property
     def reply(self) -> Message:
-        """The reply, as the gateway logged it in a later request, else as the agent's file has it."""
+        """The reply as the gateway logged it in a later request, else as in the agent's file."""
         if self.base and self.place is not None:
             return self.base.messages[self.place]
-        message = self.view.said(self.number)
+        message = self.view.message(self.number)
         assert message is not None
         return message
 
     @property
     def messages(self) -> list[Message]:
-        """What stood before it."""
+        """The messages before the reply."""
         if self.base and self.place is not None:
             return self.base.messages[: self.place]
         at = self.view.reply(self.number).at or 0
@@ -312,50 +312,52 @@ class AgentReply(Struct, frozen=True):
 
 
 def entries(steps: Iterator[AgentReply], cleanups: tuple[str, ...]) -> Iterator[tuple[AgentReply, Entry]]:
-    """The steps of a conversation with their entries, cleaned by the rules of some sets."""
-    waiting: deque[tuple[AgentReply, Entry]] = deque()
+    """Yield the steps of a conversation with their entries after cleaning."""
+    pending: deque[tuple[AgentReply, Entry]] = deque()
 
     def logged_entries() -> Iterator[Entry]:
+        # Edits are relative to the previous entry; they are recomputed, because each step builds its messages
+        # separately.
         before: list[Message] = []
         for step in steps:
             entry = step.entry()
             entry = replace(entry, edits=_edits(before, entry.messages))
-            waiting.append((step, entry))
+            pending.append((step, entry))
             yield entry
             before = entry.messages
 
-    is_whole, before = True, list[Message]()
-    for made in clean(logged_entries(), cleanups) if cleanups else logged_entries():
-        step, entry = waiting.popleft()
-        is_whole = is_whole and isinstance(made, Entry)
-        entry = made if isinstance(made, Entry) else entry
-        yield step, entry if is_whole else replace(entry, edits=_edits(before, entry.messages))
+    is_complete, before = True, list[Message]()
+    for cleaned_entry in clean(logged_entries(), cleanups) if cleanups else logged_entries():
+        step, entry = pending.popleft()
+        is_complete = is_complete and isinstance(cleaned_entry, Entry)
+        entry = cleaned_entry if isinstance(cleaned_entry, Entry) else entry
+        yield step, entry if is_complete else replace(entry, edits=_edits(before, entry.messages))
         before = entry.messages
 
 
 def _edits(before: list[Message], messages: list[Message]) -> Edits:
-    """What leads from the messages of a request to those of one that goes on from it, or else begins anew."""
-    kept = len(before) if before and messages[: len(before)] == before else 0
-    added = tuple(messages[kept:])
-    edits: Edits = (KeptRun(0, kept),) if kept else ()
-    return (*edits, AddedRun(added)) if added else edits
+    """Return the edits from one request to the next if it extends it, else the edits for a new beginning."""
+    common = len(before) if before and messages[: len(before)] == before else 0
+    added_messages = tuple(messages[common:])
+    edits: Edits = (KeptRun(0, common),) if common else ()
+    return (*edits, AddedRun(added_messages)) if added_messages else edits
 
 
 class ReplyFinder:
-    """Finds replies in a request, each behind the one that was found before it."""
+    """Finds replies in a request, each one after the previous one found."""
 
     def __init__(self, messages: list[Message]) -> None:
-        self._waiting: dict[int, deque[int]] = {}
+        self._positions: dict[int, deque[int]] = {}
         self._last = -1
         for at, message in enumerate(messages):
             if message["role"] == "assistant":
-                self._waiting.setdefault(said(message), deque()).append(at)
+                self._positions.setdefault(content_hash(message), deque()).append(at)
 
     def find(self, message: Message) -> int | None:
-        """Where a reply stands."""
-        waiting = self._waiting.get(said(message))
-        while waiting:
-            if (at := waiting.popleft()) > self._last:
+        """Return the position of a reply."""
+        positions = self._positions.get(content_hash(message))
+        while positions:
+            if (at := positions.popleft()) > self._last:
                 self._last = at
                 return at
         return None

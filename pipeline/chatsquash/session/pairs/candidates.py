@@ -68,7 +68,7 @@ class _ReplyPair(NamedTuple):
 
 def log_candidates(session: Session, reread: Reread, *, counterfactuals: bool) -> Iterator[Candidate]:
     """Those of a session in a log of exchanges."""
-    trees = session.followed.branch()
+    trees = session.growth.branch()
     paths = conversations(trees)
     kinds = {reply.number: path.kind for path in paths for reply in path.own}
     whys = Judge().whys(trees)
@@ -81,7 +81,7 @@ def log_candidates(session: Session, reread: Reread, *, counterfactuals: bool) -
     for each in sampled_again:
         if both := _one_request(each, entries):
             yield both
-    several = {reply.line: reply for reply in whole if reply.line in session.followed.several}
+    several = {reply.line: reply for reply in whole if reply.line in session.growth.several}
     if several:
         for reply, entry in entries_of(several.values(), session, reread):
             yield from _choices(reply, entry, trees)

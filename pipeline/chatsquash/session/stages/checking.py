@@ -1,4 +1,4 @@
-"""Checks of a session: one id, a clock that never goes back, and the rules over logged conversations."""
+"""Validation of entries (one session id, rising timestamps) and the checks of logged conversations."""
 
 from __future__ import annotations
 
@@ -20,24 +20,28 @@ from chatsquash.session.stages.tools import check_definitions
 _TEXT = frozenset({str, type(None)})
 
 
-def examined(
-    conversation: Conversation, view: View, *, keeps_reasoning: bool, holds_arguments: bool = False
+def check_conversation(
+    conversation: Conversation, view: View, *, keeps_reasoning: bool, checks_arguments: bool = False
 ) -> Iterator[Violation]:
-    """What the rules over records find in one whose calls are native, in its definitions, and in its arguments."""
-    explained = OF_TOOLS if without_tools(conversation) else ()
-    kinds: tuple[Kind, ...] = ("record", "native", "arguments") if holds_arguments else ("record", "native")
+    """Run the checks for records, native calls and tool definitions, and optionally for call arguments.
+
+    Findings about missing definitions are skipped if the log's format never contains any. Plain logs are also searched
+    for vendor extensions.
+    """
+    skipped = OF_TOOLS if format_without_tools(conversation) else ()
+    kinds: tuple[Kind, ...] = ("record", "native", "arguments") if checks_arguments else ("record", "native")
     for finding in (*check_definitions(view.tools), *examine(view, *kinds)):
-        if finding.code not in explained:
+        if finding.code not in skipped:
             yield finding
     if conversation.source == PLAIN and not _is_ordinary(view):
-        gone = () if keeps_reasoning else MEMBERS
-        forms = [form for form in chain.from_iterable(map(variants, view.messages)) if form not in gone]
+        ignored = () if keeps_reasoning else MEMBERS
+        forms = [form for form in chain.from_iterable(map(variants, view.messages)) if form not in ignored]
         if forms:
             yield reading.vendor_extension(Counter(forms))
 
 
 def _is_ordinary(view: View) -> bool:
-    """Whether a look at all messages at once shows that none departs from what OpenAI writes, as nearly none does."""
+    """Return whether all messages follow OpenAI's own format, as nearly all do; checks columns instead of messages."""
     columns = view.columns
     calls, ids = columns.calls, columns.result_ids
     return (
@@ -52,43 +56,50 @@ def _is_ordinary(view: View) -> bool:
     )
 
 
-def without_tools(conversation: Conversation) -> str:
-    """The format of the log that a conversation is of, where that explains that it has no tools."""
+def format_without_tools(conversation: Conversation) -> str:
+    """Return the format of the log if that format never contains tool definitions, else an empty string."""
     name = conversation.source if conversation.has_private and not conversation.tools else None
     return name if name and not documents.has_tools(name) else ""
 
 
 def validate(
-    items: Iterator[Entry | SkippedLine], *, keep: bool, merge: bool = False, joined: bool = False
+    items: Iterator[Entry | SkippedLine], *, keep: bool, merge: bool = False, is_joined: bool = False
 ) -> Iterator[Entry | SkippedLine]:
-    """Report the first entry with another session id and the first whose clock went back, and count equal times.
+    """Report the first change of the session id and the first step back in time; count equal timestamps.
 
-    Entries without an id or a readable time are not compared.  ``keep``: a clock that goes back is a warning and the
-    session is converted all the same; else it is an error.  ``merge``: so it is with another session id.
-    ``joined``: the session was joined of several, each with an id of its own.  Every entry goes on, so that the whole
-    log is accounted for.
+    Entries without an id or a readable time are not compared. Every entry is yielded, so the log is accounted for in
+    full.
+
+    Args:
+        items: The entries and skipped lines of a session, in order.
+        keep: Report a step back in time as a warning instead of an error, so that the session is converted.
+        merge: Report a change of the session id as a warning instead of an error.
+        is_joined: The session was joined from several with different ids, so ids are not compared.
     """
-    named: Entry | None = None
-    timed: Entry | None = None
-    mixed = backward = False
+    first_with_id: Entry | None = None
+    previous_with_time: Entry | None = None
+    # Only the first violation of each kind is reported: the later ones are mostly consequences of it.
+    is_mixed = is_backward = False
     for entry in items:
         if isinstance(entry, SkippedLine):
             yield entry
             continue
         findings: list[Violation | RepeatedViolation] = []
         if entry.session_id is not None:
-            if named is None:
-                named = entry
-            elif entry.session_id != named.session_id and not mixed and not joined:
-                mixed = True
+            if first_with_id is None:
+                first_with_id = entry
+            elif entry.session_id != first_with_id.session_id and not is_mixed and not is_joined:
+                is_mixed = True
                 findings.append(
-                    reading.session_id_mismatch(named.session_id or "", entry.session_id, named.line, merge)
+                    reading.session_id_mismatch(
+                        first_with_id.session_id or "", entry.session_id, first_with_id.line, merge
+                    )
                 )
         if entry.at is not None:
-            if timed is not None and entry.at == timed.at:
+            if previous_with_time is not None and entry.at == previous_with_time.at:
                 findings.append(RepeatedViolation("equal-timestamps"))
-            elif timed is not None and entry.at < (timed.at or 0) and not backward:
-                backward = True
-                findings.append(reading.timestamp_order(timed.line, keep))
-            timed = entry
+            elif previous_with_time is not None and entry.at < (previous_with_time.at or 0) and not is_backward:
+                is_backward = True
+                findings.append(reading.timestamp_order(previous_with_time.line, keep))
+            previous_with_time = entry
         yield replace(entry, findings=(*entry.findings, *findings)) if findings else entry

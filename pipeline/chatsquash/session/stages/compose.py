@@ -1,4 +1,4 @@
-"""The first and the last stage: a snapshot becomes a conversation, a conversation becomes the line of a record."""
+"""The first and the last conversation stage: snapshot to conversation, and conversation to record line."""
 
 from __future__ import annotations
 
@@ -14,24 +14,27 @@ from chatsquash.records.presets import Choices, Preset
 from chatsquash.session.session import Snapshot
 from chatsquash.session.stages.tools import encode_definitions
 
-_OTHER = "developer"
-"""What OpenAI calls the system since its models reason."""
+_DEVELOPER = "developer"
+"""OpenAI's name for the ``system`` role since its reasoning models."""
 
 
 def compose(
-    snapshot: Snapshot, *, loaded: bool = False, source: str | None = None, version: str | None = None
+    snapshot: Snapshot, *, has_private: bool = False, source: str | None = None, version: str | None = None
 ) -> StageResult:
-    """Append the reply and normalise roles; says what is missing about the reply.
+    """Append the reply to the messages of a snapshot and normalise roles; report problems with the reply.
 
-    ``loaded``, ``source`` and ``version`` are as in ``Conversation``.
+    ``has_private``, ``source`` and ``version`` are as in ``Conversation``.
     """
     reply = snapshot.entry.reply
     messages = list(snapshot.entry.messages)
     if reply.message is not None:
         messages.append(_with_ids(reply.message, messages))
-    for at in [at for at, message in enumerate(messages) if None in message.values() or message["role"] == _OTHER]:
+    # Most messages need no change, so only the others are copied.
+    for at in [at for at, message in enumerate(messages) if None in message.values() or message["role"] == _DEVELOPER]:
         messages[at] = normalise(messages[at])
-    return Conversation(messages, snapshot.tools, has_private=loaded, source=source, version=version), _missing(reply)
+    return Conversation(messages, snapshot.tools, has_private=has_private, source=source, version=version), _missing(
+        reply
+    )
 
 
 def _missing(reply: Response) -> Iterator[Violation]:
@@ -39,7 +42,7 @@ def _missing(reply: Response) -> Iterator[Violation]:
         yield reading.missing_reply(reply.problem or "")
     if reply.message is not None and reply.cut:
         yield reading.stream_interrupted()
-    is_known = (reply.included or reply.cut) and reply.finish_reason == "incomplete"  # which is reported already
+    is_known = (reply.included or reply.cut) and reply.finish_reason == "incomplete"  # already reported
     if (reply.message is not None or reply.included) and chat.is_truncated(reply.finish_reason) and not is_known:
         yield reading.reply_truncated(reply.finish_reason or "")
     if reply.choices > 1:
@@ -47,44 +50,49 @@ def _missing(reply: Response) -> Iterator[Violation]:
 
 
 def _with_ids(reply: Message, messages: list[Message]) -> Message:
-    """A reply whose calls got ids from us, counted on from those of the request."""
+    """Give ids to the calls of a reply that were logged without one, continuing the numbering of the request."""
     flags = chat.made_up_ids(reply)
     if not flags:
         return reply
     pairs = list(zip(chat.calls(reply), flags, strict=True))
-    logged = [call for call, is_made_up in pairs if not is_made_up]
-    taken = {call.get("id") for call in [*logged, *(call for message in messages for call in chat.calls(message))]}
-    free = (f"call_{number}" for number in count(1) if f"call_{number}" not in taken)
-    calls = [{**call, "id": next(free)} if is_made_up else call for call, is_made_up in pairs]
+    known = [call for call, is_made_up in pairs if not is_made_up]
+    used = {call.get("id") for call in [*known, *(call for message in messages for call in chat.calls(message))]}
+    unused = (f"call_{number}" for number in count(1) if f"call_{number}" not in used)
+    calls = [{**call, "id": next(unused)} if is_made_up else call for call, is_made_up in pairs]
     return {**reply, "tool_calls": calls}
 
 
 def normalise(message: Message) -> Message:
-    """``developer`` becomes ``system``, null-valued fields go; nothing else changes."""
-    kept = {key: value for key, value in message.items() if value is not None}
-    if kept["role"] == _OTHER:
-        kept["role"] = "system"
-    return kept  # type: ignore[return-value]
+    """Rename the role ``developer`` to ``system`` and drop null fields."""
+    result = {key: value for key, value in message.items() if value is not None}
+    if result["role"] == _DEVELOPER:
+        result["role"] = "system"
+    return result  # type: ignore[return-value]
 
 
-def specified(
+def encode_record(
     conversation: Conversation, *, phrases: Phrases | None, in_folder: bool, flag: str | None = None
 ) -> RecordLine:
-    """The specified record; for a dataset folder only if loaders would give it back.
+    """Encode a conversation as a record in the documented format; with ``flag``, add it to the assistant messages.
 
-    With a flag, if one is named, in its assistant messages.
+    Args:
+        conversation: The conversation as it is written, with its marks.
+        phrases: The phrases to search for, if any.
+        in_folder: The record goes into a dataset folder; refuse it if dataset loaders would change it.
+        flag: The name of the field that marks messages for training.
     """
-    made = _specified(conversation, phrases, in_folder=in_folder)
-    if conversation.marks is None or made.data is None:
-        return made
-    placed = marks.with_places(conversation)
+    line = _encode(conversation, phrases, in_folder=in_folder)
+    if conversation.marks is None or line.data is None:
+        return line
+    placed_marks = marks.with_places(conversation)
     if flag is None:
-        return made._replace(marks=placed)
-    flagged = _specified(marks.add_flags(conversation, flag), None, in_folder=False)
-    return made._replace(data=flagged.data, marks=placed, unflagged=digest(made.data))
+        return line._replace(marks=placed_marks)
+    # The digest is of the record without its flags.
+    flagged = _encode(marks.add_flags(conversation, flag), None, in_folder=False)
+    return line._replace(data=flagged.data, marks=placed_marks, unflagged=digest(line.data))
 
 
-def _specified(conversation: Conversation, phrases: Phrases | None, *, in_folder: bool) -> RecordLine:
+def _encode(conversation: Conversation, phrases: Phrases | None, *, in_folder: bool) -> RecordLine:
     if conversation.encoded_messages is None:
         messages, rounded = jsonio.encode(conversation.messages)
     else:
@@ -94,7 +102,7 @@ def _specified(conversation: Conversation, phrases: Phrases | None, *, in_folder
     findings = [reading.number_changed(spellings, len(spellings))] if spellings else []
     record = b'{"messages":%b,"tools":%b}' % (messages, tools)
     if in_folder:
-        from chatsquash.records import shaping  # which only a dataset folder needs
+        from chatsquash.records import shaping  # imported here because only dataset folders need it
 
         findings += shaping.specified(conversation, record)
         if why := next((each for each in findings if each.severity == "error"), None):
@@ -102,7 +110,7 @@ def _specified(conversation: Conversation, phrases: Phrases | None, *, in_folder
     return RecordLine(record, [*findings, *(phrases.violations_in(messages) if phrases else ())])
 
 
-def shape(
+def shape_record(
     conversation: Conversation,
     *,
     preset: Preset,
@@ -110,10 +118,10 @@ def shape(
     phrases: Phrases | None,
     flag: str | None = None,
 ) -> RecordLine:
-    """The record of a preset."""
-    from chatsquash.records.shaping import line  # which the specified record does not need
+    """Encode a conversation as a record of a preset."""
+    from chatsquash.records.shaping import line  # imported here because the default format does not need it
 
-    made = line(preset, conversation, choices, flag)
-    if not made.data or not phrases:
-        return made
-    return made._replace(findings=[*made.findings, *phrases.violations_in(made.data)])
+    result = line(preset, conversation, choices, flag)
+    if not result.data or not phrases:
+        return result
+    return result._replace(findings=[*result.findings, *phrases.violations_in(result.data)])

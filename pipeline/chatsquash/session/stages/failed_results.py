@@ -1,4 +1,4 @@
-"""Write into the text of a tool result that its call failed, which chat messages have no member for."""
+"""Mark failed tool results in their text, because chat messages have no field for it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from chatsquash.formats.calls import ERROR
 
 
 def mark_failed_results(conversation: Conversation) -> StageResult:
-    """Results that their log marks as errors begin with ``ERROR``; how many were changed is reported."""
+    """Prefix results that the log marks as errors with ``ERROR``; report how many were changed."""
     messages = [
         _with_prefix(message) if message["role"] == "tool" and chat.is_marked_failed(message) else message
         for message in conversation.messages
@@ -28,10 +28,10 @@ def _with_prefix(message: Message) -> Message:
     content: Any = message.get("content")
     if (chat.text(message) or "").startswith(ERROR) or not isinstance(content, str | list | None):
         return message
-    return {**message, "content": _prefixed(content)}
+    return {**message, "content": _with_prefix_text(content)}
 
 
-def _prefixed(content: str | list[Json] | None) -> str | list[Json]:
+def _with_prefix_text(content: str | list[Json] | None) -> str | list[Json]:
     if not isinstance(content, list):
         return ERROR + (content or "")
     first = content[0] if content else None

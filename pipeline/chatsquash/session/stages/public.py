@@ -1,4 +1,4 @@
-"""Take off what messages carry privately: what their format has and OpenAI chat has no place for."""
+"""Remove the private fields in which messages carry content that OpenAI chat has no place for, and report losses."""
 
 from __future__ import annotations
 
@@ -30,64 +30,68 @@ from chatsquash.core.model import Conversation, Json, Message, StageResult, Viol
 from chatsquash.formats.view import part_of
 from chatsquash.session import provider_members
 
-_UNHELD = (HostedCall, HostedResult, Approval, Other)
-"""Blocks that chat messages have no place for, and that a reader of the record misses."""
-_TOLD = ("groundingMetadata", "citationMetadata", "urlContextMetadata")
-"""Members of Gemini's turns of which that is true, too."""
-_USUAL = frozenset((Text, Reasoning, Call))
-"""Blocks that chat messages have places for."""
+_UNSUPPORTED = (HostedCall, HostedResult, Approval, Other)
+"""Blocks that cannot be represented in chat messages and that a reader of the record would miss."""
+_GROUNDING = ("groundingMetadata", "citationMetadata", "urlContextMetadata")
+"""Fields of Gemini turns for which the same is true."""
+_REPRESENTABLE = frozenset((Text, Reasoning, Call))
+"""Blocks that can be represented in chat messages."""
 
 
-def leave_out(conversation: Conversation, *, joins: Wanted | None = None, judged: bool = False) -> StageResult:
-    """The conversation without messages that hold nothing a record has a place for; what is lost so is reported.
+def drop_unsupported(
+    conversation: Conversation, *, joins: MessageFilter | None = None, keeps_media: bool = False
+) -> StageResult:
+    """Drop messages without any content that a record can represent, and report what is lost.
 
-    Text behind calls has a place in messages that ``joins`` names.  ``judged``: media are judged later, so messages of
-    nothing else stay.
+    Args:
+        conversation: The conversation, which is changed only if it was loaded from another format.
+        joins: The messages whose texts are joined, so text after their calls is not lost.
+        keeps_media: Keep messages that contain only media, since the preset decides about media later.
     """
     if not conversation.has_private:
         return conversation, ()
     messages: list[Message] = []
     findings: list[Violation] = []
-    gone: list[int] = []
+    dropped: list[int] = []
     for at, message in enumerate(conversation.messages):
-        kinds = Counter(_losses(message, joins)) if PRIVATE in message and not _is_usual(message) else None
-        left = not kinds or _says_something(message) or (judged and bool(_media(message)))
+        kinds = Counter(_losses(message, joins)) if PRIVATE in message and not _fits_chat(message) else None
+        is_kept = not kinds or _has_content(message) or (keeps_media and bool(_media(message)))
         if kinds:
-            findings.append(reading.unsupported_content(kinds, len(messages) if left else None))
-        if left:
+            findings.append(reading.unsupported_content(kinds, len(messages) if is_kept else None))
+        if is_kept:
             messages.append(message)
         else:
-            gone.append(at)
-    return replace(conversation, messages=messages, marks=without(conversation, gone)), findings
+            dropped.append(at)
+    return replace(conversation, messages=messages, marks=without(conversation, dropped)), findings
 
 
-def with_media(conversation: Conversation) -> StageResult:
-    """The conversation with media that chat messages have no place for, behind what the message says: to be judged."""
+def add_media(conversation: Conversation) -> StageResult:
+    """Append media that chat messages cannot represent to the content, so that the preset can decide about them."""
     if not conversation.has_private:
         return conversation, ()
-    messages = [_with_media(message) for message in conversation.messages]
+    messages = [_add_media(message) for message in conversation.messages]
     return Conversation(messages, conversation.tools, has_private=True, marks=conversation.marks), ()
 
 
-def _with_media(message: Message) -> Message:
-    lost = _media(message)
-    if not lost:
+def _add_media(message: Message) -> Message:
+    media = _media(message)
+    if not media:
         return message
     content = message.get("content")
     parts = content if isinstance(content, list) else [content] if content else []
-    made: dict[str, Any] = {**message, "content": [*parts, *lost]}
-    return made  # type: ignore[return-value]
+    result: dict[str, Any] = {**message, "content": [*parts, *media]}
+    return result  # type: ignore[return-value]
 
 
 def _media(message: Message) -> list[Json]:
-    """The media that a message has beside its content."""
-    made = chat.turn(message)
-    media, called = list[Json](), False
-    for block in made.blocks if made else ():
-        called = called or type(block) is Call
-        inner = block.content if type(block) is Result else (block,) if called or type(block) is Other else ()
+    """Return the media of a message that are not in its content."""
+    turn = chat.turn(message)
+    media, is_after_call = list[Json](), False
+    for block in turn.blocks if turn else ():
+        is_after_call = is_after_call or type(block) is Call
+        inner = block.content if type(block) is Result else (block,) if is_after_call or type(block) is Other else ()
         for each in inner:
-            if type(each) is Media and called and (part := part_of(each)):
+            if type(each) is Media and is_after_call and (part := part_of(each)):
                 media.append(part)
             elif type(each) is Other and _is_medium(logged := _as_logged(each)):
                 media.append(logged)
@@ -95,19 +99,20 @@ def _media(message: Message) -> list[Json]:
 
 
 def _as_logged(other: Other) -> Json:
-    """What was logged, which may be an item of a turn, or a part of its content."""
+    """Return the logged value, which may be an item of a turn or a part of its content."""
     value = other.value
     inner = next(iter(value)) if isinstance(value, dict) and len(value) == 1 else ""
     return value[inner] if inner in ("item", "content") and isinstance(value[inner], dict) else value
 
 
 def _is_medium(block: Json) -> bool:
-    """Whether a block is a whole medium; what has no type may be what was left of one that has a place."""
+    """Return whether a value is a complete medium."""
+    # A value without a type may be the rest of a medium that is already in the content.
     return isinstance(block, dict) and ("images" in block or ("type" in block and chat.media_type(block) is not None))
 
 
-def public(conversation: Conversation) -> StageResult:
-    """The conversation without private members."""
+def remove_private(conversation: Conversation) -> StageResult:
+    """Remove the private fields of messages and tool definitions."""
     if not conversation.has_private:
         return conversation, ()
     messages = [_bare(message) for message in conversation.messages]
@@ -123,108 +128,116 @@ def _bare(holder: Any) -> Any:
     return {key: value for key, value in holder.items() if key != PRIVATE}
 
 
-def _losses(message: Message, joins: Wanted | None) -> Iterator[str]:
-    """What a message holds beside its text, its parts, its reasoning and its calls, in words."""
-    made = chat.turn(message)
-    if made is None:
+def _losses(message: Message, joins: MessageFilter | None) -> Iterator[str]:
+    """Name what a message contains besides its text, parts, reasoning and calls."""
+    turn = chat.turn(message)
+    if turn is None:
         return
-    called = False
-    yield from (name for name in _TOLD if name in made.native.get("google", ()))
-    for block in made.blocks:
-        called = called or type(block) is Call
+    is_after_call = False
+    yield from (name for name in _GROUNDING if name in turn.native.get("google", ()))
+    for block in turn.blocks:
+        is_after_call = is_after_call or type(block) is Call
         for each in block.content if type(block) is Result else (block,):
-            if (type(each) is Media and (called or not part_of(each))) or isinstance(each, _UNHELD):
+            if (type(each) is Media and (is_after_call or not part_of(each))) or isinstance(each, _UNSUPPORTED):
                 yield _kind(each)
             else:
                 yield from provider_members.of_block(each)
     if not (joins and joins(message)):
-        yield from ("text behind calls" for _ in chat.texts_after_calls(message))
+        yield from ("text after calls" for _ in chat.texts_after_calls(message))
 
 
-def _is_usual(message: Message) -> bool:
-    """Whether a message has a place for its turn, told by one look: thoughts and texts stand before the calls."""
-    made = chat.turn(message)
-    if made is None or made.native:
+def _fits_chat(message: Message) -> bool:
+    """Return whether a turn loses nothing as a chat message: texts and reasoning, then calls, and nothing else."""
+    turn = chat.turn(message)
+    if turn is None or turn.native:
         return False
-    kinds = list(map(type, made.blocks))
+    kinds = list(map(type, turn.blocks))
     late = kinds[kinds.index(Call) if Call in kinds else len(kinds) :]
-    return _USUAL.issuperset(kinds) and Text not in late and not any(_has_members(block) for block in made.blocks)
+    return (
+        _REPRESENTABLE.issuperset(kinds) and Text not in late and not any(_has_members(block) for block in turn.blocks)
+    )
 
 
 def _has_members(block: Block) -> bool:
     return next(provider_members.of_block(block), None) is not None
 
 
-def _says_something(message: Message) -> bool:
+def _has_content(message: Message) -> bool:
     return message["role"] == "tool" or any(message[key] for key in message.keys() - {"role", PRIVATE})  # type: ignore[literal-required]
 
 
 def _kind(block: Block) -> str:
-    """What a block calls itself, or the first of its members."""
+    """Return the type of a block, or the name of its first field."""
     value = _as_logged(block) if type(block) is Other else {"type": block.__struct_config__.tag}
     if not isinstance(value, dict):
         return "block"
-    named = value.get("type")
-    return named if isinstance(named, str) else next(iter(value), "block")
+    kind = value.get("type")
+    return kind if isinstance(kind, str) else next(iter(value), "block")
 
 
-Wanted = Callable[[Message], bool]
-"""Whether the texts of a message are to be one."""
+MessageFilter = Callable[[Message], bool]
+"""Whether the texts of a message are to be joined."""
 
 
-def join_texts(conversation: Conversation, *, wanted: Wanted, loaded_only: bool) -> StageResult:
-    """Texts between which no other part stands become one; those behind calls come before them, which is reported.
+def join_texts(conversation: Conversation, *, joins: MessageFilter, loaded_only: bool) -> StageResult:
+    """Join neighbouring texts into one, and move texts after calls before them, which is reported.
 
-    ``loaded_only``: those of plain chat stay as they were logged.
+    Args:
+        conversation: The conversation.
+        joins: Returns whether the texts of a message are joined.
+        loaded_only: Leave plain chat conversations as they were logged.
     """
     if loaded_only and not conversation.has_private:
         return conversation, ()
     moved = 0
     messages: list[Message] = []
     for message in conversation.messages:
-        late = chat.texts_after_calls(message)
-        if (late or isinstance(message.get("content"), list)) and wanted(message):
-            moved += len(late)
-            messages.append(_join(message, late))
+        late_texts = chat.texts_after_calls(message)
+        if (late_texts or isinstance(message.get("content"), list)) and joins(message):
+            moved += len(late_texts)
+            messages.append(_join(message, late_texts))
         else:
             messages.append(message)
-    findings = [shapes.shape_changed({"texts behind calls moved before them": moved})] if moved else []
+    findings = [shapes.shape_changed({"texts after calls moved before them": moved})] if moved else []
     return Conversation(
         messages, conversation.tools, has_private=conversation.has_private, marks=conversation.marks
     ), findings
 
 
-def _join(message: Message, late: list[str]) -> Message:
+def _join(message: Message, late_texts: list[str]) -> Message:
     content = message.get("content")
     parts: list[Json] = content if isinstance(content, list) else [content] if content else []
-    breaks = {*chat.break_positions(message), *range(len(parts), len(parts) + len(late))}
-    made: dict[str, Any] = {**message, "content": _runs([*parts, *late], message["role"] == "assistant", breaks)}
-    return made  # type: ignore[return-value]
+    breaks = {*chat.break_positions(message), *range(len(parts), len(parts) + len(late_texts))}
+    result: dict[str, Any] = {
+        **message,
+        "content": _runs([*parts, *late_texts], message["role"] == "assistant", breaks),
+    }
+    return result  # type: ignore[return-value]
 
 
 def _runs(content: list[Json], by_assistant: bool, breaks: set[int]) -> Json:
-    """The parts with each run of texts as one, and reasoning in front of all; a text alone is a string."""
+    """Join each run of texts and put reasoning first; a single text becomes a string."""
     thoughts: list[Json] = []
     others: list[Json] = []
-    apart: set[int] = set()
+    breaks_of_others: set[int] = set()
     for at, part in enumerate(content):
         is_thought = by_assistant and reasoning.is_part(part)
         if is_thought or at in breaks:
-            apart.add(len(others))
+            breaks_of_others.add(len(others))
         (thoughts if is_thought else others).append(part)
-    parts = [*thoughts, *_joined_runs(others, by_assistant, apart)]
+    parts = [*thoughts, *_join_runs(others, by_assistant, breaks_of_others)]
     text = chat.part_text(parts[0]) if len(parts) == 1 else None
     return parts if text is None else text
 
 
-def _joined_runs(parts: list[Json], by_assistant: bool, apart: set[int]) -> list[Json]:
-    joined: list[Json] = []
+def _join_runs(parts: list[Json], by_assistant: bool, breaks: set[int]) -> list[Json]:
+    result: list[Json] = []
     for is_text, run in groupby(range(len(parts)), key=lambda at: chat.part_text(parts[at]) is not None):
         places = list(run)
         run_parts = parts[places[0] : places[-1] + 1]
         if is_text:
-            inner = {at - places[0] for at in places if at in apart}
-            joined.append({"type": "text", "text": chat.join(run_parts, by_assistant, inner)})
+            inner = {at - places[0] for at in places if at in breaks}
+            result.append({"type": "text", "text": chat.join(run_parts, by_assistant, inner)})
         else:
-            joined += run_parts
-    return joined
+            result += run_parts
+    return result

@@ -1,4 +1,4 @@
-"""Reasoning, tool calls and results as markup in the text of messages, or reasoning removed."""
+"""Write reasoning, tool calls and results as markup in message texts, or remove reasoning."""
 
 from __future__ import annotations
 
@@ -14,110 +14,108 @@ from chatsquash.core.reasoning import MEMBER, MEMBERS, in_text, is_part, leading
 from chatsquash.records.markup import bare, drop_thought, inline_thought
 
 _PROVIDER = "provider_specific_fields"
-"""Where LiteLLM repeats what it takes from a provider."""
+"""The field in which LiteLLM repeats fields from the provider."""
 
 
-def reason(conversation: Conversation, *, mode: str) -> StageResult:
-    """Reasoning, in every spelling, in its own member, as ``<think>`` blocks before the text, or removed.
+def place_reasoning(conversation: Conversation, *, mode: str) -> StageResult:
+    """Move reasoning, whatever its spelling, to its own field (``keep``), inline it as ``<think>``, or ``drop`` it.
 
-    A message that held nothing else is left out, which is reported.
+    A message without other content is dropped and reported.
     """
-    work = {"keep": _take_out, "inline": _inline, "drop": _drop}[mode]
+    convert = {"keep": _extract, "inline": _inline_reasoning, "drop": _drop}[mode]
     messages: list[Message] = []
-    gone: list[int] = []
+    dropped: list[int] = []
     for at, message in enumerate(conversation.messages):
-        new = work(message) if message["role"] == "assistant" else message
-        left = new is message or _says_something(new) or not _says_something(message)
-        if left:
+        new = convert(message) if message["role"] == "assistant" else message
+        is_kept = new is message or _has_content(new) or not _has_content(message)
+        if is_kept:
             messages.append(new)
         else:
-            gone.append(at)
-    findings = [reading.unsupported_content({"reasoning alone": len(gone)}, None)] if gone else []
-    return Conversation(messages, conversation.tools, marks=without(conversation, gone)), findings
+            dropped.append(at)
+    findings = [reading.unsupported_content({"reasoning without other content": len(dropped)}, None)] if dropped else []
+    return Conversation(messages, conversation.tools, marks=without(conversation, dropped)), findings
 
 
-def _says_something(message: Message) -> bool:
+def _has_content(message: Message) -> bool:
     return any(value for key, value in message.items() if key != "role")
 
 
-def _take_out(message: Message) -> Message:
-    """Move the block of reasoning that a text begins with to the member, unless the message has reasoning there."""
+def _extract(message: Message) -> Message:
+    """Move a leading ``<think>`` block from the text to the reasoning field, unless the field already contains it."""
     thought = in_text(message)
     if not thought:
         return message
-    left = _with_beginning(message, leading_block(_start(message))[1])
+    remaining = _with_leading_text(message, leading_block(_leading_text(message))[1])
     known = text(message)
     if bare(thought) in known:
-        return left
-    whole: Any = {**left, MEMBER: "\n\n".join(filter(None, [known, thought]))}
-    return whole  # type: ignore[no-any-return]
+        return remaining
+    extended: Any = {**remaining, MEMBER: "\n\n".join(filter(None, [known, thought]))}
+    return extended  # type: ignore[no-any-return]
 
 
-def _inline(message: Message) -> Message:
+def _inline_reasoning(message: Message) -> Message:
     bare = _without(message)
-    said = _start(bare)
+    old_text = _leading_text(bare)
     thought = text(message)
-    written = inline_thought(said, thought)
-    if written == said:
+    new_text = inline_thought(old_text, thought)
+    if new_text == old_text:
         return bare
-    return _prefixed(bare, written) if written.endswith(said) else _with_beginning(bare, written)
+    return _with_prefixed_text(bare, new_text) if new_text.endswith(old_text) else _with_leading_text(bare, new_text)
 
 
 def _drop(message: Message) -> Message:
     bare = _without(message)
-    said = _start(bare)
-    left = drop_thought(said, text(message))
-    return bare if left == said else _with_beginning(bare, left)
+    old_text = _leading_text(bare)
+    new_text = drop_thought(old_text, text(message))
+    return bare if new_text == old_text else _with_leading_text(bare, new_text)
 
 
-def _start(message: Message) -> str:
-    """The text that a message begins with."""
+def _leading_text(message: Message) -> str:
+    """Return the text that a message begins with."""
     content = message.get("content")
     first = content[0] if isinstance(content, list) and content else content
     return chat.part_text(first) or ""
 
 
-def _with_beginning(message: Message, beginning: str) -> Message:
-    """The message with another text where it begins; a part of which nothing is left goes."""
+def _with_leading_text(message: Message, text: str) -> Message:
+    """Replace the text that the message begins with; drop its part if nothing is left of it."""
     content = message["content"]
     if isinstance(content, list):
-        part = (
-            {**content[0], "text": beginning} if isinstance(content[0], dict) else {"type": "text", "text": beginning}
-        )
-        return {**message, "content": [*([part] if beginning else []), *content[1:]]}
-    return {**message, "content": beginning}
+        part = {**content[0], "text": text} if isinstance(content[0], dict) else {"type": "text", "text": text}
+        return {**message, "content": [*([part] if text else []), *content[1:]]}
+    return {**message, "content": text}
 
 
 def _without(message: Message) -> Message:
-    """The message without its reasoning members and without parts of its content that are reasoning."""
+    """Return the message without reasoning fields and reasoning parts."""
     content = message.get("content")
     if not any(key in message for key in (*MEMBERS, _PROVIDER)) and not isinstance(content, list):
         return message
-    kept: Message = _bare(message)
+    result: Message = _bare(message)
     if isinstance(provider := message.get(_PROVIDER), dict):
-        kept[_PROVIDER] = _bare(provider)  # type: ignore[literal-required]
+        result[_PROVIDER] = _bare(provider)  # type: ignore[literal-required]
     if isinstance(content, list):
-        kept["content"] = [part for part in content if not is_part(part)]
-    return kept
+        result["content"] = [part for part in content if not is_part(part)]
+    return result
 
 
 def _bare(holder: Any) -> Any:
     return {key: value for key, value in holder.items() if key not in MEMBERS}
 
 
-def _prefixed(message: Message, written: str) -> Message:
-    """The message with a text that ends with the one that it begins with; parts stay as they are."""
+def _with_prefixed_text(message: Message, new_text: str) -> Message:
+    """Prefix the leading text of a message; ``new_text`` ends with the present one, and parts stay as they are."""
     content = message.get("content")
     if isinstance(content, list):
-        prefix = written.removesuffix(_start(message))
+        prefix = new_text.removesuffix(_leading_text(message))
         return {**message, "content": [{"type": "text", "text": prefix}, *content]}
-    return {**message, "content": written}
+    return {**message, "content": new_text}
 
 
-def inline(conversation: Conversation) -> StageResult:
-    """``<tool_call>`` blocks for calls and ``<tool_result>`` elements for results.
+def inline_calls(conversation: Conversation) -> StageResult:
+    """Write calls as ``<tool_call>`` blocks and results as ``<tool_result>`` elements.
 
-    Parts that are no text, and numbers in arguments that lose digits, are reported.
+    Parts that are not text, and numbers in arguments that lose digits, are reported.
     """
     messages = []
     findings: list[Violation] = []
@@ -135,7 +133,7 @@ def inline(conversation: Conversation) -> StageResult:
 
 
 def is_inlined(message: Message) -> bool:
-    """Whether a message is written with markup; where calls are no calls, the checks of native ones say so."""
+    """Return whether a message is rewritten as markup; malformed calls are left to the checks of native calls."""
     if message["role"] == "tool":
         return message.get("tool_call_id") is not None
     calls: Json = message.get("tool_calls")
@@ -148,9 +146,9 @@ def _with_calls(message: Message, rounded: list[str]) -> Message:
     calls = message["tool_calls"]
     text = chat.joined_text(message)
     blocks = [_block(call["function"], rounded) for call in calls]
-    written: dict[str, Any] = {**message, "content": "\n".join([text, *blocks] if text else blocks).strip()}
-    del written["tool_calls"]
-    return written  # type: ignore[return-value]
+    result: dict[str, Any] = {**message, "content": "\n".join([text, *blocks] if text else blocks).strip()}
+    del result["tool_calls"]
+    return result  # type: ignore[return-value]
 
 
 def _block(function: dict[str, Any], rounded: list[str]) -> str:
@@ -159,23 +157,24 @@ def _block(function: dict[str, Any], rounded: list[str]) -> str:
         arguments = jsonio.value(arguments, arguments)
     rounded += jsonio.rounded(arguments)
     try:
-        written = json.dumps({"name": function["name"], "arguments": arguments}, ensure_ascii=False)
-    except RecursionError:  # parsing may go a few levels deeper than writing
-        written = json.dumps({"name": function["name"], "arguments": function["arguments"]}, ensure_ascii=False)
-    if chat.CALL_CLOSE in written or chat.RESULT_CLOSE in written:
-        written = written.replace("<", "\\u003c")
-    return f"{chat.CALL_OPEN}{written}{chat.CALL_CLOSE}"
+        encoded = json.dumps({"name": function["name"], "arguments": arguments}, ensure_ascii=False)
+    except RecursionError:  # the JSON parser accepts a few more levels of nesting than the encoder
+        encoded = json.dumps({"name": function["name"], "arguments": function["arguments"]}, ensure_ascii=False)
+    # Arguments may contain the closing tags; escape every < so that the markup stays parseable.
+    if chat.CALL_CLOSE in encoded or chat.RESULT_CLOSE in encoded:
+        encoded = encoded.replace("<", "\\u003c")
+    return f"{chat.CALL_OPEN}{encoded}{chat.CALL_CLOSE}"
 
 
 def _with_result(message: Message) -> Message:
     call_id: Json = message["tool_call_id"]
-    written_id = call_id if isinstance(call_id, str) else jsonio.dumps(call_id).decode()
-    quoted = written_id.replace('"', "&quot;").replace("<", "&lt;")
+    id_text = call_id if isinstance(call_id, str) else jsonio.dumps(call_id).decode()
+    escaped = id_text.replace('"', "&quot;").replace("<", "&lt;")
     text = chat.joined_text(message) or ""
-    content = f'{chat.RESULT_OPEN} tool_call_id="{quoted}">{text}{chat.RESULT_CLOSE}'
-    written: dict[str, Any] = {**message, "content": content}
-    del written["tool_call_id"]
-    return written  # type: ignore[return-value]
+    content = f'{chat.RESULT_OPEN} tool_call_id="{escaped}">{text}{chat.RESULT_CLOSE}'
+    result: dict[str, Any] = {**message, "content": content}
+    del result["tool_call_id"]
+    return result  # type: ignore[return-value]
 
 
 def _kind(part: Json) -> str:

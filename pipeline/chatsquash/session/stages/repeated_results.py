@@ -1,4 +1,4 @@
-"""Write a result once that a client sent twice."""
+"""Remove tool results that a client sent twice."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from chatsquash.checks import shapes
 from chatsquash.core import chat
 from chatsquash.core.model import Conversation, Json, Message, StageResult
 
-_REMEMBERED = 8
-"""Contents that are compared for one id."""
+_MAX_CONTENTS = 8
+"""The number of contents compared per call id; more are compared only against the first ones."""
 
 
-def write_once(conversation: Conversation, *, loaded_only: bool) -> StageResult:
-    """The conversation without results that repeat the id and the content of one to the same message.
+def drop_repeated_results(conversation: Conversation, *, loaded_only: bool) -> StageResult:
+    """Drop results that repeat the call id and content of an earlier result after the same assistant message.
 
-    ``loaded_only``: results stay as they were logged unless the conversation was loaded from another format.
+    Args:
+        conversation: The conversation.
+        loaded_only: Keep repeated results unless the conversation was loaded from a format other than OpenAI chat.
     """
     if loaded_only and not conversation.has_private:
         return conversation, ()
@@ -23,18 +25,23 @@ def write_once(conversation: Conversation, *, loaded_only: bool) -> StageResult:
     if len(set(map(chat.id_key, ids))) == len(ids):
         return conversation, ()
     messages: list[Message] = []
-    sent: dict[str | bytes, list[Json]] | None = None
-    """The contents of the results since an assistant's message, by id."""
+    # The contents of the results since the last assistant message, by call id. Before the first one nothing is
+    # compared.
+    contents_by_id: dict[str | bytes, list[Json]] | None = None
     for message in conversation.messages:
         if message["role"] == "assistant":
-            sent = {}
-        elif message["role"] == "tool" and sent is not None and (key := chat.id_key(message.get("tool_call_id"))):
-            contents = sent.setdefault(key, [])
-            if message.get("content") in contents[:_REMEMBERED]:
+            contents_by_id = {}
+        elif (
+            message["role"] == "tool"
+            and contents_by_id is not None
+            and (key := chat.id_key(message.get("tool_call_id")))
+        ):
+            contents = contents_by_id.setdefault(key, [])
+            if message.get("content") in contents[:_MAX_CONTENTS]:
                 continue
             contents.append(message.get("content"))
         messages.append(message)
-    repeated = len(conversation.messages) - len(messages)
-    if not repeated:
+    dropped = len(conversation.messages) - len(messages)
+    if not dropped:
         return conversation, ()
-    return replace(conversation, messages=messages), [shapes.shape_changed({"results sent twice": repeated})]
+    return replace(conversation, messages=messages), [shapes.shape_changed({"repeated results removed": dropped})]

@@ -1,4 +1,4 @@
-"""Stages that rearrange messages for chat templates: merge, split or drop what a template has no place for."""
+"""Rearrange messages for chat templates: join, split or drop what a template has no place for."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from chatsquash.records.arguments import short_ids
 
 _ROLES = ("system", "user", "assistant")
 _BETWEEN = "\n\n"
-_JOINED = ("role", "content", "tool_calls", "reasoning_content")
+_JOINABLE = ("role", "content", "tool_calls", "reasoning_content")
 
 
 def merge_consecutive(conversation: Conversation) -> StageResult:
-    """Texts with an empty line between them, calls in their order; how often is reported.
+    """Join consecutive messages of the same role: texts with an empty line between them, calls in order.
 
-    Messages stay apart where text would come before calls that it followed, and where other members differ.
+    Messages stay separate if text would move before calls that it followed, or if other fields differ.
     """
     merged: list[Message] = []
-    behind: list[int] = []
+    joined_at: list[int] = []
     for at, message in enumerate(conversation.messages):
-        if merged and _fit(merged[-1], message):
+        if merged and _can_merge(merged[-1], message):
             merged[-1] = _merge(merged[-1], message)
-            behind.append(at)
+            joined_at.append(at)
         else:
             merged.append(message)
-    findings = [shapes.shape_changed({"messages joined to the one before": len(behind)})] if behind else []
-    return Conversation(merged, conversation.tools, marks=join_marks(conversation, behind)), findings
+    findings = [shapes.shape_changed({"messages joined to the one before": len(joined_at)})] if joined_at else []
+    return Conversation(merged, conversation.tools, marks=join_marks(conversation, joined_at)), findings
 
 
-def _fit(first: Message, second: Message) -> bool:
+def _can_merge(first: Message, second: Message) -> bool:
     if first["role"] != second["role"] or first["role"] not in _ROLES:
         return False
     if first.get("tool_calls") and (second.get("content") or second.get("reasoning_content")):
@@ -47,11 +47,11 @@ def _fit(first: Message, second: Message) -> bool:
 
 
 def _rest(message: Message) -> dict[str, Any]:
-    return {key: value for key, value in message.items() if key not in _JOINED}
+    return {key: value for key, value in message.items() if key not in _JOINABLE}
 
 
 def _merge(first: Message, second: Message) -> Message:
-    new: dict[str, Any] = {**first, "content": together(first.get("content"), second.get("content"))}
+    new: dict[str, Any] = {**first, "content": join_contents(first.get("content"), second.get("content"))}
     thoughts: list[Any] = [message.get("reasoning_content") for message in (first, second)]
     if any(thoughts):
         new["reasoning_content"] = _BETWEEN.join(filter(None, thoughts))
@@ -60,8 +60,8 @@ def _merge(first: Message, second: Message) -> Message:
     return new  # type: ignore[return-value]
 
 
-def together(first: Json, second: Json) -> Json:
-    """Two contents as one, with an empty line between them."""
+def join_contents(first: Json, second: Json) -> Json:
+    """Join two contents with an empty line between them."""
     if not first or not second:
         return first or second or ""
     if isinstance(first, str) and isinstance(second, str):
@@ -74,15 +74,15 @@ def _parts(content: Json) -> list[Json]:
 
 
 def bridge_results(conversation: Conversation) -> StageResult:
-    """Texts with an empty line between them, parts behind the result's; how often is reported.
+    """Join a user message that follows a tool result to the result, with an empty line between the texts.
 
-    Messages with members beside their content stay, and so does content that is no string, list or null.
+    Messages with fields other than role and content stay, and so does content that is not a string, list or null.
     """
     messages: list[Message] = []
     for message in conversation.messages:
-        if messages and messages[-1]["role"] == "tool" and _fits(messages[-1], message):
-            said = together(messages[-1].get("content"), message.get("content"))
-            messages[-1] = {**messages[-1], "content": said}
+        if messages and messages[-1]["role"] == "tool" and _can_bridge(messages[-1], message):
+            content = join_contents(messages[-1].get("content"), message.get("content"))
+            messages[-1] = {**messages[-1], "content": content}
         else:
             messages.append(message)
     count = len(conversation.messages) - len(messages)
@@ -90,25 +90,25 @@ def bridge_results(conversation: Conversation) -> StageResult:
     return Conversation(messages, conversation.tools, marks=conversation.marks), findings
 
 
-def _fits(result: Message, message: Message) -> bool:
+def _can_bridge(result: Message, message: Message) -> bool:
     if message["role"] != "user" or message.keys() - {"role", "content"}:
         return False
     return all(isinstance(each.get("content"), str | list | None) for each in (result, message))
 
 
 def drop_system(conversation: Conversation) -> StageResult:
-    """The conversation without system messages; how many they were is reported."""
-    kept = [message for message in conversation.messages if message["role"] != "system"]
-    gone = len(conversation.messages) - len(kept)
-    findings = [shapes.shape_changed({"system messages dropped": gone})] if gone else []
-    return Conversation(kept, conversation.tools, marks=conversation.marks), findings
+    """Drop system messages; report how many there were."""
+    messages = [message for message in conversation.messages if message["role"] != "system"]
+    dropped = len(conversation.messages) - len(messages)
+    findings = [shapes.shape_changed({"system messages dropped": dropped})] if dropped else []
+    return Conversation(messages, conversation.tools, marks=conversation.marks), findings
 
 
-def drop_text_beside_calls(conversation: Conversation) -> StageResult:
-    """Messages with calls have no text; how many had some is reported."""
+def drop_text_with_calls(conversation: Conversation) -> StageResult:
+    """Drop the text of messages that have calls; report how many had some."""
     messages = list(map(_without_text, conversation.messages))
     changed = sum(new is not old for new, old in zip(messages, conversation.messages, strict=True))
-    findings = [shapes.shape_changed({"texts beside calls dropped": changed})] if changed else []
+    findings = [shapes.shape_changed({"texts next to calls dropped": changed})] if changed else []
     return Conversation(messages, conversation.tools, marks=conversation.marks), findings
 
 
@@ -116,17 +116,17 @@ def _without_text(message: Message) -> Message:
     if not chat.calls(message) or not (chat.text(message) or "").strip():
         return message
     content = message["content"]
-    left: Any = [part for part in content if chat.part_text(part) is None] if isinstance(content, list) else []
-    return {**message, "content": left or ""}
+    remaining: Any = [part for part in content if chat.part_text(part) is None] if isinstance(content, list) else []
+    return {**message, "content": remaining or ""}
 
 
-_TOGETHER = "parallel calls without all results, not split"
+_NOT_SPLIT = "parallel calls without all results, not split"
 
 
 def split_parallel(conversation: Conversation) -> StageResult:
-    """Every call is followed by its result; the text stays with the first. How many were split off is reported.
+    """Split parallel calls so that each call is followed by its result; text and reasoning stay with the first call.
 
-    Calls of which one has no result stay together, which is reported, too.
+    Calls of which one has no result stay together, which is reported.
     """
     messages: list[Message] = []
     counts: Counter[str] = Counter()
@@ -135,7 +135,7 @@ def split_parallel(conversation: Conversation) -> StageResult:
         split = None
         if len(chat.calls(first)) > 1:
             split = _split(first, rest)
-            counts["parallel calls with messages of their own" if split else _TOGETHER] += 1
+            counts["parallel calls split into messages" if split else _NOT_SPLIT] += 1
         messages += split or [first, *rest]
         if first["role"] == "assistant":
             parts.append(len(chat.calls(first)) if split else 1)
@@ -144,7 +144,7 @@ def split_parallel(conversation: Conversation) -> StageResult:
 
 
 def _blocks(messages: list[Message]) -> Iterator[list[Message]]:
-    """Each message of the assistant and what follows it up to the next one; what is before the first, too."""
+    """Yield each assistant message with the messages up to the next one, and first the messages before all of them."""
     block: list[Message] = []
     for message in messages:
         if message["role"] == "assistant" and block:
@@ -156,20 +156,20 @@ def _blocks(messages: list[Message]) -> Iterator[list[Message]]:
 
 
 def _split(message: Message, block: list[Message]) -> list[Message] | None:
-    """The message and what follows it, call by call; ``None`` where not every call has a result."""
+    """Return the message and its results call by call; ``None`` if a call has no result."""
     calls: list[Json] = message["tool_calls"]
     rest = list(block)
-    done: list[Message] = []
+    result: list[Message] = []
     for call in calls:
-        place = _place_of_result(call, rest)
+        place = _result_index(call, rest)
         if place is None:
             return None
-        around: Message = {"role": "assistant", "content": ""} if done else message
-        done += [{**around, "tool_calls": [call]}, rest.pop(place)]
-    return [*done, *rest]
+        message_of_call: Message = {"role": "assistant", "content": ""} if result else message
+        result += [{**message_of_call, "tool_calls": [call]}, rest.pop(place)]
+    return [*result, *rest]
 
 
-def _place_of_result(call: Json, messages: list[Message]) -> int | None:
+def _result_index(call: Json, messages: list[Message]) -> int | None:
     if not isinstance(call, dict):
         return None
     ident = identifier(call.get("id"))
@@ -179,11 +179,12 @@ def _place_of_result(call: Json, messages: list[Message]) -> int | None:
     return None
 
 
-def shorten(conversation: Conversation) -> StageResult:
-    """Ids of nine letters and digits, the same one for a call and its results; those that are missing stay so."""
+def shorten_ids(conversation: Conversation) -> StageResult:
+    """Replace call ids with ids of nine letters and digits, the same for a call and its results."""
     short = short_ids(filter(None, map(identifier, _ids(conversation.messages))))
+    # Calls without an id stay without one.
     messages = [_shorten(message, short) for message in conversation.messages]
-    changed = sum(ident != made for ident, made in short.items())
+    changed = sum(ident != short_id for ident, short_id in short.items())
     findings = [shapes.shape_changed({"ids shortened": changed})] if changed else []
     return Conversation(messages, conversation.tools, marks=conversation.marks), findings
 
@@ -197,18 +198,20 @@ def _ids(messages: list[Message]) -> Iterator[Json]:
 def _shorten(message: Message, short: dict[str, str]) -> Message:
     new: dict[str, Any] = dict(message)
     if chat.calls(message):
-        new["tool_calls"] = [_with("id", call, short) if isinstance(call, dict) else call for call in new["tool_calls"]]
-    return _with("tool_call_id", new, short)  # type: ignore[return-value]
+        new["tool_calls"] = [
+            _with_short_id("id", call, short) if isinstance(call, dict) else call for call in new["tool_calls"]
+        ]
+    return _with_short_id("tool_call_id", new, short)  # type: ignore[return-value]
 
 
-def _with(key: str, holder: dict[str, Any], short: dict[str, str]) -> dict[str, Any]:
+def _with_short_id(key: str, holder: dict[str, Any], short: dict[str, str]) -> dict[str, Any]:
     ident = identifier(holder.get(key))
     return holder if ident is None else {**holder, key: short[ident]}
 
 
 def split_text_and_calls(conversation: Conversation) -> StageResult:
-    """The text, with all but the calls, comes in a message before them; how often is reported."""
-    split = [[*_halves(message)] for message in conversation.messages]
+    """Move the text and all other fields of a message with calls to a separate message before the calls."""
+    split = [[*_split_message(message)] for message in conversation.messages]
     messages = [part for parts in split for part in parts]
     count = len(messages) - len(conversation.messages)
     findings = [shapes.shape_changed({"texts split from calls": count})] if count else []
@@ -216,10 +219,10 @@ def split_text_and_calls(conversation: Conversation) -> StageResult:
     return Conversation(messages, conversation.tools, marks=split_marks(conversation, counts)), findings
 
 
-def _halves(message: Message) -> Iterator[Message]:
+def _split_message(message: Message) -> Iterator[Message]:
     if not chat.calls(message) or not (chat.text(message) or "").strip():
         yield message
         return
-    said: Message = {key: value for key, value in message.items() if key != "tool_calls"}  # type: ignore[assignment]
-    yield said
+    text_message: Message = {key: value for key, value in message.items() if key != "tool_calls"}  # type: ignore[assignment]
+    yield text_message
     yield {"role": "assistant", "content": "", "tool_calls": message["tool_calls"]}

@@ -1,4 +1,4 @@
-"""Tool definitions: enums as text, only the tools that are called, checks, and which definition applied to a call."""
+"""Tool definitions: convert enums, drop unused tools, check, encode, and find the one that applied to a call."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from chatsquash.core.memo import Each, Last
 from chatsquash.core.model import Conversation, Entry, Json, KeptRun, Message, StageResult, Tool, Violation
 from chatsquash.redaction.addresses import may_hold_address
 
-_NO_SCHEMAS = ("enum", "const", "default", "examples")
-"""The members of a schema that hold values."""
+_VALUE_KEYS = ("enum", "const", "default", "examples")
+"""Keywords of a schema that contain values, not schemas."""
 
 
 def enums_as_texts(conversation: Conversation) -> StageResult:
-    """The conversation with its definitions so; how many values were none is reported."""
-    tools, count = _written(conversation.tools)
+    """Convert all ``enum`` values in tool definitions to text; report how many were not text."""
+    tools, count = _cached_enums(conversation.tools)
     if not count:
         return conversation, ()
     return replace(conversation, tools=tools), [shapes.shape_changed({"values of enum written as text": count})]
 
 
-def _write(tools: list[Tool]) -> tuple[list[Tool], int]:
-    written = [_tool(tool) for tool in tools]
-    return [tool for tool, _ in written], sum(count for _, count in written)
+def _convert_enums(tools: list[Tool]) -> tuple[list[Tool], int]:
+    converted = [_tool(tool) for tool in tools]
+    return [tool for tool, _ in converted], sum(count for _, count in converted)
 
 
-_written = Last(_write)
+_cached_enums = Last(_convert_enums)
 
 
 def _tool(tool: Any) -> tuple[Tool, int]:
@@ -45,21 +45,22 @@ def _tool(tool: Any) -> tuple[Tool, int]:
 
 
 def _schema(schema: dict[str, Any]) -> tuple[dict[str, Any], int]:
-    """A copy in which no value of an ``enum`` is anything but a text, without recursion, and how many were."""
+    """Copy a schema with all ``enum`` values as text, and count the values that were not."""
+    # Iterative, because a logged schema may be nested deeper than Python's recursion limit.
     count = 0
-    whole = dict(schema)
-    todo: list[Any] = [whole]
+    result = dict(schema)
+    todo: list[Any] = [result]
     while todo:
-        holder = todo.pop()
-        values = holder.get("enum") if isinstance(holder, dict) else None
+        node = todo.pop()
+        values = node.get("enum") if isinstance(node, dict) else None
         if isinstance(values, list):
             count += sum(not isinstance(value, str) for value in values)
-            holder["enum"] = list(map(_text, values))
-        for key, member in holder.items() if isinstance(holder, dict) else enumerate(holder):
-            if isinstance(member, dict | list) and key not in _NO_SCHEMAS:
-                holder[key] = member.copy()
-                todo.append(holder[key])
-    return whole, count
+            node["enum"] = list(map(_text, values))
+        for key, member in node.items() if isinstance(node, dict) else enumerate(node):
+            if isinstance(member, dict | list) and key not in _VALUE_KEYS:
+                node[key] = member.copy()
+                todo.append(node[key])
+    return result, count
 
 
 def _text(value: Json) -> str:
@@ -67,21 +68,19 @@ def _text(value: Json) -> str:
 
 
 def used_tools(conversation: Conversation) -> StageResult:
-    """The conversation with the definitions of the tools that it calls; how many others there were is reported.
+    """Keep only the definitions of tools that the conversation calls; report how many were dropped.
 
-    Calls are those of all assistant messages, also in the legacy form and as markup in the text.
+    Calls in the legacy format and calls written as markup in texts count as well.
     """
-    said = conversation.messages
-    named = _names_called([*said, *outlined(said)] if has_markup(said) else said)
-    called = {name for name in named if isinstance(name, str)}
-    # A custom tool has the name that its calls have further inside.
-    tools = [
-        tool for tool in conversation.tools if (chat.tool_name(tool) or chat.tool_name(chat.custom(tool))) in called
-    ]
-    gone = len(conversation.tools) - len(tools)
-    if not gone:
+    messages = conversation.messages
+    names = _names_called([*messages, *outlined(messages)] if has_markup(messages) else messages)
+    used = {name for name in names if isinstance(name, str)}
+    # The name of a custom tool is nested, as it is in its calls.
+    tools = [tool for tool in conversation.tools if (chat.tool_name(tool) or chat.tool_name(chat.custom(tool))) in used]
+    dropped = len(conversation.tools) - len(tools)
+    if not dropped:
         return conversation, ()
-    return replace(conversation, tools=tools), [shapes.shape_changed({"definitions of tools not called": gone})]
+    return replace(conversation, tools=tools), [shapes.shape_changed({"definitions of tools not called": dropped})]
 
 
 def _names_called(messages: list[Message]) -> Iterator[object]:
@@ -93,36 +92,36 @@ def _names_called(messages: list[Message]) -> Iterator[object]:
             yield legacy.get("name")
 
 
-_SMALL = 1 << 14
-"""Bytes of a definition of which a hundred may be held in memory."""
+_MAX_CACHED = 1 << 14
+"""Definitions of at most this many bytes are cached; there may be a hundred of them in memory."""
 
 
 class Definition(Struct, frozen=True, gc=False):
-    """A definition as it is written, and what follows from looking at it alone."""
+    """An encoded definition, and the properties that depend on it alone."""
 
-    written: bytes
+    encoded: bytes
     rounded: list[str]
-    """The spellings of its numbers that lose digits."""
-    sound: bool
-    """Whether no rule finds anything."""
+    """The numbers that lose digits, as they were spelled."""
+    is_valid: bool
+    """Whether no check reports anything."""
     may_have_address: bool
-    """Whether its JSON has anything like an address."""
+    """Whether its JSON contains anything that looks like an address."""
 
 
 @Last
 def check_definitions(tools: list[Tool]) -> list[Violation]:
-    """What is wrong with definitions."""
-    if all(definition.sound for definition in known(tools)):
-        return []  # since rules look at one definition at a time
+    """Return the findings about tool definitions."""
+    if all(definition.is_valid for definition in analyse_definitions(tools)):
+        return []  # the checks look at one definition at a time
     return _examine(tools)
 
 
 @Last
 def encode_definitions(tools: list[Tool]) -> tuple[bytes, list[str]]:
-    """What ``jsonio.encode`` gives for definitions."""
-    parts = known(tools)
-    written = b"[%b]" % b",".join([part.written for part in parts])
-    return written, [spelling for part in parts for spelling in part.rounded]
+    """Encode tool definitions as ``jsonio.encode`` does."""
+    parts = analyse_definitions(tools)
+    encoded = b"[%b]" % b",".join([part.encoded for part in parts])
+    return encoded, [spelling for part in parts for spelling in part.rounded]
 
 
 def _examine(tools: list[Tool]) -> list[Violation]:
@@ -130,65 +129,67 @@ def _examine(tools: list[Tool]) -> list[Violation]:
 
 
 def _define(tools: list[Tool]) -> list[Definition]:
-    are_sound = not _examine(tools)
+    are_valid = not _examine(tools)
     definitions = []
     for tool in tools:
-        written, rounded = jsonio.encode(tool)
-        sound = are_sound or not _examine([tool])
-        definitions.append(Definition(written, rounded, sound, may_hold_address(written)))
+        encoded, rounded = jsonio.encode(tool)
+        is_valid = are_valid or not _examine([tool])
+        definitions.append(Definition(encoded, rounded, is_valid, may_hold_address(encoded)))
     return definitions
 
 
-known: Last[list[Tool], list[Definition]] = Last(Each(_define, lambda definition: len(definition.written) <= _SMALL))
+analyse_definitions: Last[list[Tool], list[Definition]] = Last(
+    Each(_define, lambda definition: len(definition.encoded) <= _MAX_CACHED)
+)
 
 
 Definitions = list[tuple[int, Tool]]
-"""The definitions of a name one after the other, each with the line from which on it holds."""
+"""The definitions of a tool over time, each with the line from which on it applies."""
 
 
-class Redefined(Struct, frozen=True):
-    """The tools that a session defines more than once, and the lines whose replies made its calls."""
+class RedefinedTools(Struct, frozen=True):
+    """The tools that a session defines more than once, and the lines whose replies contain its calls."""
 
     redefined_tools: dict[str, Definitions]
-    made: dict[str | bytes, int]
-    """The line by the id of a call, of calls in logged replies."""
-    answered: dict[int, int]
-    """The line by the identity of a message's list of calls, of which the messages hold the same object."""
-    last: int
-    """The line of the reply that is appended."""
+    lines_by_call_id: dict[str | bytes, int]
+    """The line of each logged reply's calls, by call id."""
+    lines_by_calls: dict[int, int]
+    """The line of each message's calls, by the identity of its list of calls, which messages share."""
+    last_line: int
+    """The line of the reply that is appended to the snapshot."""
 
     def definition(self, message: Message, call_id: str | bytes | None, name: str) -> Tool | None:
-        """The definition that held when a message made a call; ``None`` for a tool that has one only."""
+        """Return the definition in force when a message made a call; ``None`` for a tool with a single definition."""
         if name not in self.redefined_tools:
             return None
-        line = self.made.get(call_id) if call_id is not None else None
+        line = self.lines_by_call_id.get(call_id) if call_id is not None else None
         if line is None:
-            line = self.answered.get(id(message.get("tool_calls")), self.last)
+            line = self.lines_by_calls.get(id(message.get("tool_calls")), self.last_line)
         (_, first), *later = self.redefined_tools[name]
         return next((tool for since, tool in reversed(later) if since <= line), first)
 
 
 class CallTracker(Struct):
-    """Follows which entry each message of the present request answers.
+    """Tracks which entry's reply each message of the current request was.
 
-    A message that an entry adds was the reply to the entry before it; one that the first entry holds already counts as
-    of that one.
+    A message that an entry adds was the reply to the entry before it. A message that is already in the first entry
+    counts as part of that one.
     """
 
     _before: Entry | None = None
     _lines: list[int] = field(default_factory=list)
-    """Of each message of the present request."""
+    """The line for each message of the current request."""
     _settled: list[int] = field(default_factory=list)
-    _made: dict[str | bytes, int] = field(default_factory=dict)
+    _lines_by_call_id: dict[str | bytes, int] = field(default_factory=dict)
 
     def take(self, entry: Entry) -> None:
-        """Go on to the next entry."""
+        """Advance to the next entry."""
         before, self._before = self._before, entry
         line = before.line if before else entry.line
         if before is None or entry.shared_prefix != len(before.messages):
             earlier, self._lines = self._lines, []
         else:
-            earlier = self._lines  # which grows, so that it is that of the longest request all the same
+            earlier = self._lines  # It is extended in place, so it stays the list of the longest request.
         for run in entry.edits[1:] if earlier is self._lines and entry.shared_prefix else entry.edits:
             self._lines += earlier[run.start : run.stop] if isinstance(run, KeptRun) else [line] * len(run.messages)
         reply = entry.reply.message
@@ -197,16 +198,18 @@ class CallTracker(Struct):
         for call, is_made_up in zip(calls, flags, strict=True):
             key = chat.id_key(call.get("id"))
             if key is not None and not is_made_up:
-                self._made.setdefault(key, entry.line)
+                self._lines_by_call_id.setdefault(key, entry.line)
 
     def settle(self) -> None:
-        """The entries so far stay."""
+        """Keep the entries so far."""
         self._settled = self._lines
 
-    def redefined(self, entry: Entry, definitions: dict[str, Definitions]) -> Redefined | None:
-        """What holds for the calls of the entry that becomes the record; ``None`` where nothing was redefined."""
+    def redefined(self, entry: Entry, definitions: dict[str, Definitions]) -> RedefinedTools | None:
+        """Return the definitions for the calls of the selected entry; ``None`` if no tool was redefined."""
         if not definitions:
             return None
-        both = zip(entry.messages, self._settled, strict=False)
-        answered = {id(message["tool_calls"]): line for message, line in both if message.get("tool_calls")}
-        return Redefined(definitions, self._made, answered, entry.line)
+        message_lines = zip(entry.messages, self._settled, strict=False)
+        lines_by_calls = {
+            id(message["tool_calls"]): line for message, line in message_lines if message.get("tool_calls")
+        }
+        return RedefinedTools(definitions, self._lines_by_call_id, lines_by_calls, entry.line)
