@@ -273,7 +273,7 @@ class Converter:
             digest=digest_log(read, self.hashed),
             format=_format(read, None),
             relatives=read.document.relatives if read.document else [],
-            joined=True,
+            is_joined=True,
         )
         return Outcome(name, report=report, account=account)
 
