@@ -82,7 +82,7 @@ def tools_of_turns(form: Format, turns: Iterable[Json]) -> list[Tool]:
 
 
 def merge_tools(tools: list[Tool], more: list[Tool]) -> list[Tool]:
-    """Add tools with new names to a list; the list itself is returned if there are none."""
+    """Add tools with new names to a list; the list itself is returned if there are no new ones."""
     if not more:
         return tools
     known = set(map(_name, tools))

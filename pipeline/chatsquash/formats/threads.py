@@ -1,4 +1,4 @@
-"""Histories whose entries name the previous entry: the paths through such a tree, and what the model saw on each."""
+"""Histories whose entries name the previous entry: find the paths through the tree, and split them at summaries."""
 
 from __future__ import annotations
 

@@ -183,7 +183,7 @@ def _evidence(message: Json, line: int, model: str | None) -> Evidence:
 
 
 def _with_session_usage(evidence: list[Evidence], header: Object) -> list[Evidence]:
-    """Assign the token counts of the session to its last reply, if that has none."""
+    """Assign the token counts of the session to its last reply, unless the reply has its own."""
     places = [place for place, each in enumerate(evidence) if each.is_sampled]
     if not places or evidence[places[-1]].prompt_tokens is not None:
         return evidence

@@ -1,4 +1,4 @@
-"""Batches of OpenAI, Anthropic and Gemini: a file of results, whose requests are in another file next to it."""
+"""Batches of OpenAI, Anthropic and Gemini: a file of results, with the requests in another file next to it."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _AMBIGUOUS = "result whose id several requests next to it have"
 
 
 def fits(values: list[Json]) -> str | None:
-    """Check for results, or requests, each with a custom id, or with the key that Gemini has instead."""
+    """Check for results or requests with a custom id, or a key in Gemini's batches."""
     rows = _rows(values)
     if not rows or not all(map(_id, rows)):
         return None
     name = "custom_id" if all("custom_id" in row for row in rows) else "key"
     if all(map(_is_result, rows)):
-        # Any service may answer with a key and an error.
+        # A key with an error is not specific enough: any service may write that.
         is_one = name == "custom_id" or any(_answer(row).keys() & {"candidates", "promptFeedback"} for row in rows)
         return f"{name}, and response or result" if is_one else None
     is_one = all(map(_body, rows)) and (name == "custom_id" or all("contents" in _body(row) for row in rows))
@@ -36,7 +36,7 @@ def fits(values: list[Json]) -> str | None:
 
 
 def _rows(values: list[Json]) -> list[Object]:
-    """The lines of a file, or the requests of a body that creates a batch of Anthropic."""
+    """Return the lines of a file, or the requests in the body of an API call that creates an Anthropic batch."""
     request_list = at(values[0], "requests") if len(values) == 1 else None
     rows = request_list if isinstance(request_list, list) else values
     return objects(rows) if len(objects(rows)) == len(rows) else []
@@ -51,23 +51,23 @@ def _is_result(row: Object) -> bool:
 
 
 def _body(row: Object) -> Object:
-    """The body of a request: of OpenAI's ``body``, of Anthropic's ``params``, of Gemini's ``request``."""
+    """Return the body of a request: ``body`` (OpenAI), ``params`` (Anthropic) or ``request`` (Gemini)."""
     if "custom_id" not in row:
         return {} if "response" in row else members(row.get("request"))
     return members(row.get("body")) or members(row.get("params"))
 
 
 def companions(name: str) -> str | None:
-    """Return a glob for the files that may have the requests of results."""
+    """Return a glob for files that may contain the requests of results."""
     return "*.json*" if name.endswith((".jsonl", ".ndjson", ".json")) else None
 
 
 COMPANION_MARKS = (b'"messages"', b'"input"', b'"prompt"', b'"contents"')
-"""What requests have in their beginning."""
+"""Members near the beginning of files with requests."""
 
 
 def conversations(values: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
-    """Return a conversation for each result whose request is known; a file of requests has none.
+    """Return a conversation for each result whose request is known; empty for a file of requests.
 
     ``meta`` are the contents of the files next to it.
     """
@@ -98,9 +98,9 @@ def conversations(values: list[Json], lines: list[int] | None = None, meta: Json
 
 
 class _Requests:
-    """The requests next to a file of results: those of the file that has them all, else of all files.
+    """The requests for a file of results: from the file that contains all of them, or else from all files.
 
-    Batches are numbered by their clients, so that ids of several batches may be equal.
+    Clients choose the ids of a batch, so several batches may use the same ones.
     """
 
     def __init__(self, meta: Json, ids: set[str]) -> None:
@@ -120,12 +120,12 @@ def _requests(content: Json) -> Iterator[tuple[str, Object]]:
 
 
 def _lines(values: list[Json], rows: int, lines: list[int] | None) -> list[int]:
-    """Return the line of each row; those of a list are in one value."""
+    """Return the line number of each row; the rows of a list are in a single value."""
     return [1] * rows if len(values) == 1 and rows != 1 else list(line_numbers(values, lines))
 
 
 def _answer(row: Object) -> Object:
-    """The body of a response; empty for an error."""
+    """Return the body of a response; empty for an error."""
     if "custom_id" not in row:
         return {} if row.get("error") else members(row.get("response"))
     if isinstance(row.get("result"), dict):

@@ -1,4 +1,4 @@
-"""ChatGPT's exported conversations: nodes that form a tree, of which one is the current one."""
+"""ChatGPT's exported conversations: a tree of nodes with a current node."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ _MESSAGE = (
 )
 _HIDDEN = "is_visually_hidden_from_conversation"
 _ALL = "all"
-"""The recipient of what is no call."""
+"""The recipient of messages that are not calls."""
 _PICTURE = "image_asset_pointer"
 _THOUGHTS = ("thoughts", "reasoning_recap")
 
 
 def fits(values: list[Json]) -> str | None:
-    """A conversation maps the ids of nodes to nodes, and names the current one."""
+    """Check for conversations that map node ids to nodes and contain the id of the current node."""
     fitting = values and all(isinstance(at(each, "mapping"), dict) and "current_node" in each for each in values)
     return "mapping and current_node" if fitting else None
 
 
 def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """Of each conversation the path to its current node, then what was edited or given anew.
+    """Return the path to the current node of each conversation, then edited and regenerated branches.
 
-    The system prompt and the tools are not exported; calls have no ids, and are told by their order.
+    The system prompt and the tools are not exported.  Calls have no ids, so results are matched by their order.
     """
     return load_elements(values, lines, _conversation)
 
@@ -72,13 +72,13 @@ def _conversation(value: Json, where: str, line: int) -> list[Conversation]:
 
 
 def _latest(nodes: list[Object]) -> int:
-    """The last node that nothing follows."""
+    """Return the index of the last leaf."""
     leaves = [place for place, node in enumerate(nodes) if not as_list(node.get("children"))]
     return leaves[-1] if leaves else len(nodes) - 1
 
 
 class _Numbers:
-    """Numbers the calls, which have no ids."""
+    """Generates ids for calls, since exports do not contain them."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -89,7 +89,7 @@ class _Numbers:
 
 
 def _step(place: str, line: int, message: Json, numbers: _Numbers, unread: Unread) -> ThreadEntry:
-    """A node: a message, or nothing."""
+    """Convert a node, which may be without a message."""
     if not isinstance(message, dict):
         return ThreadEntry()
     unread.count_members("message", message, *_MESSAGE)
@@ -119,7 +119,7 @@ def _step(place: str, line: int, message: Json, numbers: _Numbers, unread: Unrea
 
 
 def _assistant(message: Object, numbers: _Numbers, unread: Unread) -> Object | None:
-    """What the assistant said, thought, or called."""
+    """Convert a message of the assistant: a text, thoughts or a call."""
     content, recipient = members(message.get("content")), text(message.get("recipient")) or _ALL
     content_type = string(content, "content_type")
     if content_type in _THOUGHTS:
@@ -147,12 +147,12 @@ def _assistant(message: Object, numbers: _Numbers, unread: Unread) -> Object | N
 
 
 def _flat(content: Object) -> str:
-    """The texts of parts, one behind the other."""
+    """Concatenate the texts of parts."""
     return "".join(part for part in as_list(content.get("parts")) if isinstance(part, str))
 
 
 def _content(content: Json, unread: Unread) -> Json:
-    """A content as a text, or as parts where pictures were shown, of which only the ids are exported."""
+    """Convert content to a text, or to parts if it contains pictures, of which only the ids are exported."""
     body = members(content)
     content_type = string(body, "content_type")
     if isinstance(body.get("text"), str):
@@ -178,12 +178,12 @@ def _content(content: Json, unread: Unread) -> Json:
 
 
 def _files(content: Json) -> list[str]:
-    """The ids of the pictures in a content."""
+    """Return the ids of the pictures in content."""
     return [string(part.get("file"), "file_id") for part in objects(content)]
 
 
 def _pointer(part: Json) -> str:
-    """The id of a picture, which the export does not hold; empty for anything else."""
+    """Return the id of a picture, which is not part of the export; empty for other parts."""
     if at(part, "content_type") != _PICTURE:
         return ""
     pointer = string(part, "asset_pointer")
@@ -191,7 +191,7 @@ def _pointer(part: Json) -> str:
 
 
 def _with_pairs(path: list[int], steps: list[ThreadEntry]) -> list[ThreadEntry]:
-    """The steps of a path, in which the result behind a call has its id, and what was said in a row is one message."""
+    """Return the entries of a path with call ids assigned to results and consecutive assistant messages merged."""
     result, waiting = list[ThreadEntry](), list[str]()
     for place in path:
         step = steps[place]
@@ -216,7 +216,7 @@ def _with_pairs(path: list[int], steps: list[ThreadEntry]) -> list[ThreadEntry]:
 
 
 def _joins(before: Object, turn: Object) -> bool:
-    """Whether two messages of the assistant are one: thoughts before what is said, and that before a call."""
+    """Whether two messages of the assistant form one reply, in the order of thoughts, text and call."""
     return not before.get("tool_calls") and not (before.get("content") and turn.get("content"))
 
 

@@ -1,4 +1,4 @@
-"""Claude.ai's exported conversations: messages of Anthropic in a list, edits and retries among them."""
+"""Claude.ai's exported conversations: a list of Anthropic messages that includes edits and retries."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ _MEMBERS = {
     _RESULT: ("tool_use_id", "content", "is_error"),
     "image": ("source",),
 }
-"""What blocks have that the service knows."""
+"""The members of blocks that the API accepts, by type."""
 
 
 def fits(values: list[Json]) -> str | None:
-    """A conversation has messages of the chat, each with a sender."""
+    """Check for conversations with an id and chat messages."""
     fitting = values and all(isinstance(at(each, "chat_messages"), list) and "uuid" in each for each in values)
     return "chat_messages" if fitting else None
 
 
 def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """Of each conversation the path to its newest message, then what was edited or given anew.
+    """Return the path to the newest message of each conversation, then edited and regenerated branches.
 
-    The model and the system prompt are not exported.
+    The system prompt is not exported.
     """
     return load_elements(values, lines, _conversation)
 
@@ -69,7 +69,7 @@ def _conversation(value: Json, where: str, line: int) -> list[Conversation]:
 
 
 def _newest(messages: list[Object], before: list[int]) -> int:
-    """The last of the messages that none follows, by their times."""
+    """Return the index of the newest leaf."""
     inner = {*before}
     leaves = [place for place in range(len(messages)) if place not in inner] or [len(messages) - 1]
     times = {place: moment(messages[place].get("created_at")) for place in leaves}
@@ -95,7 +95,7 @@ def _step(place: str, line: int, message: Object, model: str | None, unread: Unr
 
 
 def _block(block: Object, unread: Unread) -> Object | None:
-    """A block as the service has it; what only the page shows is counted."""
+    """Convert a block to the form of the API; blocks that are only displayed are counted as unread."""
     block_type = string(block, "type")
     if block_type == "voice_note":
         said = text(block.get("text"))
@@ -115,7 +115,7 @@ def _block(block: Object, unread: Unread) -> Object | None:
 
 
 def _turns(role: str, blocks: list[Object]) -> list[Object]:
-    """The turns of a message, in which the assistant's calls and their results stand together."""
+    """Split the blocks of a message, which contains calls together with their results, into turns."""
     turns = list[Object]()
     for block in blocks:
         speaker = "user" if block["type"] == _RESULT else role

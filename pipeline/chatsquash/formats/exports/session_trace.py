@@ -19,7 +19,7 @@ _FIRST = 20
 
 
 def fits(values: list[Json]) -> str | None:
-    """Check for a header with the harness, before lines without ids, which those of Pi have."""
+    """Check for a header with a harness; lines with parent ids belong to Pi."""
     header = values[0] if values else None
     is_header = (
         at(header, "type") == "session" and bool(string(header, "harness")) and isinstance(at(header, "id"), str)

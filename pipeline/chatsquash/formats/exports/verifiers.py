@@ -1,4 +1,4 @@
-"""Rollouts of verifiers: traces of version 1, whose nodes form a tree, and the results of version 0."""
+"""Rollouts of verifiers: traces of version 1, which are trees of nodes, and results of version 0."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _RESULT = (
 
 
 def fits(documents: list[Json]) -> str | None:
-    """Episodes hold traces with nodes; results have an example, a prompt and a completion."""
+    """Check for episodes with traces of nodes, or for results with an example id, a prompt and a completion."""
     values = objects(documents)
     if not values or len(values) != len(documents):
         return None
@@ -48,7 +48,7 @@ def _traces(value: Object) -> Json:
 
 
 def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """Of each trace the path to its last node, then those to other leaves; of each result its conversation."""
+    """Return the path to the last node of each trace, then those to other leaves, and the conversations of results."""
     converted, unread = list[Conversation](), Unread()
     for place, line, value in entries(values, lines):
         traces = _traces(value)
@@ -102,7 +102,7 @@ def _step(node: Json, where: str, line: int, call: Object) -> ThreadEntry:
 
 
 def _turn(message: Object) -> Object:
-    """A message, whose calls are flat, or a text of JSON."""
+    """Convert a message; its calls are flat objects or JSON texts."""
     calls = [parsed(call) if isinstance(call, str) else call for call in as_list(message.get("tool_calls"))]
     if not calls:
         return {name: value for name, value in message.items() if name != "tool_calls"}
@@ -125,7 +125,7 @@ def _tools(definitions: Json) -> list[Tool]:
 
 
 def _reward(rewards: Json) -> Object:
-    """The sum of what each reward gives, by its weight."""
+    """Return the weighted sum of the rewards."""
     if not isinstance(rewards, dict):
         return {}
     with_scores = [each for each in objects(list(rewards.values())) if _is_number(each.get("score"))]

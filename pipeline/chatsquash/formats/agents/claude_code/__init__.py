@@ -41,7 +41,7 @@ _OWN_FOLDER = re.compile(r"((?:.*/)?(?:\.claude|claude-cli-nodejs))/.*\.jsonl$",
 
 
 def fits(values: list[Json]) -> str | None:
-    """Check for a message with ids of its own and of the session, or for lines of known types.
+    """Check for a message with a message id and a session id, or for lines of known types.
 
     Without such a message, most lines must have a known type, or all lines a type and a session id.
     """

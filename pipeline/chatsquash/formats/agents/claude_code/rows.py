@@ -279,7 +279,7 @@ def _parent(value: Object) -> str:
     return parent or ("" if is_boundary(value) else string(value, "logicalParentUuid"))
 
 
-# What lines say
+# Turns
 
 
 def _turn(value: Object, place: int, queued: Callable[[], Counter[str]]) -> tuple[bool, Object | None]:

@@ -169,7 +169,7 @@ class LineTree:
             row = self._parents[row.key]
         return []
 
-    # What is said
+    # Lines with turns
 
     def _ends(self) -> tuple[list[LogLine], dict[str, list[LogLine]]]:
         """Return the last lines of conversations, and queued prompts by the line that they follow."""

@@ -34,7 +34,7 @@ def fits(values: list[Json]) -> str | None:
         return "composerId next to a conversation"
     if values and all(map(store.is_one, values)):
         return "latestRootBlobId next to messages"
-    return "lines of role and message.content alone" if is_transcript(values) else None
+    return "lines with only role and message.content" if is_transcript(values) else None
 
 
 def session(path: str, origin: Origin) -> str | None:

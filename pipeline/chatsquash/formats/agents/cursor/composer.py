@@ -209,7 +209,7 @@ def subagent_call(bubble: Object) -> tuple[str, str] | None:
 
 
 class BubbleReader:
-    """Converts bubbles to turns; the model of a reply is that of its own bubbles, or else that of the prompt."""
+    """Converts bubbles to turns; the model of a reply is named in one of its bubbles, or else in the prompt."""
 
     def __init__(self, line: int, model: str, unread: Unread) -> None:
         self._line, self._model, self._unread = line, model, unread
@@ -302,7 +302,7 @@ def _once(value: Json) -> Json:
 
 
 def _answer(call: Object) -> Object | None:
-    """Return the result of a call; ``None`` if it has none yet."""
+    """Return the result of a call; ``None`` if it is not finished."""
     content, status = _once(call.get("result")), call.get("status")
     status = at(status, "status") if isinstance(status, dict) else status
     outcome = _OUTCOMES.get(status, "") if isinstance(status, str) else ""

@@ -1,4 +1,4 @@
-"""Gemini CLI's sessions and checkpoints: Gemini's contents, with the calls of tools beside them."""
+"""Gemini CLI's sessions and checkpoints: Gemini contents, with tool calls in separate members."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _UPDATES = ("$set", "$rewindTo")
 
 
 def fits(values: list[Json]) -> str | None:
-    """Check for a session with its project's hash or with edits, or for a checkpoint with contents."""
+    """Check for a session with a project hash or with edits, or for a checkpoint with contents."""
     if any(line.keys() & set(_UPDATES) or line.keys() >= {"sessionId", "projectHash"} for line in objects(values)):
         return "$set or $rewindTo, or sessionId next to projectHash"
     if values and all(map(_is_record, values)):
@@ -60,7 +60,7 @@ def _history(value: Json) -> list[Json]:
 
 
 def _is_content(value: Json) -> bool:
-    """Whether a value has a role of Gemini's and untyped parts."""
+    """Whether a value has a Gemini role and untyped parts."""
     if not isinstance(value, dict) or value.get("role") not in ("user", "model"):
         return False
     parts = value.get("parts")
@@ -68,16 +68,19 @@ def _is_content(value: Json) -> bool:
 
 
 def home(path: str, origin: Origin) -> str | None:
-    """Return a glob for a sub-agent's parent: beside the folder named by its id, with 8 letters of that in its name."""
+    """Return a glob for a sub-agent's parent, which is next to the folder named by its id.
+
+    The name of the parent's file contains the first 8 characters of this id.
+    """
     del origin
     chats, _, parent = path.rpartition("/")[0].rpartition("/")
     return f"{escape(chats)}/session-*{parent[:8]}.json*" if is_plain_name(parent) else None
 
 
 def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """Return the conversation as it ended, then what it was before messages were removed or replaced.
+    """Return the conversation as it ended, then as it was before messages were removed or replaced.
 
-    Neither the system prompt nor the tools are kept in it.
+    Neither the system prompt nor the tools are stored.
     """
     history = _history(values[0]) if len(values) == 1 else []
     if history:
@@ -112,22 +115,22 @@ def _conversation(session: SessionState, turns: list[LoggedTurn], path: SessionP
 
 
 _NOTICES = {"Response truncated due to token limits.": "MAX_TOKENS", "Response stopped ": TRUNCATED}
-"""What the terminal tells its user of replies that ended early, with reasons to have ended."""
+"""Notices in the terminal about replies that ended early, with the corresponding finish reasons."""
 _RECORD = ("id", "timestamp", "type", "content", "toolCalls", "thoughts", "tokens", "model")
 _CALL = ("id", "name", "args", "result", "agentId")
 
 
 class _RecordReader:
-    """Turns records into contents; a result given beside its call and by the user counts once."""
+    """Converts records to contents; a result that is stored both with its call and in a user message counts once."""
 
     def __init__(self, unread: Unread) -> None:
         self.unread = unread
         self.answered_ids: set[str] = set()
         self.beside: list[Json] = []
-        """What stood beside the last results."""
+        """The other parts stored together with the last results."""
 
     def read(self, records: list[ChatRecord]) -> list[LoggedTurn]:
-        """Return the turns of messages, without what the client tells the user."""
+        """Return the turns of messages, without notices of the client to the user."""
         turns: list[LoggedTurn] = []
         stops = _stops(records)
         for number, (place, line, record, is_sampled) in enumerate(records):
@@ -155,13 +158,13 @@ class _RecordReader:
         return turns
 
     def rest(self, record: Object) -> None:
-        """Count the members of a message that are not read."""
+        """Count the unread members of a message."""
         self.unread.count_members("message", record, *_RECORD)
         for call in objects(record.get("toolCalls")):
             self.unread.count_members("message.toolCalls", call, *_CALL)
 
     def results(self, call: Object) -> list[Json]:
-        """Return the new results beside a call; parallel calls may each have those of all."""
+        """Return the new results stored with a call; each of several parallel calls may contain all results."""
         parts = [_with_call_id(part, call) for part in _answer(call)]
         fresh = [part for part in parts if response(part) is not None and self.is_new(part)]
         others = [part for part in parts if response(part) is None]
@@ -169,7 +172,7 @@ class _RecordReader:
         return [part for part in parts if part in fresh or part in others] if fresh else []
 
     def fresh_parts(self, parts: list[Json]) -> list[Json]:
-        """Return the user's parts without results that were there before."""
+        """Return the user's parts without repeated results."""
         repeats = any(response(part) is not None for part in parts)
         return [part for part in parts if self.is_new(part) and not (repeats and part in self.beside)]
 
@@ -183,9 +186,9 @@ class _RecordReader:
 
 
 def _stops(records: list[ChatRecord]) -> dict[int, str]:
-    """Return the replies, by their places, of which a notice says that they reached their limit or were stopped.
+    """Return finish reasons, by the places of replies, from notices about a limit or an interruption.
 
-    The notice is written while the reply ends: before it, or before what the user says next.
+    A notice is written when the reply ends: before the reply, or before the next user message.
     """
     stops, reply, notice = dict[int, str](), -1, ""
     for number, each in enumerate(records):
@@ -200,7 +203,7 @@ def _stops(records: list[ChatRecord]) -> dict[int, str]:
 
 
 def _of_model(record: Object, at: Evidence) -> Evidence:
-    """Return what is known of a reply; thoughts are counted apart from the output."""
+    """Return the evidence for a reply; thoughts are counted separately from the output."""
     tokens = record.get("tokens")
     said = [count(value) for name in ("output", "thoughts") if (value := member(tokens, name)) is not None]
     completion_tokens = sum(each for each in said if each is not None) if said else None
@@ -210,7 +213,7 @@ def _of_model(record: Object, at: Evidence) -> Evidence:
 
 
 def _answer(call: Object) -> list[Json]:
-    """Return the parts of a call's result; texts are wrapped in a result."""
+    """Return the parts of a call's result; bare texts are wrapped in a function response."""
     parts = parts_of(call.get("result"))
     if not parts or any(response(part) is not None for part in parts):
         return parts
@@ -221,7 +224,7 @@ def _answer(call: Object) -> list[Json]:
 
 
 def _with_call_id(part: Json, call: Object) -> Json:
-    """Return a part; a result without an id gets that of its call."""
+    """Return a part; a result without an id gets the id of its call."""
     answer = response(part)
     return part if answer is None or string(answer, "id") else {"functionResponse": {**answer, "id": call.get("id")}}
 
@@ -237,11 +240,14 @@ def _said(record: Object) -> list[Json]:
 
 
 def _is_shown(part: Json) -> bool:
-    """Whether a part is more than a thought: calls are written after they ran, so a killed process leaves none."""
+    """Whether a part is not a thought.
+
+    Calls are written after they ran, so a process that is killed earlier leaves a reply with thoughts only.
+    """
     return isinstance(part, dict) and part.get("thought") is not True and part.get("text") != ""
 
 
 def _thought(thought: Object) -> Object:
-    """Return a thought as the model writes it, with its subject in bold."""
+    """Convert a thought to a part, with its subject in bold as written by the model."""
     subject, text = string(thought, "subject"), string(thought, "description")
     return {"thought": True, "text": "\n\n".join(filter(None, [f"**{subject}**" if subject else "", text]))}

@@ -1,4 +1,4 @@
-"""Hermes Agent's sessions: a database, its exports, and lines of OpenAI chat behind one with the tools."""
+"""Hermes Agent's sessions: a database, its exports, and lines of OpenAI chat after a line with the tools."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from chatsquash.formats.values import Object, at, string
 
 NAME = "hermes"
 HAS_TOOLS = False
-"""Only the lines of older versions keep definitions."""
+"""Only older versions, which write lines, store definitions."""
 MEMBERS = ("role", "started_at")
 SUFFIXES = (".db", ".jsonl")
 _ROOT = "${HERMES_HOME:-~/.hermes}"
@@ -38,7 +38,7 @@ def _is_session(value: Json) -> bool:
 
 
 def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """Return what the model saw last of each session, then what was compressed or removed, then delegates."""
+    """Return what the model saw last in each session, then compressed and removed parts, then delegates."""
     unread = Unread()
     values_with_lines = list(entries(values, lines))
     if values_with_lines and values_with_lines[0][2].get("role") == META:
@@ -47,7 +47,7 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
 
 
 META = "session_meta"
-"""The role of the line that stands before messages."""
+"""The role of the metadata line before messages."""
 
 
 def conversations_of_lines(values_with_lines: list[tuple[int, int, Object]], unread: Unread) -> list[Conversation]:

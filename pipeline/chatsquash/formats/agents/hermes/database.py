@@ -1,4 +1,4 @@
-"""Hermes' database: the rows of its sessions with their messages, each session as its export."""
+"""Hermes' database: rows of sessions and messages, converted to the form of exports."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MESSAGE = ("id", "session_id")
 _KEY, _HASH = "session_key", "system_prompt_hash"
 _PROMPTS = "system_prompts"
 _DROPPED = ("display_identity", "display_order", "session_id")
-"""Columns of messages that only say where they are shown."""
+"""Columns of messages that only concern the display."""
 
 
 def tables(columns: dict[str, list[str]]) -> dict[str, tuple[str, ...]] | None:
@@ -30,7 +30,7 @@ def tables(columns: dict[str, list[str]]) -> dict[str, tuple[str, ...]] | None:
 
 
 def families(index: dict[str, list[tuple[Any, ...]]]) -> list[dict[str, list[int]]]:
-    """Group sessions with their continuations, branches and delegates; a reset begins another family."""
+    """Group sessions with their continuations, branches and delegates; a reset starts a new family."""
     rows = sorted(index["sessions"], key=lambda row: (order(row[2]), order(row[1])))
     sessions = [_session(row) for row in rows]
     known = places(sessions)
@@ -58,7 +58,7 @@ def _session(row: tuple[Any, ...]) -> SessionLink:
 
 
 def from_rows(rows: dict[str, list[Object]]) -> list[Json]:
-    """Return the sessions of a family as exports, including messages that are no longer shown."""
+    """Return the sessions of a family in the form of exports, including messages that are no longer displayed."""
     prompts = {_plain(row.get("hash")): _plain(row.get("prompt")) for row in rows.get(_PROMPTS, [])}
     exports: list[Object] = []
     by_id: dict[str | None, list[Json]] = {}
@@ -75,12 +75,12 @@ def from_rows(rows: dict[str, list[Object]]) -> list[Json]:
 
 
 def _plain(cell: Json) -> Json:
-    """Return a cell as JSON has it; bytes become a text."""
+    """Return the value of a cell; bytes become a text."""
     return cell.decode("utf-8", "surrogateescape") if isinstance(cell, bytes) else cell
 
 
 _RESETS = ("session_reset", "session_switch", "idle", "daily", "suspended", "resume_pending_expired")
-"""Why a session ended whose successor is another one to the user."""
+"""End reasons after which the next session is unrelated."""
 _ROOT = -1
 
 
@@ -94,20 +94,20 @@ class SessionLink(NamedTuple):
     config: Json
     source: Json
     key: Json
-    """Who it is with, as far as that is known."""
+    """The chat partner, if known."""
 
 
 class SessionPlace(NamedTuple):
     """The place of a session in its family."""
 
     parent: int
-    """The session that it comes from; -1: none."""
+    """The index of the parent session, or -1."""
     root: int
     kind: ConversationKind
 
 
 def places(sessions: list[SessionLink]) -> list[SessionPlace]:
-    """Return the place of each session; one that would close a loop has no parent."""
+    """Return the place of each session in its family; cycles are cut open."""
     names = [each.id for each in sessions]
     first = first_places(names)
     kinds = [_kind(each, sessions[first[each.parent]] if each.parent in first else None) for each in sessions]
@@ -120,7 +120,7 @@ def places(sessions: list[SessionLink]) -> list[SessionPlace]:
 
 
 def _kind(session: SessionLink, parent: SessionLink | None) -> ConversationKind | None:
-    """Return the kind of a session in relation to its parent; ``None``: unrelated."""
+    """Return the kind of a session in relation to its parent; ``None`` if they are unrelated."""
     if parent is None:
         return None
     if kind := _marked_kind(session):
@@ -140,7 +140,7 @@ def _marked_kind(session: SessionLink) -> ConversationKind | None:
 
 
 def _mark(session: SessionLink, name: str) -> bool:
-    """Whether a mark names the parent; one that names another session was inherited."""
+    """Whether a mark contains the parent's id; a mark with another id is inherited from the parent."""
     return session.parent is not None and string(session.config, name) == session.parent
 
 

@@ -1,4 +1,4 @@
-"""Sessions of Hermes as conversations: each with what compressions replaced, and linked to those that it comes from."""
+"""Convert sessions of Hermes to conversations, including the parts replaced by compressions, and link them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class _FamilySession(NamedTuple):
 
 def conversations(entries: list[tuple[int, int, Object]], unread: Unread) -> list[Conversation]:
     """Return the conversations of each family, those of its last main session first."""
-    # An export of a chain of compressions has the messages of all its segments once more.
+    # An export of a chain of compressions repeats the messages of all its segments.
     values = ((place, line, part) for place, line, each in entries for part in objects(each.get("segments")) or [each])
     sessions = [_read_session(*each) for each in values]
     known = places([each.link for each in sessions])
@@ -48,7 +48,7 @@ def conversations(entries: list[tuple[int, int, Object]], unread: Unread) -> lis
 
 
 def _rank(session: _FamilySession, place: SessionPlace) -> tuple[int, float]:
-    """Sort sessions in use before others, the latest first."""
+    """Return a sort key: main sessions and continuations first, latest first; then branches and delegates."""
     started = session.link.started
     is_aside = place.kind in ("branch", "subagent")
     at = float(started) if isinstance(started, int | float) and abs(started) < 1e300 else 0.0
@@ -76,7 +76,7 @@ def _link(value: Object) -> SessionLink:
 def _conversations(
     sessions: list[_FamilySession], known: list[SessionPlace], number: int, unread: Unread
 ) -> list[Conversation]:
-    """Return what the model saw in a session: at its end, before compressions in place, and aside."""
+    """Return what the model saw in a session: at its end, before in-place compressions, in branches and reviews."""
     session, place = sessions[number], known[number]
     unread.count_members("session", session.value, *_SESSION)
     above = sessions[place.parent] if place.parent >= 0 else None
@@ -125,7 +125,7 @@ class PlacedMessage(NamedTuple):
 
     @property
     def is_active(self) -> bool:
-        """Whether it is sent now; older versions have no flag and send all."""
+        """Whether it is still sent; older versions have no flag and send all messages."""
         return self.message.get("active") in (None, 1, True)
 
     @property
@@ -135,21 +135,21 @@ class PlacedMessage(NamedTuple):
 
 
 class ModelView(NamedTuple):
-    """What the model saw at one time."""
+    """The rows that the model saw at one point in time."""
 
     kind: ConversationKind | None
-    """``None``: that of the session."""
+    """``None`` for the kind of the session."""
     number: int
-    """That of the era, from 0 on."""
+    """The number of the era, starting at 0."""
     rows: list[PlacedMessage]
     copied_places: frozenset[int]
-    """The places of rows that were taken over from what a summary replaced."""
+    """The indexes of rows that are copies of rows before a summary."""
 
 
 def eras(rows: list[PlacedMessage], before: list[PlacedMessage], rewinds: int, unread: Unread) -> list[ModelView]:
-    """Return the last view, then those before compressions, then removed rows, then reviews.
+    """Return the last view, then those before compressions, then branches of removed rows, then reviews.
 
-    ``before`` are the rows of the session from whose compression this one comes.
+    ``before`` are the rows of the parent session, if this one is the result of its compression.
     """
     said = list[PlacedMessage]()
     for row in rows:
@@ -172,11 +172,11 @@ def eras(rows: list[PlacedMessage], before: list[PlacedMessage], rewinds: int, u
     return [*order, *_branches(removed, rewinds, budget, unread), *(each for each in views if each.kind)]
 
 
-# What compressions in place did
+# Compressions in place
 
 
 def _spans(rows: list[PlacedMessage]) -> list[list[PlacedMessage]]:
-    """Return the rows before each compression in place, and those from the last one on."""
+    """Split the rows at compressions in place."""
     if all(row.is_active for row in rows):
         return [rows]
     bounds = [0, *(place for place in _starts(rows) if place), len(rows)]
@@ -203,7 +203,7 @@ def _starts(rows: list[PlacedMessage]) -> list[int]:
 
 
 def _later(spans: list[list[PlacedMessage]]) -> set[int]:
-    """Return the rows that are no longer sent but whose copies are."""
+    """Return the ids (as of ``id()``) of rows that are not sent any more but have copies that are."""
     later, known = set[int](), set[bytes]()
     for span in reversed(spans):
         for row in reversed(span):
@@ -217,7 +217,7 @@ def _later(spans: list[list[PlacedMessage]]) -> set[int]:
 def _with_reviews(
     number: int, rows: list[PlacedMessage], before: list[PlacedMessage], budget: EntryBudget, unread: Unread
 ) -> list[ModelView]:
-    """Return the rows without reviews, and each review after the rows that it is about."""
+    """Return the rows without reviews, and each review together with the rows that it is about."""
     seen: list[PlacedMessage] = []
     reviews: list[ModelView] = []
     at = 0
@@ -240,7 +240,7 @@ def _with_reviews(
 
 
 def _copied_places(rows: list[PlacedMessage], before: list[PlacedMessage]) -> frozenset[int]:
-    """Return the places of replies at the beginning that were there before the summary."""
+    """Return the indexes of replies at the beginning that are copies of replies before the summary."""
     known = {identity(row.message, with_time=False) for row in before}
     places_of = []
     for place, row in enumerate(rows):
@@ -252,21 +252,21 @@ def _copied_places(rows: list[PlacedMessage], before: list[PlacedMessage]) -> fr
     return frozenset(places_of)
 
 
-# What was taken back
+# Removed rows
 
 
 class _RemovedRows(NamedTuple):
     """Rows that were removed together."""
 
     number: int
-    """That of the era."""
+    """The number of the era."""
     before: list[PlacedMessage]
-    """What stands before it, and maybe more."""
+    """The rows before them, possibly followed by later ones."""
     prefix: int
-    """How many of those stand before it."""
+    """The number of rows in ``before`` that precede them."""
     rows: list[PlacedMessage]
     summarized_rows: list[PlacedMessage]
-    """The rows that a summary before all of them replaced."""
+    """The rows replaced by the summary at the beginning of the era."""
 
 
 def _taken_back(
@@ -289,7 +289,7 @@ def _taken_back(
 
 
 def _branches(runs: list[_RemovedRows], rewinds: int, budget: EntryBudget, unread: Unread) -> list[ModelView]:
-    """Return removed runs with a reply, unless rows of several rewinds may follow each other."""
+    """Return removed runs with a reply as branches, unless a run may combine the rows of several rewinds."""
     branches: list[ModelView] = []
     for run in runs:
         has_reply = any(row.message["role"] == "assistant" for row in run.rows)
@@ -298,5 +298,5 @@ def _branches(runs: list[_RemovedRows], rewinds: int, budget: EntryBudget, unrea
             branches.append(ModelView("branch", run.number, rows, _copied_places(rows, run.summarized_rows)))
             continue
         for _ in run.rows:
-            unread.count("message that was taken back")
+            unread.count("message that was undone")
     return branches

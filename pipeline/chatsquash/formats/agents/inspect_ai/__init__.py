@@ -1,4 +1,4 @@
-"""Logs of Inspect AI: the samples of an evaluation, as JSON or in a zip file, with their tools and scores."""
+"""Inspect AI's logs: the samples of an evaluation with tools and scores, as JSON or in a zip file."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def may_split(head: bytes) -> bool:
 
 
 def split(file: BinaryIO) -> list[bytes] | None:
-    """Return the samples of a zip file by the beginnings of their names; ``None`` for any other file."""
+    """Return the names of the samples in a zip file; ``None`` for any other file."""
     entries_of = _directory(file)
     if entries_of is None or not any(name in entries_of for name in _HEADERS):
         return None
@@ -96,11 +96,11 @@ def _json(file: BinaryIO, entries_of: Json, name: str) -> Json:
     try:
         return jsonio.loads(_entry(file, entries_of[name]))
     except (ValueError, RecursionError):
-        raise TurnError(f"{name} is no JSON") from None
+        raise TurnError(f"{name} is not valid JSON") from None
 
 
 def _put_together(sample: Object, pieces: Object) -> Object:
-    """Return a sample whose lists are stored in chunks."""
+    """Assemble a sample whose lists are stored in chunks."""
     result = dict(sample)
     result.setdefault("messages", pieces["messages"])
     result.setdefault("events", pieces["events"])
@@ -112,7 +112,7 @@ def _put_together(sample: Object, pieces: Object) -> Object:
 
 
 def conversations(documents: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """Return the messages of each sample, then compacted turns and sub-agents that only events contain."""
+    """Return the messages of each sample, then compacted turns and sub-agents, which only events contain."""
     unread, converted = Unread(), list[Conversation]()
     for place, (line, value) in enumerate(zip(line_numbers(documents, lines), documents, strict=True), 1):
         samples = [at(value, "sample")] if "sample" in members(value) else at(value, "samples")
@@ -127,19 +127,20 @@ def conversations(documents: list[Json], lines: list[int] | None = None) -> list
 
 
 _ZIP_BEGINS = b"PK\3\4"
-"""What a zip file begins with."""
+"""The magic bytes of a zip file and of each local header."""
 _LOCAL = struct.Struct("<4s22xHH")
-"""What stands before an entry: a mark, and how long its name and its extra field are."""
+"""The header of an entry: the magic bytes, and the lengths of its name and its extra field."""
 _UNCOMPRESSED, _DEFLATED, _ZSTD = 0, 8, 93
 _LONGEST = 256 << 20
-"""Bytes of an entry, expanded."""
+"""The maximum size of an entry in bytes, decompressed."""
 _ZIP_ERRORS = (zipfile.BadZipFile, ValueError, RuntimeError, NotImplementedError, struct.error, EOFError)
 
 
 def _directory(file: BinaryIO) -> dict[str, zipfile.ZipInfo] | None:
     """Return the entries of a zip file by name; ``None`` for any other file.
 
-    Raises ``TurnError`` for one that is damaged.
+    Raises:
+        TurnError: if the zip file is damaged
     """
     file.seek(0)
     if file.read(len(_ZIP_BEGINS)) != _ZIP_BEGINS:
@@ -148,11 +149,12 @@ def _directory(file: BinaryIO) -> dict[str, zipfile.ZipInfo] | None:
         with zipfile.ZipFile(file) as archive:
             return {info.filename: info for info in archive.infolist()}
     except _ZIP_ERRORS as problem:
-        raise TurnError(f"is a zip file that is damaged ({error_text(problem)})") from None
+        raise TurnError(f"is a damaged zip file ({error_text(problem)})") from None
 
 
 def _entry(file: BinaryIO, info: zipfile.ZipInfo) -> bytes:
-    """Return the contents of an entry; raise ``TurnError`` if it is damaged, encrypted or too large."""
+    """Return the contents of an entry; raises ``TurnError`` if it is damaged, encrypted or too large."""
+    # Read without zipfile, which does not support zstd before Python 3.14.
     file.seek(info.header_offset)
     head = file.read(_LOCAL.size)
     if len(head) < _LOCAL.size or not head.startswith(_ZIP_BEGINS) or info.flag_bits & 1:
@@ -184,4 +186,4 @@ def _stream(info: zipfile.ZipInfo) -> Any:
         return decoders.Gzip(-zlib.MAX_WBITS)
     if info.compress_type == _ZSTD:
         return decoders.zstd()
-    raise TurnError(f"{info.filename} is compressed by method {info.compress_type}, which is not known")
+    raise TurnError(f"{info.filename} is compressed with the unknown method {info.compress_type}")

@@ -1,4 +1,4 @@
-"""A sample: the state in which it ended, and the events in which the model was asked."""
+"""Convert a sample: its final messages, and replies that only occur in model events."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ _SAMPLE = ("id", "epoch", "messages", "output", "scores", "events", "attachments
 _MESSAGE = ("id", "role", "content", "source", "tool_calls", "tool_call_id", "function", "error", "model")
 _ATTACHMENT = "attachment://"
 _GRADES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
-"""What Inspect's letters for scores come to."""
+"""Inspect's letter grades as numbers."""
 _DEEPEST = 50
 
 
 class _SampleFacts(NamedTuple):
-    """What is known of a sample's replies: the model's events by the ids of messages, and attachments."""
+    """Data for the replies of a sample: the model, its events by message id, and attachments."""
 
     model: str | None
     outputs: dict[str, Object]
     attachments: Object
-    """Texts and media that stand apart, by their names."""
+    """Texts and media that are stored separately, by name."""
 
 
 def conversations_of(sample: Json, where: str, line: int, model: str | None, unread: Unread) -> list[Conversation]:
@@ -75,7 +75,7 @@ def _answer_id(event: Object) -> str | None:
 def _others(
     events: list[Object], sample: Object, seen: set[str | None], unread: Unread
 ) -> list[tuple[ConversationKind, list[Json], Object]]:
-    """Return each conversation of replies missing from the end state that no later event continues."""
+    """Return the conversations of replies that are missing from the final messages, each with its longest input."""
     pool = as_list(at(sample, "events_data", "messages"))
     budget = EntryBudget(len(pool) + sum(len(as_list(each.get("input"))) + 1 for each in events))
     others, gone_on = list[tuple[ConversationKind, list[Json], Object]](), set[str | None]()
@@ -96,7 +96,7 @@ def _others(
 
 
 def _spans(event: Object, most: int) -> list[range]:
-    """Return the shared messages that the model received; empty if the event has its own."""
+    """Return ranges of shared messages that the model received; empty if the event contains its messages."""
     pairs = [each for each in as_list(event.get("input_refs")) if isinstance(each, list) and len(each) == 2]
     spans = [each for each in pairs if all(type(place) is int and place >= 0 for place in each)]
     return [range(min(start, most), min(stop, most)) for start, stop in spans]
@@ -131,7 +131,7 @@ def _evidence(message: Object, line: int, known: _SampleFacts) -> Evidence:
 
 
 def _with_attachments(value: Json, attachments: Object, depth: int) -> Json:
-    """Return a value with attachments in place of their names."""
+    """Replace the names of attachments in a value by their content."""
     if isinstance(value, str):
         value_of = attachments.get(value[len(_ATTACHMENT) :]) if value.startswith(_ATTACHMENT) else None
         return value_of if isinstance(value_of, str) else value
@@ -165,7 +165,7 @@ def _turn(message: Object, unread: Unread) -> Object:
 
 
 def _content(content: Json, unread: Unread) -> tuple[Json, list[str]]:
-    """Split a content into its parts and its reasoning."""
+    """Split content into parts and reasoning."""
     if not isinstance(content, list):
         return content, []
     parts, thoughts = list[Json](), list[str]()
@@ -175,7 +175,7 @@ def _content(content: Json, unread: Unread) -> tuple[Json, list[str]]:
                 said = string(part, "summary") if part.get("redacted") is True else string(part, "reasoning")
                 thoughts += [said] if said else []
                 if not said:
-                    unread.count("reasoning that is withheld")
+                    unread.count("withheld reasoning")
             case {"type": "image", "image": str(url)}:
                 parts.append({"type": "image_url", "image_url": {"url": url}})
             case {"type": "text", "text": str(said)}:

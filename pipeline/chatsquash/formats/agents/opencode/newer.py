@@ -1,4 +1,4 @@
-"""Messages of version 2: each answer of the model is one, its calls with their results are parts of its content."""
+"""Messages of version 2: one per reply of the model, with calls and their results as parts of the content."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ _PROVIDERS = {
     "reasoningEncryptedContent": "openai",
     "itemId": "openai",
 }
-"""Whose a member of what a provider said is."""
+"""The provider of each provider-specific member."""
 _TEXTS = ("text/plain", "application/x-directory")
 
 
 def is_boundary(item: SessionMessage) -> bool:
-    """Whether a message replaces everything before it; summaries that only the provider can read do not."""
+    """Whether a message replaces everything before it; encrypted summaries by the provider do not count."""
     value = item.value
     is_done = value.get("type") == COMPACTION and value.get("status") in (None, "completed")
     return is_done and not value.get("providerContext")
@@ -73,7 +73,7 @@ def _time(item: SessionMessage) -> Moment | None:
 
 
 def _request_parts(item: SessionMessage, message_type: str, unread: Unread) -> list[Json]:
-    """Return the content of anyone but the model."""
+    """Return the content of a message that is not a reply."""
     value = item.value
     if message_type == "shell":
         output = at(value, "output", "output") if isinstance(value.get("output"), dict) else value.get("output")
@@ -86,7 +86,7 @@ def _request_parts(item: SessionMessage, message_type: str, unread: Unread) -> l
 
 
 def _files(value: Object, unread: Unread) -> list[Json]:
-    """Return the texts and images that a user adds; other files are not sent."""
+    """Return the texts and images attached by the user; other files are not sent."""
     content = list[Json]()
     for file in objects(value.get("files")):
         mime, data, name = (string(file, member) for member in ("mime", "data", "name"))
@@ -107,7 +107,7 @@ def _decode(data: str) -> str:
         return ""
 
 
-# What the model says
+# Replies
 
 
 def _reply_turns(item: SessionMessage, unread: Unread) -> list[ModelTurn]:
@@ -139,12 +139,12 @@ def _reply_turns(item: SessionMessage, unread: Unread) -> list[ModelTurn]:
 def _content(item: SessionMessage) -> list[Object]:
     content = item.value.get("content")
     if not isinstance(content, list) or not all(isinstance(part, dict) for part in content):
-        raise TurnError(f"{item.place} has a content that is no list of objects")
+        raise TurnError(f"{item.place} has a content that is not a list of objects")
     return content
 
 
 def member_text(part: Object, where: str) -> str:
-    """Return the text of a part, which may be empty; raise ``TurnError`` if it is not a text."""
+    """Return the text of a part, which may be empty; raises ``TurnError`` if it is not a text."""
     value = part.get("text")
     if not isinstance(value, str):
         raise TurnError(f"{where} has a text that is {kind(value)}")
@@ -152,7 +152,7 @@ def member_text(part: Object, where: str) -> str:
 
 
 def _options(part: Object, provider: str) -> Object:
-    """Return the provider's metadata of a part, by provider."""
+    """Return the provider-specific metadata of a part, by provider."""
     metadata = part.get("providerMetadata") or at(part, "provider", "metadata")
     if isinstance(metadata, dict) and metadata:
         return {OPTIONS: {key: value for key, value in metadata.items() if isinstance(value, dict)}}

@@ -1,4 +1,4 @@
-"""Messages of version 1: parts, of which those of a reply are several answers of the model, with the results inside."""
+"""Messages of version 1: the parts of one message may be several replies of the model, with the results inside."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ _READ = {
     COMPACTION: ("auto", "tail_start_id"),
     "subtask": (),
 }
-"""The types of parts that are read, and their members."""
+"""The types of parts, with the members that are read."""
 _STATE = ("status", "input", "raw", "output", "error", "attachments", "time")
 _MESSAGE = ("id", "sessionID", "role", "time", "parentID", "system", "modelID", "tokens", "finish")
 _STEPS = ("step-start", "step-finish")
 _OWN = (EXECUTED, "codeMode")
-"""Members of a call's metadata that are no provider's."""
+"""Members of a call's metadata that are not provider-specific."""
 _TEXT_FILES = ("text/plain", "application/x-directory")
-"""The types of files whose text is another part of the message."""
+"""The types of files whose text is a separate part of the message."""
 _ABORTED = "MessageAbortedError"
 _INTERRUPTED = "[Tool execution was interrupted]"
 _REPLACEMENTS = {COMPACTION: "What did we do so far?", "subtask": "The following tool was executed by the user"}
-"""What opencode sends for parts that hold no text."""
+"""The texts that opencode sends for parts without a text."""
 
 
 def info(item: SessionMessage) -> Object:
@@ -41,7 +41,7 @@ def info(item: SessionMessage) -> Object:
 
 
 def parts(item: SessionMessage) -> list[Object]:
-    """Return the parts of a message; raise ``TurnError`` if they are invalid."""
+    """Return the parts of a message; raises ``TurnError`` if they are invalid."""
     message_parts = expect_list(item.value.get("parts"), f"{item.place} has parts that are")
     for place, part in enumerate(message_parts):
         if not isinstance(at(part, "type"), str):
@@ -70,7 +70,7 @@ def is_failed(item: SessionMessage) -> bool:
 
 
 def _is_kept(error: Object, message_parts: list[Object]) -> bool:
-    """Whether a reply that ended in an error is still sent: the user aborted it after it had content."""
+    """Whether a reply with an error is still sent, which is the case if the user aborted it after it had content."""
     is_said = any(part["type"] not in ("step-start", "reasoning") for part in message_parts)
     return string(error, "name") == _ABORTED and is_said
 
@@ -90,7 +90,7 @@ def _count(item: SessionMessage, unread: Unread) -> None:
             unread.count_members("part.tool.state", part.get("state"), *_STATE)
 
 
-# What the user says
+# Prompts
 
 
 def _request_turns(item: SessionMessage, unread: Unread) -> list[ModelTurn]:
@@ -100,7 +100,7 @@ def _request_turns(item: SessionMessage, unread: Unread) -> list[ModelTurn]:
             case {"type": "text", "text": str(words)} if words and part.get("ignored") is not True:
                 content.append(text(words))
             case {"type": "file"} if part.get("mime") in _TEXT_FILES:
-                unread.count("file whose text stands beside it")
+                unread.count("file whose text is a separate part")
             case {"type": "file"}:
                 file = turns.file_part("file", string(part, "mime"), part.get("url"), string(part, "filename"))
                 content.append(file)
@@ -112,7 +112,7 @@ def _request_turns(item: SessionMessage, unread: Unread) -> list[ModelTurn]:
     return [ModelTurn(turn, known, system=system)] if content else []
 
 
-# What the model says
+# Replies
 
 
 def _reply_turns(item: SessionMessage, unread: Unread) -> list[ModelTurn]:
@@ -147,7 +147,7 @@ def _step(item: SessionMessage, step: list[Object], unread: Unread, *, is_last: 
             case {"type": "reasoning", "text": str(words)}:
                 content.append({"type": "reasoning", "text": words, **_options(part)})
             case {"type": "tool"} if at(part, "metadata", "codeMode", "parentCallID") is not None:
-                unread.count("call within another one")
+                unread.count("call within another call")
             case {"type": "tool"}:
                 call, answer = _call_and_result(part, where, unread)
                 content.append(call)
@@ -165,7 +165,7 @@ def _step(item: SessionMessage, step: list[Object], unread: Unread, *, is_last: 
 
 
 def _options(part: Object) -> Object:
-    """Return the provider's metadata of a part."""
+    """Return the provider-specific metadata of a part."""
     metadata = members(part.get("metadata")).items()
     options = {key: value for key, value in metadata if isinstance(value, dict) and key not in _OWN and value}
     return {OPTIONS: options} if options else {}
@@ -186,7 +186,7 @@ def _call_and_result(part: Object, where: str, unread: Unread) -> tuple[Object, 
 
 
 def _answer(tool: str, state: Object, unread: Unread) -> CallResult:
-    """Return the result of a call; a tool called ``invalid`` reports what was wrong with another call."""
+    """Return the result of a call; results of the tool ``invalid`` are error messages about another call."""
     match state:
         case {"status": "completed"}:
             output = string(state, "output")
@@ -210,7 +210,7 @@ def _answer(tool: str, state: Object, unread: Unread) -> CallResult:
 
 
 def _evidence(item: SessionMessage, step: list[Object], *, is_last: bool) -> Evidence:
-    """Return what is known of a reply; the message's usage is that of the last one."""
+    """Return the evidence for a reply; the usage of the message is that of its last reply."""
     header = info(item)
     starts = (at(part, "time", "start") or at(part, "state", "time", "start") for part in step)
     started = next(filter(None, starts), at(header, "time", "created"))

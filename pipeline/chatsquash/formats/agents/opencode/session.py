@@ -1,4 +1,4 @@
-"""Sessions and what they are to each other, as conversations."""
+"""Convert sessions to conversations, and link them."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ class SessionView(NamedTuple):
 
     said: list[ModelTurn]
     kind: ConversationKind | None = None
-    """``None``: the kind of the session."""
+    """``None`` for the kind of the session."""
     before: int = 0
-    """The place of the conversation that it comes from among those of its session."""
+    """The index of its parent among the conversations of the session."""
     is_cleared: bool = False
 
 
 class SessionViews(NamedTuple):
-    """The conversations of a session, in the order in which they began."""
+    """The conversations of a session, in the order in which they started."""
 
     id: str
     header: Object
     ways: list[SessionView]
     current: int
-    """The place of the one in use."""
+    """The index of the current one."""
 
     def name(self, place: int) -> str:
-        """Return the name of a conversation; the first has that of the session."""
+        """Return the id of a conversation; the first one has the id of the session."""
         return f"{self.id}.{place + 1}" if place else self.id
 
     def shown_places(self) -> list[int]:
-        """Return the places of the conversation in use and of the others with a reply."""
+        """Return the indexes of the current conversation and of the others with a reply."""
         replied = (any(each.evidence.is_sampled for each in view.said) for view in self.ways)
         others = [place for place, has_reply in enumerate(replied) if has_reply and place != self.current]
         return [self.current, *others]
@@ -74,7 +74,7 @@ class SessionReader:
         self.sessions.append(session)
         shown_turns = {id(each.turn) for number in session.shown_places() for each in views[number].said}
         for _ in (each for each in chain(*turns_by_item) if id(each.turn) not in shown_turns):
-            self.unread.count("message of no conversation that is read")
+            self.unread.count("message that is not part of a conversation")
 
     def _count(self, value: Object, header: Object) -> None:
         self.unread.count_members("session", header, *_SESSION)
@@ -91,7 +91,7 @@ class SessionReader:
     def _undone_views(
         self, items: list[SessionMessage], turns_by_item: list[list[ModelTurn]], views: list[SessionView]
     ) -> list[SessionView]:
-        """Return what continues with undone messages, if a model produced any of them."""
+        """Return the conversations that contain undone messages, if a model produced any of them."""
         known = {id(each.turn) for view in views for each in view.said}
         all_eras = [[each for at in era for each in turns_by_item[at]] for era in eras(items, Unread())]
         fresh = [
@@ -101,7 +101,7 @@ class SessionReader:
         return branches + [SessionView(era, "compacted", len(views) + number) for number, era in enumerate(fresh[1:])]
 
     def conversations(self) -> list[Conversation]:
-        """Return the conversation in use of each session, then earlier ones, then undone ones."""
+        """Return for each session the current conversation, then earlier ones, then undone ones."""
         converted = list[Conversation]()
         links = self._links()
         used_systems = set[str]()
@@ -113,7 +113,7 @@ class SessionReader:
         return with_unread([each for each in converted if each.messages], self.unread)
 
     def _links(self) -> dict[str, tuple[str, str]]:
-        """Return the conversation and the call that started each session of a sub-agent."""
+        """Return the conversation and the call that started each sub-agent, by session id."""
         links: dict[str, tuple[str, str]] = {}
         for session in self.sessions:
             for place, view in enumerate(session.ways):
@@ -154,7 +154,7 @@ class SessionReader:
         return known
 
     def _last(self, parent: str) -> str:
-        """Return the conversation in use of a session, if the file contains it."""
+        """Return the id of the current conversation of a session, if the file contains the session."""
         return next((each.name(each.current) for each in self.sessions if each.id == parent), parent)
 
 
@@ -169,7 +169,7 @@ def _said(item: SessionMessage, unread: Unread) -> list[ModelTurn]:
 
 
 def _views(turns_by_era: list[list[ModelTurn]]) -> list[SessionView]:
-    """Return the turns between compactions, and what the model saw of them after results were cleared."""
+    """Return the turns between compactions, each before and after results were cleared."""
     views = list[SessionView]()
     for number, era in enumerate(turns_by_era):
         kind: ConversationKind | None = "compacted" if number else None
@@ -197,15 +197,15 @@ class Cut(NamedTuple):
     """A compaction."""
 
     end: int
-    """Where the conversation before it ends."""
+    """The end of the conversation before it."""
     head: tuple[range, ...]
-    """What the one behind it begins with."""
+    """The messages at the beginning of the conversation after it."""
     resume: int
-    """What follows then."""
+    """The first of the messages that follow these."""
 
 
 def is_older(item: SessionMessage) -> bool:
-    """Whether a message is of version 1."""
+    """Whether a message was written by version 1."""
     return "info" in item.value
 
 
@@ -215,7 +215,7 @@ def name(item: SessionMessage) -> str:
 
 
 def eras(items: list[SessionMessage], unread: Unread) -> list[list[int]]:
-    """Return the messages before the first compaction, those sent after it, and so on."""
+    """Split the messages at compactions; each part contains the indexes of the messages that were sent."""
     spans: list[list[int]] = [[]]
     place = 0
     for cut in cuts(items, unread):
@@ -247,7 +247,7 @@ def cuts(items: list[SessionMessage], unread: Unread) -> list[Cut]:
 
 
 def _cut(items: list[SessionMessage], place: int, places: dict[str, int]) -> Cut | None:
-    """Return the compaction that a summary ends; older versions have no request for it."""
+    """Return the compaction that ends with a summary; older versions do not store the request for it."""
     header = older.info(items[place])
     is_summary = header.get("role") == "assistant" and header.get("summary") is True
     if not is_summary or older.is_failed(items[place]):
@@ -271,13 +271,13 @@ def _compaction(item: SessionMessage) -> Object | None:
 
 
 def remaining(items: list[SessionMessage], header: Object, unread: Unread) -> list[SessionMessage] | None:
-    """Return the messages left after an undo; ``None`` if nothing was undone."""
+    """Return the messages that remain after an undo; ``None`` if nothing was undone."""
     message_id, part = (string(header.get("revert"), member) for member in ("messageID", "partID"))
     if not message_id:
         return None
     place = next((place for place, item in enumerate(items) if name(item) == message_id), None)
     if place is None:
-        unread.count("revert to a message that is not there")
+        unread.count("revert to a missing message")
         return None
     item = items[place]
     if not part or not is_older(item):

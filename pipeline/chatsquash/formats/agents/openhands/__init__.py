@@ -1,4 +1,4 @@
-"""OpenHands' events, of both generations; its logs of completions are exchanges, and no documents."""
+"""OpenHands' events of both generations.  Its logs of completions are exchanges and are not read here."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ MEMBERS = ("source", "history", "trajectory", "execution_status")
 
 _STATE, _EVENTS = "base_state.json", "events"
 _INSTANCE = "instance_id"
-"""What an evaluation calls the task of a run."""
+"""The member with the task of a run in an evaluation."""
 _HOLDING = ("history", "trajectory")
-"""Members that hold the events of one run, beside what came of it."""
+"""Members that may contain the events of a run, in objects that also contain its outcome."""
 
 
 def fits(values: list[Json]) -> str | None:
-    """Check whether most objects are events, or all of them contain lists of events."""
+    """Check whether most objects are events, or all contain lists of events."""
     if _is_state(values):
         return "agent.llm and execution_status"
     runs = [_events(each) for each in values]
@@ -53,7 +53,7 @@ def owner(path: str) -> str | None:
 
 
 def conversations(values: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
-    """Return the conversation of each run: of the events, of each object's events, or of those beside."""
+    """Return the conversation of each run; its events are the objects, in each object, or in companion files."""
     unread, runs = Unread(), list[_EventRun]()
     if _is_state(values):
         return _of_state(values[0], meta if isinstance(meta, list) else [], unread)
@@ -73,7 +73,7 @@ def conversations(values: list[Json], lines: list[int] | None = None, meta: Json
 
 
 def _of_state(state: Object, events_read: list[Json], unread: Unread) -> list[Conversation]:
-    """Return the conversation of a session whose events are separate files; an invalid one is skipped."""
+    """Return the conversation of a session whose events are in separate files; invalid files are skipped."""
     events = [event for event in events_read if event is not None]
     unread.count_members("state", state, "id", "agent", "stats")
     for _ in range(len(events_read) - len(events)):
@@ -84,7 +84,7 @@ def _of_state(state: Object, events_read: list[Json], unread: Unread) -> list[Co
 
 
 def _is_state(values: list[Json]) -> bool:
-    """Whether a file is the state of a session."""
+    """Whether a file contains the state of a session."""
     return len(values) == 1 and isinstance(at(values[0], "agent", "llm"), dict) and "execution_status" in values[0]
 
 
@@ -97,7 +97,7 @@ class _EventRun(NamedTuple):
 
 
 def _events(value: Json) -> list[Json] | None:
-    """Return the events in a list or an object; ``None`` for an event and anything else."""
+    """Return the events in a list or an object; ``None`` for an event or anything else."""
     if isinstance(value, list):
         return value
     if isinstance(value, dict) and "source" not in value:
@@ -106,7 +106,7 @@ def _events(value: Json) -> list[Json] | None:
 
 
 def _generation(events: list[Json]) -> str | None:
-    """Return the generation of most events."""
+    """Return the generation of most events; ``None`` if most values are not events."""
     for name, test in (("V1", v1.is_event), ("V0", v0.is_event)):
         if sum(map(test, events)) * 2 > len(events):
             return name

@@ -1,4 +1,4 @@
-"""Qwen Code's session files: lines that form a tree, each with one content as Gemini's API has it."""
+"""Qwen Code's session files: lines that form a tree, each with one content of Gemini's API."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ _LINE = (
     *("isSidechain", "version", "gitBranch", "toolCallResult", "subtype", "agentId"),
 )
 _OWN = frozenset(("uuid", "parentUuid", "sessionId", "type"))
-"""Members that each line has."""
+"""Members of every line."""
 _LATE = 20
-"""The lines after a summary that may repeat the end of its history."""
+"""The maximum number of lines after a summary that repeat the end of its history."""
 _SUMMARY = "chat_compression"
 _BOOT = "agent_bootstrap"
 
 
 def fits(values: list[Json]) -> str | None:
-    """Check for lines with an id, a parent and a session, some of which have a message of parts or a history."""
+    """Check for lines with an id, a parent and a session, some of them with message parts or a history."""
     lines = [each for each in objects(values) if _OWN.issubset(each)]
     lines_with_parts = sum(map(has_parts, lines))
     if not lines_with_parts and not any(each.get("subtype") in (_SUMMARY, _BOOT) for each in lines):
@@ -45,15 +45,15 @@ def fits(values: list[Json]) -> str | None:
 
 
 def has_parts(line: Json) -> bool:
-    """Whether a line has a message of parts."""
+    """Whether a line has a message with parts."""
     message = line.get("message") if isinstance(line, dict) else None
     return isinstance(message, dict) and isinstance(message.get("parts"), list)
 
 
 def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """Return what the model sees on the path to the last line, then what was compressed, then branches.
+    """Return what the model sees on the path to the last line, then compressed parts, then branches.
 
-    Neither the system prompt nor the tools are kept in it, but in a sub-agent's that began with a history.
+    The system prompt and the tools are only stored for sub-agents that start with a history.
     """
     unread = Unread()
     rows = list(entries(values, lines))
@@ -77,7 +77,10 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
 
 
 def _repeat_length(turns: list[Object], later: list[Object]) -> int:
-    """Return how many of the last turns of a summary the lines after it have, too, since it was written late."""
+    """Return how many turns at the end of a summary's history are repeated by the lines after it.
+
+    This happens because the summary is written late.
+    """
     parts = [at(line, "message", "parts") for line in later if string(line, "type") in _SAID]
     ends = [at(turn, "parts") for turn in turns[-_LATE:]]
     return next((length for length in range(len(ends), 0, -1) if ends[-length:] == parts[:length]), 0)

@@ -1,4 +1,4 @@
-"""The messages in an attribute, as those of OpenAI chat."""
+"""Convert the messages in an attribute to OpenAI chat."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _AUDIO = {"audio/wav": "wav", "audio/mpeg": "mp3", "audio/mp3": "mp3"}
 
 
 def said(message: Json, where: str) -> list[Object]:
-    """The turns of a message: its results each, and what else is in it."""
+    """Return the turns of a message: one for each result, and one for its other content."""
     expect_object(message, f"{where} is")
     parts_or_text = message.get("parts", message.get("content"))
     parts_or_text = [parts_or_text] if isinstance(parts_or_text, str) else parts_or_text
@@ -32,7 +32,7 @@ def said(message: Json, where: str) -> list[Object]:
 
 
 def _answer(parts: list[Json]) -> Object:
-    """An assistant's message; what stands behind its calls is kept apart."""
+    """Build an assistant message; content after its calls becomes private blocks."""
     kinds = [string(part, "type") for part in parts]
     first = kinds.index("tool_call") if "tool_call" in kinds else len(parts)
     call_parts = (part for part in objects(parts) if part.get("type") == "tool_call")
@@ -54,14 +54,14 @@ def _is_thought(part: Json) -> bool:
 
 
 def _result(part: Object) -> Object:
-    """A result, which some write as ``result`` in place of ``response``."""
+    """Convert a result, which some clients write to ``result`` instead of ``response``."""
     value = part.get("response", part.get("result"))
     name_member = {"name": part["name"]} if string(part, "name") else {}
     return {"role": "tool", "tool_call_id": part.get("id"), **name_member, "content": "" if value is None else value}
 
 
 def content(listed_parts: list[Json]) -> Json:
-    """Parts as OpenAI chat has them; one text is a string."""
+    """Convert parts to content of OpenAI chat; a single text becomes a string."""
     return parts.content([_part(part) for part in listed_parts])
 
 
