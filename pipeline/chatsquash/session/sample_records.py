@@ -206,7 +206,7 @@ def of_document(
     sampling = Sampling(asked, lambda longer, shorter: longer > shorter)
     placement = part.placement(snapshot)
     unmarked: dict[int, str] = {}
-    is_made = part.is_chosen and snapshot is not None and why is None
+    is_made = part.is_selected and snapshot is not None and why is None
     conversation, parent = part.names(part.place)
     if is_made:
         assert snapshot is not None
@@ -227,7 +227,7 @@ def of_document(
     if is_made and not records and why is None:
         why = checks.no_sample(part.place.length)
         noted.append((None, why))
-    made = records[0] if records else Rejection(why) if part.is_chosen and why else None
+    made = records[0] if records else Rejection(why) if part.is_selected and why else None
     unmarked |= {key: "refused" for _, key, _ in sampling.refused}
     whys = part.whys(snapshot, made)
     if placement:
