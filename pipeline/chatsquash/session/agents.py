@@ -163,23 +163,27 @@ def records(
     placement = part.placement(snapshot)
     needs_marks_here = needs_marks(options) or len({reply.evidence.model for reply in part.place.replies}) > 1
     marks = part.marks(snapshot, placement) if snapshot and placement and needs_marks_here else None
-    made = make(snapshot, marks) if part.is_selected else None
-    placements = [_keep_written(place_record(placement, made, 0, {}))] if placement and made else []
-    rows = part.rows(placements, made, part.whys(snapshot, made))
-    coverage = part.coverage(rows, made)
+    record_or_rejection = make(snapshot, marks) if part.is_selected else None
+    placements = (
+        [_keep_written(place_record(placement, record_or_rejection, 0, {}))]
+        if placement and record_or_rejection
+        else []
+    )
+    rows = part.rows(placements, record_or_rejection, part.whys(snapshot, record_or_rejection))
+    coverage = part.coverage(rows, record_or_rejection)
     reported_rows = rows if options.trace_replies else []
     looked_at = [*document.relatives, *(part.home_file.relatives if part.home_file else ())]
-    if isinstance(made, Rejection):
-        return [], made.why, SessionCoverage(coverage, reported_rows, [], relatives=looked_at)
+    if isinstance(record_or_rejection, Rejection):
+        return [], record_or_rejection.why, SessionCoverage(coverage, reported_rows, [], relatives=looked_at)
     line = snapshot.entry.line if snapshot else None
     losses = loss_findings(coverage, line, options_to_keep=options_keeping(coverage, 0, options))
     losses += find_repeated(len(part.repeated_replies(placements)), line, options)
-    if made is None and part.place.is_copy and not coverage.copied:
+    if record_or_rejection is None and part.place.is_copy and not coverage.copied:
         losses.append((line, repeated_conversation()))
     result = SessionCoverage(coverage, reported_rows, losses, family=part.family(), relatives=looked_at)
-    if made is None:
+    if record_or_rejection is None:
         return [], None, result
-    record = count_flags(made, options)
+    record = count_flags(record_or_rejection, options)
     if not options.writes_last:
         conversation, parent = part.names(part.place)
         record = replace(record, conversation=conversation, kind=part.place.kind, parent=parent)

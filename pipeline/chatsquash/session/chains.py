@@ -26,7 +26,7 @@ from chatsquash.reading.identify import forget, is_readable
 from chatsquash.reading.members import members
 from chatsquash.reading.reader import Reader
 from chatsquash.reading.sessions import SPAN, document_parts, expanded_copy
-from chatsquash.session.parts import UNKNOWN, behind, fill_unknown, pack_time, parts
+from chatsquash.session.parts import UNKNOWN, count_out_of_order, fill_unknown, pack_time, parts
 from chatsquash.sources.changes import as_found
 from chatsquash.sources.compression import ExpandedFile
 from chatsquash.sources.find import discover
@@ -219,7 +219,7 @@ class ChainedLogs(Struct):
         times: dict[int, array[int]] = {}
         for row in sorted(rows):
             times.setdefault(self._file(row), array("q")).append(self._time(row))
-        return sum(map(behind, times.values()))
+        return sum(map(count_out_of_order, times.values()))
 
     def _cut(self, rows: list[int], files: list[int]) -> str | None:
         """Return why the rest of a file was not read, if the session contains the last line read of it."""

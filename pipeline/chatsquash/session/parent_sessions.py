@@ -50,7 +50,7 @@ class Home(Struct, frozen=True):
     """The session of each conversation."""
 
     def caller(self, place: FilePath) -> int | None:
-        """Return the conversation that started a sub-agent; if none names it, its session's one at that time."""
+        """Return the conversation that started a sub-agent, or if none names it, the current one of its session."""
         start = place.begun
         known = (
             self.by_call.get(start.call or ""),
