@@ -91,9 +91,9 @@ def test_what_may_come_from_a_log_is_hidden():
     told = private_texts.hide_texts(outcome, log, lambda text: text.replace("x-", "y-"), lambda path: "digest")
     assert b"x-" not in msgspec.msgpack.encode(told)
     assert told.privacy.log_names == LogNames("y-shown", "y-name", ["y-piece"], "digest")
-    renamed = private_texts.with_names(log, told.privacy.log_names)
+    renamed = private_texts.with_log_names(log, told.privacy.log_names)
     assert (renamed.path, renamed.at(1)) == ("p", ("y-piece", 1))
     assert private_texts.hide_texts(outcome, log, str) == outcome
-    before = private_texts.texts(outcome, log)
+    before = private_texts.collect_texts(outcome, log)
     assert len(before) == len(set(before))
     assert all("x-" in text for text in before)

@@ -56,7 +56,7 @@ class Lengths:
             return None
 
     def _cut(self, original: Record, value: dict[str, Any], tokens: int) -> tuple[Record, list[Violation]]:
-        """Drop exchanges at the end of a record that do not fit; if not even the first one fits, keep the whole record."""
+        """Drop exchanges at the end of a record until it fits; if not even one exchange fits, keep all of it."""
         ends = _ends(value, original.marks)
         counts: dict[int, int] = {}
         # The record is counted again for every candidate end, so the results are cached for the binary search.

@@ -16,7 +16,7 @@ from chatsquash.core import chat, jsonio
 from chatsquash.core.model import Entry, Mark, Message
 from chatsquash.core.outcome import PreferencePair, Record
 from chatsquash.records.samples import CONTEXT, draft, split_prompt
-from chatsquash.session.samples import Make, said
+from chatsquash.session.samples import Make, messages_of
 from chatsquash.session.session import Snapshot
 
 PairKind = Literal["regenerated", "rewound", "choice", "retry", "denied"]
@@ -90,7 +90,7 @@ def preference_pairs(
 def _split_record(snapshot: Snapshot, message: Message, make: Make) -> dict[str, Any] | None:
     """Make a record of a request with a reply, split into prompt and completion; ``None`` if that is not possible."""
     entry = _with_reply(snapshot.entry, message)
-    ordinal = sum(each["role"] == "assistant" for each in said(entry)) - 1
+    ordinal = sum(each["role"] == "assistant" for each in messages_of(entry)) - 1
     marks = [*(Mark((at,), CONTEXT) for at in range(ordinal)), Mark((ordinal,))]
     record, _ = make(replace(snapshot, entry=entry), marks)
     if not isinstance(record, Record):

@@ -14,7 +14,7 @@ from chatsquash.session.agents import DocumentPart
 from chatsquash.session.conversations import entries_of
 from chatsquash.session.pairs import Candidate, LoggedAnswer, PairKind, RepairStep, counterfactual, results_in
 from chatsquash.session.sample_records import snapshot_of
-from chatsquash.session.samples import Reread, alone
+from chatsquash.session.samples import Reread, truncate_snapshot
 from chatsquash.session.session import Session, Snapshot
 from chatsquash.trees.documents import FilePath, paths_of
 from chatsquash.trees.kinds import conversations
@@ -235,10 +235,12 @@ def document_candidates(part: DocumentPart, snapshot: Snapshot, *, counterfactua
         if at not in times:
             continue
         for kind, rejected in _alternatives(paths_of(part.document)).rejected(place, at, times[at]):
-            yield Candidate(kind, alone(snapshot, messages[:at]), LoggedAnswer(messages[at], lines[at]), rejected)
+            yield Candidate(
+                kind, truncate_snapshot(snapshot, messages[:at]), LoggedAnswer(messages[at], lines[at]), rejected
+            )
     nexts = zip(usable, usable[1:], [*usable[2:], len(messages)], strict=False)
     for before, at, after in nexts if counterfactuals else ():
         between, after_reply = [*results_in(messages[before + 1 : at])], [*results_in(messages[at + 1 : after])]
         if kind_of_step := counterfactual(RepairStep(messages[before], between, messages[at], after_reply)):
             answers = LoggedAnswer(messages[at], lines[at]), LoggedAnswer(messages[before], lines[before])
-            yield Candidate(kind_of_step, alone(snapshot, messages[:before]), *answers)
+            yield Candidate(kind_of_step, truncate_snapshot(snapshot, messages[:before]), *answers)
