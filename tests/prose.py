@@ -183,8 +183,13 @@ def _is_string(node: ast.AST) -> bool:
 
 
 def _message(path: Path, line: int, text: str) -> Iterator[Text]:
-    if len(re.findall(r"[A-Za-z]{2,}", text)) > 1 and " " in text.strip():
+    if is_message(text):
         yield Text("messages", path, line, plain(text))
+
+
+def is_message(text: str) -> bool:
+    """Whether a string of a module is a phrase, and not a name or a pattern."""
+    return len(re.findall(r"[A-Za-z]{2,}", text)) > 1 and " " in text.strip()
 
 
 def texts(paths: Iterable[Path]) -> Iterator[Text]:

@@ -34,7 +34,7 @@ from chatsquash.cli.main import cli
 from chatsquash.formats import documents, formats
 from chatsquash.reading.documents import Content
 from chatsquash.reading.envelopes import envelopes
-from chatsquash.reading.evidence import look
+from chatsquash.reading.evidence import detect_shape
 from chatsquash.reading.identify import document_content
 from chatsquash.session import cleaning
 from chatsquash.sources.open import open_file
@@ -397,7 +397,7 @@ def test_the_sample_logs_show_every_format_and_every_envelope():
     shapes = []
     for path in samples().values():
         with open_file(path) as file:
-            shapes += [] if document_content(file) else [look(file)[0]]
+            shapes += [] if document_content(file) else [detect_shape(file)[0]]
     assert {shape.request for shape in shapes} == set(formats()) - {"gemini_interactions"}
     assert {shape.envelope.NAME for shape in shapes} == {envelope.NAME for envelope in envelopes()}
 

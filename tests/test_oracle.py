@@ -170,7 +170,7 @@ def test_messages_as_they_are_written(message, expected):
     (['[{"name":"a"}]', '[{"name":"b"},{"name":"a","x":1}]'], '[{"name":"a"},{"name":"b"}]', "the first one wins"),
     (['[{"name":"a","function":{"x":1}},{"name":"a"}]'], '[{"x":1},{"name":"a"}]', "the flattened one's name"),
     (['[{"x":1},{"x":1.0},{"x":true},{"x":1}]'], '[{"x":1},{"x":1.0},{"x":true}]', "nameless ones by bytes"),
-    (['[{"name":5},"t",null]', '["t"]'], '[{"name":5},"t",null]', "what is no object is nameless"),
+    (['[{"name":5},"t",null]', '["t"]'], '[{"name":5},"t",null]', "what is not an object is nameless"),
     (['{"name":"a"}', "[]", '"x"'], "[]", "tools that are no list are none"),
 )
 def test_tools(lists, expected, rule):

@@ -131,35 +131,35 @@ def _described(made: Corpus) -> str:
 
 
 def shares(made: list[Made], found: dict[str, list[Verdict]]) -> Iterator[str]:
-    """What is found of secrets, and hit of look-alikes, as a table."""
+    """Return the recall and the false positives of each mode, and the recall of the first one by encoded form."""
     columns = [(mode, aside) for mode in found for aside in (False, True)]
     yield _row("recall", *(f"`{mode}`{', held-out' if aside else ''}" for mode, aside in columns))
     yield "|---|" + "---|" * len(columns)
     found_by = {(mode, aside): judge.recall(made, found[mode], aside=aside) for mode, aside in columns}
     yield _row("plain", *(judge.joined(found_by[each], ["plain"]) for each in columns))
     yield _row("encoded, all", *(judge.joined(found_by[each], forms()) for each in columns))
-    for family, names in _families().items():
-        for beside in (False, True):
-            row = [judge.joined(_only(found_by[each], beside=beside), names) for each in columns]
-            yield _row(f"{family}, {'with' if beside else 'without'} plain", *row)
     yield _row("false positives", *(judge.hits(made, found[mode], aside=aside) for mode, aside in columns))
     yield ""
     for mode, verdicts in found.items():
         yield f"`{mode}` skipped {sum(verdict.left_out for verdict in verdicts):,} of {len(verdicts):,} records."
     yield ""
+    first = next(iter(found))
+    yield from _by_form([found_by[first, False], found_by[first, True]])
 
 
-def _families() -> dict[str, list[str]]:
-    """Return the encoded forms by the first word of their names."""
-    families: dict[str, list[str]] = {}
-    for form in forms():
-        families.setdefault(form.partition("-")[0], []).append(form)
-    return families
-
-
-def _only(shares: dict[tuple[str, bool], Share], *, beside: bool) -> dict[tuple[str, bool], Share]:
-    """Return the shares of secrets with, or without, the plain value in the same record."""
-    return {group: share for group, share in shares.items() if group[1] == beside}
+def _by_form(shares: list[dict[tuple[str, bool], Share]]) -> Iterator[str]:
+    """Return the recall of encoded secrets, without and with the plain value in the same record."""
+    columns = [(beside, aside) for beside in (False, True) for aside in (False, True)]
+    titles = (f"{'with' if beside else 'without'} plain{', held-out' if aside else ''}" for beside, aside in columns)
+    yield _row("`secrets`, encoded as", *titles)
+    yield "|---|" + "---|" * len(columns)
+    for family in dict.fromkeys(form.partition("-")[0] for form in forms()):
+        row = []
+        for beside, aside in columns:
+            chosen = {group: share for group, share in shares[aside].items() if group[1] == beside}
+            row.append(judge.joined(chosen, [form for form in forms() if form.partition("-")[0] == family]))
+        yield _row(family, *row)
+    yield ""
 
 
 def _private(made: Corpus, verdicts: dict[str, list[Verdict]]) -> Iterator[str]:

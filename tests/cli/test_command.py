@@ -181,7 +181,7 @@ def test_errors_say_where_what_and_what_to_do(command, arguments, err):
     "arguments, error",
     (
         "convert logs --single-file --group-by scenario",
-        "--group-by scenario has no effect with --single-file: leave one of them out",
+        "--group-by scenario has no effect with --single-file: use only one of them",
     ),
     ("convert logs --reset hf", "--reset: no such option; did you mean --preset?"),
     ("convert logs --zzz", "--zzz: no such option; see chatsquash convert --help"),
@@ -454,7 +454,7 @@ def test_check_shows_a_rendering_and_counts_nothing(command, here):
     write_log(here / "data.jsonl", WITH_SECRET)
     (here / "t.jinja").write_text("{{ messages }}")
     code, _, err = command("check", "data.jsonl", "--template", "t.jinja", "--show", "1", "--fail-on", "error")
-    assert (code, err.splitlines()[-1]) == (2, "error: --fail-on has no effect with --show: leave one of them out")
+    assert (code, err.splitlines()[-1]) == (2, "error: --fail-on has no effect with --show: use only one of them")
 
 
 def test_check_prints_json_lines_on_request(command, here):
@@ -570,15 +570,15 @@ def test_a_long_error_is_cut_in_its_middle(command):
         "--group-by date has no effect on the files of a dataset folder: leave it out",
     ),
     ("--preset hf --single-file", "--single-file has no effect on the files of a dataset folder: leave it out"),
-    ("--full --resume", "--full has no effect with --resume: leave one of them out"),
-    ("--quiet --verbose", "--verbose has no effect with --quiet: leave one of them out"),
+    ("--full --resume", "--full has no effect with --resume: use only one of them"),
+    ("--quiet --verbose", "--verbose has no effect with --quiet: use only one of them"),
     ("--shard-size 5MB", "--shard-size has no effect without --format: add it, as in --format parquet"),
     ("--keep logprobs", "--keep logprobs has no effect without --preset hf: add it"),
     ("--pairs logged", "--pairs logged has no effect without --format: add it, as in --format jsonl"),
     ("--drop arguments-invalid", "--drop arguments-invalid has no effect without --check-arguments: add it"),
-    ("--redact none --anonymize", "--redact none has no effect with --anonymize: leave one of them out"),
-    ("--report --no-merge --engine ray", "--report has no effect with --no-merge: leave one of them out"),
-    ("--quiet --progress json", "--progress json has no effect with --quiet: leave one of them out"),
+    ("--redact none --anonymize", "--redact none has no effect with --anonymize: use only one of them"),
+    ("--report --no-merge --engine ray", "--report has no effect with --no-merge: use only one of them"),
+    ("--quiet --progress json", "--progress json has no effect with --quiet: use only one of them"),
 )
 def test_options_without_effect_are_refused(command, here, arguments, error):
     write_log(here / "logs/a.jsonl", log_line())

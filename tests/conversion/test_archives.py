@@ -159,7 +159,7 @@ def test_links_and_devices_of_a_tar_are_findings(here):
     assert [each["text"].split(",")[1].split(":")[0] for each in findings("archive-member")] == [
         " since it is a link",
         " since it is a link",
-        " since it is no file",
+        " since it is not a file",
     ]
 
 

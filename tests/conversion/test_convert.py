@@ -524,7 +524,7 @@ BAD_REASON = f"{WHERE}:2: request is missing [bad-entry]"
     ("strict, a session left out", BACKWARD, {"strict": True}, None, StoppedError, f"stopped by --strict, nothing was written: {WHERE}:2: timestamp is"),
     ("strict, a bad line", [log_line("x"), BAD], {"strict": True}, None, StoppedError, f"stopped by --strict, nothing was written: {BAD_REASON}"),
     ("strict, a session of bad lines", [b"", b"{"], {"strict": True}, None, StoppedError,
-     f"stopped by --strict, nothing was written: {WHERE}:2: no JSON object"),
+     f"stopped by --strict, nothing was written: {WHERE}:2: not a JSON object"),
     ("strict, what is no log", [b"", BAD], {"strict": True}, None, StoppedError, f"stopped by --strict, nothing was written: {WHERE}: no log that can be read"),
     ("strict, a session of which cleaning leaves nothing", [TITLE], {"strict": True}, None, StoppedError,
      f"stopped by --strict, nothing was written: {WHERE}: cleaning left none of "),

@@ -112,7 +112,7 @@ def test_a_run_fails_at_once_if_the_folder_of_a_named_file_is_missing(logs, comm
 def test_a_path_without_a_report_is_refused_and_passed_over_in_a_variable(logs, command, monkeypatch):
     refused = command("convert", "logs", "--tool-report-path", "usage.csv", "--no-tool-report")
     assert refused.code == 2
-    why = "--tool-report-path usage.csv has no effect with --no-tool-report: leave one of them out"
+    why = "--tool-report-path usage.csv has no effect with --no-tool-report: use only one of them"
     assert why in " ".join(refused.err.split())
     with pytest.raises(UsageError, match=r"tool_report_path='usage.csv' has no effect with tool_report=False"):
         convert(logs, "out", Options(tool_report=False, tool_report_path="usage.csv"))

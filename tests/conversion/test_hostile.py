@@ -117,15 +117,15 @@ LINES = [
         ],
         ("--max-messages", "3"),
     ),
-    Line("a number that is none", told("1e400"), [("bad-line", HERE.format("messages or tools hold the number Infinity, which is not JSON"))]),
-    Line("an integer that does not end", told("1" * 5000), [("bad-line", HERE.format("no JSON object: an integer has too many digits"))]),
+    Line("a number that is none", told("1e400"), [("bad-line", HERE.format("messages or tools contain the number Infinity, which is not JSON"))]),
+    Line("an integer that does not end", told("1" * 5000), [("bad-line", HERE.format("not a JSON object: an integer has too many digits"))]),
     Line("an integer of 4,000 digits", told('[{"type": "text", "text": "a", "n": ' + "1" * 4000 + "}]"), []),
     Line("keys twice, of which the last counts", told('"a", "content": "b"'), []),
     Line("lone surrogates", told('"\\ud800 and \\udfff"'), []),
-    Line("NUL bytes in a text", told('"\x00"'), [("bad-line", HERE.format("no JSON object: Invalid control character at byte 76"))]),
+    Line("NUL bytes in a text", told('"\x00"'), [("bad-line", HERE.format("not a JSON object: Invalid control character at byte 76"))]),
     Line("NUL as JSON writes it", told('"\\u0000"'), []),
-    Line("no UTF-8", told('"\udcff\udcfe"'), [("bad-line", HERE.format("no JSON object: it is not valid UTF-8"))]),
-    Line("two objects on one line", spelled(GOOD) + spelled(GOOD), [("bad-line", HERE.format("no JSON object: Extra data at byte 219"))]),
+    Line("no UTF-8", told('"\udcff\udcfe"'), [("bad-line", HERE.format("not a JSON object: it is not valid UTF-8"))]),
+    Line("two objects on one line", spelled(GOOD) + spelled(GOOD), [("bad-line", HERE.format("not a JSON object: Extra data at byte 219"))]),
     Line("a session id that is a path", spelled(log_line("x", session_id="../../etc/passwd")), []),
     Line("a session id that is a device", spelled(log_line("x", session_id="CON")), []),
     Line("a session id of 5,000 characters", spelled(log_line("x", session_id="x" * 5000)), []),
@@ -133,7 +133,7 @@ LINES = [
     Line(
         "a session id that is an endless integer",
         spelled(log_line("x", session_id="ID")).replace(b'"ID"', b"1" * 5000),
-        [("bad-line", HERE.format("no JSON object: an integer has too many digits"))],
+        [("bad-line", HERE.format("not a JSON object: an integer has too many digits"))],
     ),
 ]  # fmt: skip
 
@@ -278,7 +278,7 @@ def test_a_pipe_in_the_place_of_a_log_is_not_waited_for(here, command, monkeypat
     monkeypatch.setattr(module, "discover", replaced)
     assert command("convert", "logs").code == 3
     assert of("logs/hostile.jsonl") == [
-        ("unreadable-log", "the log cannot be read (it is no regular file): check the file and its permissions")
+        ("unreadable-log", "the log cannot be read (it is not a regular file): check the file and its permissions")
     ]
 
 

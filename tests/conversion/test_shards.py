@@ -136,7 +136,7 @@ def test_a_listing_for_a_folder_with_the_result_of_other_logs_is_refused(logs):
     ("no listing", [], "out: holds no listing, or one that was merged; make one with: chatsquash shards LOGS -o out -n 64"),
     ("a number beyond the last", ["--shard", "3/2"], "--shard 3/2: shards count from 1 to 2"),
     ("0, since they count from 1", ["--shard", "0/2"], "--shard 0/2: shards count from 1 to 2"),
-    ("what is no shard", ["--shard", "x"], "--shard 'x': is no shard; write one as 3/64, the third of 64"),
+    ("what is no shard", ["--shard", "x"], "--shard 'x': is not a shard; write one as 3/64, the third of 64"),
 )  # fmt: skip
 def test_shards_that_cannot_be_meant_are_refused(command, here, given, error):
     code, out, err = command("convert", "-o", "out", *(given or ["--shard", "1/2"]))
@@ -152,7 +152,7 @@ def test_shards_that_cannot_be_meant_are_refused(command, here, given, error):
 def test_what_the_listing_has_is_refused_beside_a_shard(command, logs, given, error):
     command("shards", "logs", "-n", "2", "--no-anonymize")
     code, _, err = command("convert", "--shard", "1/2", *given)
-    why = "since the listing has them: leave it out, or make another listing with chatsquash shards."
+    why = "since the listing has them: remove it, or make another listing with chatsquash shards."
     assert (code, err.splitlines()[-1]) == (2, f"error: {error}, {why.rstrip(chr(46))}")
 
 
@@ -164,7 +164,7 @@ def test_another_number_of_shards_is_refused(logs):
 
 def test_a_limit_is_refused(command, logs):
     code, _, err = command("shards", "logs", "-n", "2", "--limit", "3")
-    assert (code, err) == (2, "error: --limit: no shard knows what the others have; leave it out\n")
+    assert (code, err) == (2, "error: --limit: no shard knows what the others have; remove it\n")
 
 
 def test_pseudonyms_need_one_named_key(command, logs, monkeypatch):
@@ -304,7 +304,7 @@ def test_a_marker_names_no_file_elsewhere(logs, name):
     convert_shard(OUT, Shard(1, 1), PLAIN)
     held = json.loads(marker(1, 1).read_text())
     marker(1, 1).write_text(json.dumps({**held, "part": {"name": name, "size": 4}}))
-    with pytest.raises(UsageError, match=r"done-00001-of-00001.json: is no marker; convert the shard again with"):
+    with pytest.raises(UsageError, match=r"done-00001-of-00001.json: is not a marker; convert the shard again with"):
         merge(OUT)
     assert not convert_shard(OUT, Shard(1, 1), PLAIN).is_known
 
@@ -507,7 +507,7 @@ def test_a_listing_that_lies_is_refused(logs, lie):
     listing = json.loads((SHARDS / "listing.json").read_text())
     (SHARDS / "listing.json").write_text(json.dumps({**listing, **lie}))
     for run in (lambda: merge(OUT), lambda: convert_shard(OUT, Shard(1, 1), PLAIN)):
-        with pytest.raises(UsageError, match=r"listing.json: is no listing; make it again"):
+        with pytest.raises(UsageError, match=r"listing.json: is not a listing; make it again"):
             run()
 
 

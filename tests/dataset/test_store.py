@@ -196,7 +196,7 @@ def test_a_damaged_record_of_what_is_ours_stops_before_anything_is_touched(tmp_p
     "make",
     ("a folder", Path.mkdir),
     ("a folder with something in it", lambda path: (path / "mine").mkdir(parents=True)),
-    ("what is no file", os.mkfifo),
+    ("what is not a file", os.mkfifo),
 )
 @pytest.mark.parametrize("name", ["a", "reports/b"])
 def test_what_took_the_place_of_a_file_of_ours_is_refused_at_once(tmp_path, make, name):

@@ -131,8 +131,8 @@ def test_a_folder_is_named_by_its_absolute_path_since_trainers_run_elsewhere(wri
 
 @cases(
     "trainer, options, said",
-    ("a preset", "axolotl", {"preset": "text"}, "trainer='axolotl': axolotl does not read preset='text'; leave it out"),
-    ("a format", "verl", {"format": "jsonl"}, "trainer='verl': verl does not read format='jsonl'; leave it out"),
+    ("a preset", "axolotl", {"preset": "text"}, "trainer='axolotl': axolotl does not read preset='text'; remove it"),
+    ("a format", "verl", {"format": "jsonl"}, "trainer='verl': verl does not read format='jsonl'; remove it"),
     ("samples without a mask", "nemo", {"samples": "reply"}, "trainer='nemo': NeMo Automodel trains on all of the assistant's turns; leave"),
     ("another flag", "axolotl", {"loss": "weight"}, "trainer='axolotl': axolotl does not read loss='weight'; choose loss='training'"),
     ("another shape", "trl", {"samples": "reply", "sample_shape": "messages"}, "trainer='trl': TRL does not read sample_shape='messages'"),

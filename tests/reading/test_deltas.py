@@ -31,7 +31,7 @@ def spelled(value) -> str:
     return repr(value)
 
 
-PATHS = ("grown", "patched", "alone", "whole")
+PATHS = ("extensions", "patches", "unrelated", "whole")
 
 
 @pytest.mark.hypothesis
@@ -177,7 +177,13 @@ def test_a_log_that_only_grows_is_parsed_once():
         assert effort.parsed <= 1.3 * needed
         # What is split without being parsed: the rest of each line, and the first line's snapshot.
         assert effort.skipped <= 1.3 * needed + 60 * 400
-        assert (effort.alone, effort.grown, effort.patched, effort.whole, effort.refused) == (1, 59, 0, 0, 0)
+        assert (effort.unrelated, effort.extensions, effort.patches, effort.whole, effort.wrong_guesses) == (
+            1,
+            59,
+            0,
+            0,
+            0,
+        )
         assert [entry.shared_prefix for entry in found[1:]] == [len(entry.messages) for entry in found[:-1]]
         assert all(entry.tools is found[0].tools for entry in found)
 
@@ -192,4 +198,4 @@ def test_a_line_that_is_wrong_in_two_ways_is_a_bad_line_however_it_is_read():
     for data in (wrong, b"\n".join([line(0), line(1), wrong])):
         _, session = read(data, effort)
         assert [rejected.code for rejected in session.rejected] == ["bad-line"]
-    assert effort.patched == 1
+    assert effort.patches == 1

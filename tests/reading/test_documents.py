@@ -58,7 +58,7 @@ def test_every_sample_is_told(path):
         assert file.tell() == 0, "the file stands where it stood"
     assert held.format == path.stem.partition("-")[0]
     assert held.why.startswith(f"{held.format} (")
-    assert held.broken == []
+    assert held.rejected_lines == []
     assert all(each.messages for each in held.conversations())
 
 
@@ -115,7 +115,7 @@ def test_two_formats_at_once_are_an_error_that_names_both():
 
 def test_what_the_user_says_is_not_doubted():
     held = look(CLAUDE, CLAUDE, CLAUDE, EDIT, forced="claude_code")
-    assert (held.format, held.why) == ("claude_code", "claude_code, as --from says")
+    assert (held.format, held.why) == ("claude_code", "claude_code, set by --from")
     assert look(PLAIN, forced="portable").conversations()[0].messages == PLAIN
     assert look({"messages": PLAIN}, forced="openai_chat").conversations()[0].messages == PLAIN
     assert look(log_line("hi"), forced="openai_chat") is None, "a log is no document"
@@ -124,14 +124,17 @@ def test_what_the_user_says_is_not_doubted():
 def test_lines_that_are_no_json_are_told_with_their_places():
     held = look(CLAUDE, b"{oops\n", b"\n", CLAUDE, b'{"cut')
     size = len(data(CLAUDE))
-    assert [(each.line, each.offset, each.length) for each in held.broken] == [(2, size, 5), (5, 2 * size + 7, 5)]
-    assert {each.code for each in held.broken} == {"bad-line"}
-    assert all(each.reason.startswith("no JSON: ") for each in held.broken)
+    assert [(each.line, each.offset, each.length) for each in held.rejected_lines] == [
+        (2, size, 5),
+        (5, 2 * size + 7, 5),
+    ]
+    assert {each.code for each in held.rejected_lines} == {"bad-line"}
+    assert all(each.reason.startswith("not JSON: ") for each in held.rejected_lines)
     assert len(held.objects) == 2
 
 
 def test_a_line_that_is_nested_too_deeply_is_told():
-    (broken,) = look(CLAUDE, b"[" * 5000 + b"]" * 5000 + b"\n", CLAUDE).broken
+    (broken,) = look(CLAUDE, b"[" * 5000 + b"]" * 5000 + b"\n", CLAUDE).rejected_lines
     assert (broken.line, broken.reason) == (2, "nested too deeply")
 
 
@@ -208,7 +211,7 @@ def test_the_first_line_of_a_log_is_read_once_however_long_it_is(tmp_path, bytes
     path = tmp_path / "a.jsonl"
     path.write_bytes(data(log_line("x" * 20_000_000), log_line("y")))
     with open_file(path) as file:
-        assert evidence.look(file)[1].format == "openai_chat"
+        assert evidence.detect_shape(file)[1].format == "openai_chat"
     assert bytes_read[0] <= 20_000_000 + (5 << 20)
 
 

@@ -19,12 +19,12 @@ from chatsquash.formats import formats, view
 from chatsquash.formats.base import TurnError
 from chatsquash.reading import deltas, envelopes
 from chatsquash.reading.deltas import Effort
-from chatsquash.reading.evidence import Shape, look
+from chatsquash.reading.evidence import Shape, detect_shape
 from tests import format_logs
 from tests.conftest import examples, often
 from tests.session.streams import entries, taken
 
-PATHS = ("grown", "patched", "alone", "whole")
+PATHS = ("extensions", "patches", "unrelated", "whole")
 LOADED = [name for name in formats() if name != "openai_chat"]
 
 
@@ -102,7 +102,7 @@ def as_logged(turns):
 
 def hold_to_the_law(data: bytes, name: str) -> Effort:
     effort = Effort()
-    shape, _ = look(io.BytesIO(data), forced=name)
+    shape, _ = detect_shape(io.BytesIO(data), forced=name)
     found, session = read(data, shape, effort)
     rows = alone(data, name)
     assert session.lines.blank == sum(row.kind == "blank" for row in rows) - (data[-1:] in (b"", b"\n"))
@@ -154,7 +154,7 @@ def test_a_log_that_only_grows_is_parsed_once_and_its_turns_are_loaded_once(name
     request = json.loads(data.split(b"\n")[-2])["request"]
     turns = len(request.get("body", request)[form.TURNS])
     assert effort.parsed <= 1.1 * needed
-    assert (effort.alone, effort.grown, effort.patched, effort.whole, effort.refused) == (1, 39, 0, 0, 0)
+    assert (effort.unrelated, effort.extensions, effort.patches, effort.whole, effort.wrong_guesses) == (1, 39, 0, 0, 0)
     assert load.call_count == (turns if name in LOADED else 0)
     assert all(entry.tools is found[0].tools for entry in found)
     assert all(entry.shared_prefix == len(before.messages) for before, entry in pairwise(found))

@@ -431,7 +431,7 @@ def test_values_go_through_an_envelope_byte_by_byte():
 # An envelope of one's own
 
 WRAPPER = """
-from chatsquash.reading.members import Members, within
+from chatsquash.reading.members import Members, object_members
 
 NAME = "a gateway"
 WHAT = "`{call, at}`"
@@ -441,11 +441,11 @@ MIXES = False
 
 
 def fits(line: Members) -> bool:
-    return "asked" in within(line["call"])
+    return "asked" in object_members(line["call"])
 
 
 def unwrap(line: Members) -> Members:
-    call = within(line["call"])
+    call = object_members(line["call"])
     beside = {"timestamp": line["at"], "session_id": line.get("conversation", b"null")}
     return {"request": call["asked"], "response": call.get("said", b"null"), **beside}
 """

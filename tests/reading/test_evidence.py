@@ -25,7 +25,7 @@ def log(*lines) -> bytes:
 
 
 def looked(*lines, forced=None):
-    return evidence.look(io.BytesIO(log(*lines)), forced)
+    return evidence.detect_shape(io.BytesIO(log(*lines)), forced)
 
 
 def converted(*lines, **options):
@@ -97,7 +97,7 @@ def test_a_first_line_of_many_bytes_is_looked_at_whole():
 def test_the_file_stands_where_it_stood():
     file = io.BytesIO(log(*MARKED.values()))
     file.seek(7)
-    evidence.look(file)
+    evidence.detect_shape(file)
     assert file.tell() == 7
 
 
@@ -153,7 +153,7 @@ def test_what_is_no_log_is_said_to_be_that_and_nothing_is_emitted(lines, text):
 
 @cases("what, data",
     ("text that is not JSON", b"# Notes\n\ntext"),
-    ("lines of JSON, the first of which is a list", b"[1, 2]"),
+    ("JSON lines, starting with a list", b"[1, 2]"),
     ("a CSV table", b"a,b\n1,2\n"),
     ("a CSV table", b'a;b;c\n1;"2;3";4\n'),
     ("a PDF", b"%PDF-1.7\n\xe2\xe3\xcf\xd3\n{}\n"),

@@ -36,7 +36,7 @@ def splitted(line: bytes) -> tuple[bytes, bytes, bytes, str | None, Response]:
 def test_the_scanner_of_json_splits_as_msgspec_does(line, monkeypatch):
     quick = splitted(line)
     monkeypatch.setattr(exchange, "_decoder", lambda *_: json.JSONDecoder())  # which refuses bytes
-    with mock.patch.object(exchange, "REFUSED", (TypeError,)):
+    with mock.patch.object(exchange, "PARSE_ERRORS", (TypeError,)):
         assert splitted(line) == quick
 
 

@@ -270,5 +270,5 @@ def test_what_is_seen_does_not_depend_on_the_buffer_that_another_log_left(left):
     chat["request"] = {**chat["request"], "messages": [long]}
     for data in (log(short, other), log(chat, other)):
         reader = Reader(Options(anonymize=False))
-        reader._room._buffer = bytearray(left)
+        reader._buffers._buffer = bytearray(left)
         assert begun(data, reader=reader).seen == begun(data).seen

@@ -10,7 +10,7 @@ from chatsquash.core.model import AddedRun, KeptRun
 from chatsquash.formats import formats
 from chatsquash.formats.base import LoadedTurn, TurnError
 from chatsquash.reading.exchange import LineError
-from chatsquash.reading.turns import Turns, follow, nothing
+from chatsquash.reading.turns import Turns, follow, no_turns
 
 
 class Counting:
@@ -60,7 +60,7 @@ def form():
 
 
 def test_what_is_kept_is_not_loaded_again(form):
-    first = request(form, nothing(form), (AddedRun((1, 2)),), 1, 2)
+    first = request(form, no_turns(form), (AddedRun((1, 2)),), 1, 2)
     second = request(form, first, (KeptRun(0, 2), AddedRun((1,))), 1, 2, 1)
     assert form.loaded == [1, 2, 1]
     assert contents(second) == [0, 1, 2, 3]
@@ -70,7 +70,7 @@ def test_what_is_kept_is_not_loaded_again(form):
 
 
 def test_turns_behind_a_changed_one_are_kept_where_the_state_is_the_same(form):
-    first = request(form, nothing(form), (AddedRun((1, 1, 2)),), 1, 1, 2)
+    first = request(form, no_turns(form), (AddedRun((1, 1, 2)),), 1, 1, 2)
     second = request(form, first, (AddedRun(("+",)), KeptRun(1, 3)), "+", 1, 2)
     assert form.loaded == [1, 1, 2, "+"]
     assert contents(second) == [1, 2, 3]
@@ -79,7 +79,7 @@ def test_turns_behind_a_changed_one_are_kept_where_the_state_is_the_same(form):
 
 
 def test_turns_behind_a_changed_one_are_loaded_again_where_the_state_is_another(form):
-    first = request(form, nothing(form), (AddedRun((1, 1, 2)),), 1, 1, 2)
+    first = request(form, no_turns(form), (AddedRun((1, 1, 2)),), 1, 1, 2)
     second = request(form, first, (AddedRun((2,)), KeptRun(1, 3)), 2, 1, 2)
     assert form.loaded == [1, 1, 2, 2, 1, 2]
     assert contents(second) == [0, 1, 2, 3, 4]
@@ -87,7 +87,7 @@ def test_turns_behind_a_changed_one_are_loaded_again_where_the_state_is_another(
 
 
 def test_another_order_and_a_turn_said_twice(form):
-    first = request(form, nothing(form), (AddedRun(("+", 0, 0, 1)),), "+", 0, 0, 1)
+    first = request(form, no_turns(form), (AddedRun(("+", 0, 0, 1)),), "+", 0, 0, 1)
     second = request(form, first, (KeptRun(0, 1), KeptRun(3, 4), KeptRun(3, 4)), "+", 1, 1)
     assert contents(second) == [1, 2]
     assert replay(first.messages, second.edits) == second.messages
@@ -95,14 +95,14 @@ def test_another_order_and_a_turn_said_twice(form):
 
 def test_a_system_prompt_that_is_the_same_object_is_kept(form):
     system = "s"
-    first = request(form, nothing(form), (AddedRun((1,)),), 1, system=system)
+    first = request(form, no_turns(form), (AddedRun((1,)),), 1, system=system)
     second = request(form, first, (KeptRun(0, 1), AddedRun((1,))), 1, 1, system=system)
     assert second.edits == (KeptRun(0, 2), AddedRun((message(1),)))
 
 
 @pytest.mark.parametrize(("old", "new"), [("s", "t"), ("s", None), (None, "t")])
 def test_another_system_prompt_changes_nothing_behind_it(form, old, new):
-    first = request(form, nothing(form), (AddedRun((1, 2)),), 1, 2, system=old)
+    first = request(form, no_turns(form), (AddedRun((1, 2)),), 1, 2, system=old)
     second = request(form, first, (KeptRun(0, 2),), 1, 2, system=new)
     assert form.loaded == [1, 2]
     assert contents(second) == [*([new] if new else []), 0, 1, 2]
@@ -113,7 +113,7 @@ def test_another_system_prompt_changes_nothing_behind_it(form, old, new):
 
 
 def test_messages_still_open_behind_the_last_turn_are_added_anew(form):
-    first = request(form, nothing(form), (AddedRun((1,)), AddedRun(("+",) * 99)), 1, *("+" * 99))
+    first = request(form, no_turns(form), (AddedRun((1,)), AddedRun(("+",) * 99)), 1, *("+" * 99))
     second = request(form, first, (KeptRun(0, 100), AddedRun((1,))), 1, *("+" * 99), 1)
     assert contents(first) == [0, 100]
     assert contents(second) == [0, 100, 101]
@@ -124,19 +124,19 @@ def test_messages_still_open_behind_the_last_turn_are_added_anew(form):
 @pytest.mark.parametrize(("turns", "place"), [(("bad",), 0), ((1, 2, "bad", 1), 2)])
 def test_a_turn_that_is_none_is_named_by_its_place(form, turns, place):
     with pytest.raises(LineError) as raised:
-        request(form, nothing(form), (AddedRun(turns),), *turns)
+        request(form, no_turns(form), (AddedRun(turns),), *turns)
     assert (raised.value.code, str(raised.value)) == ("bad-entry", f"request.turns[{place}] is none")
 
 
 def test_a_bad_turn_behind_kept_ones_is_named_by_its_place(form):
-    first = request(form, nothing(form), (AddedRun((1, 2)),), 1, 2)
+    first = request(form, no_turns(form), (AddedRun((1, 2)),), 1, 2)
     with pytest.raises(LineError, match=r"^request\.turns\[2\] is none$"):
         request(form, first, (KeptRun(0, 2), AddedRun(("bad",))), 1, 2, "bad")
 
 
 def test_a_system_prompt_that_is_none_is_named(form):
     with pytest.raises(LineError, match=r"^request\.system is bad$"):
-        request(form, nothing(form), (), system="bad")
+        request(form, no_turns(form), (), system="bad")
 
 
 CALLS = {
@@ -158,7 +158,7 @@ ASKS = {
 def test_ids_are_made_up_anew_behind_a_call_that_no_longer_lacks_one(name):
     form, ask = formats()[name], ASKS.get(name, {"role": "user", "content": "u"})
     turns = [CALLS[name](None), ask, CALLS[name](None)]
-    first = follow(form, nothing(form), turns, (AddedRun(tuple(turns)),), None)
+    first = follow(form, no_turns(form), turns, (AddedRun(tuple(turns)),), None)
     changed = [CALLS[name]("logged"), *turns[1:]]
     second = follow(form, first, changed, (AddedRun((changed[0],)), KeptRun(1, 3)), None)
     assert ids(first) == ["call_1", "call_2"]

@@ -48,7 +48,7 @@ def line(response, **request):
     ("a model that is no text", line({"model": 5}, model=["m"]), LoggedUsage()),
     ("counts that are none", line({"usage": {"prompt_tokens": True, "completion_tokens": -1}}), LoggedUsage()),
     ("counts beyond 64 bits", line({"usage": {"prompt_tokens": 10**30, "completion_tokens": "7"}}), LoggedUsage()),
-    ("usage that is no object", line({"usage": [1], "model": ""}), LoggedUsage()),
+    ("usage that is not an object", line({"usage": [1], "model": ""}), LoggedUsage()),
     ("a text with half of a UTF-16 pair", line({**CHAT, "x": "\ud800"}), LoggedUsage("m", 10, 2)),
     ("a logger's wrap", {"request": {"headers": {}, "body": {"messages": []}}, "response": {"status": 200, "body": CHAT}}, LoggedUsage("m", 10, 2)),
 )  # fmt: skip

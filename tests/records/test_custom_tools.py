@@ -29,7 +29,7 @@ FUNCTION = {"type": "function", "function": {"name": "find", "description": "d",
     ("a custom tool of Anthropic is a function", OF_ANTHROPIC, None),
     ("a function", FUNCTION, None),
     ("a hosted tool", {"type": "web_search"}, None),
-    ("a member that is no object", {"type": "custom", "custom": 5}, None),
+    ("a member that is not an object", {"type": "custom", "custom": 5}, None),
     ("no object", "sql", None),
 )  # fmt: skip
 def test_a_custom_tool_has_no_schema(tool, expected):

@@ -25,12 +25,12 @@ def test_a_file_lists_a_value_a_line():
 
 
 WRONG = [
-    (b"ok\nsha256:12", "--deny, line 2: is no SHA-256"),
+    (b"ok\nsha256:12", "--deny, line 2: is not a SHA-256"),
     (b"\n\nre:(?=a)b", "--deny, line 3: the pattern is refused"),
     (b"re:", "--deny, line 1: the pattern is empty"),
     (b"re:a)(b", "--deny, line 1: the pattern is refused"),
     (b"re:(?x)a #", "--deny, line 1: the pattern is refused"),
-    (b"\xff\xfe", "--deny: the file is no UTF-8"),
+    (b"\xff\xfe", "--deny: the file is not valid UTF-8"),
 ]
 
 

@@ -155,7 +155,7 @@ def test_a_run_that_fails_while_it_writes_leaves_no_result_and_the_next_one_does
     with pytest.raises(OSError, match=r"tools.csv: cannot be written \(the store does not allow it\)") as problem:
         convert("logs", out, ONE)
     assert problem.value.__notes__ == [
-        "what was written is no result without run.json, and the same command writes all of it anew"
+        "what was written is not a result without run.json, and the same command writes all of it anew"
     ]
     assert "out/run.json" not in s3.keys()
     assert LOCK not in s3.keys()

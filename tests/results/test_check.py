@@ -76,8 +76,8 @@ def test_a_record_is_checked(tmp_path, line, expected):
     ("a list", "[]", "the line is a list"),
     ("a log entry", log_line("x"), "messages is missing"),
     ("messages of the wrong type", {"messages": "x"}, "messages is a string"),
-    ("a message that is no object", {"messages": [user(), "x"]}, "messages[1] is no object with a role"),
-    ("a message without a role", {"messages": [{"content": "x"}]}, "messages[0] is no object with a role"),
+    ("a message that is not an object", {"messages": [user(), "x"]}, "messages[1] is not an object with a role"),
+    ("a message without a role", {"messages": [{"content": "x"}]}, "messages[0] is not an object with a role"),
 )
 def test_a_line_that_is_no_record_is_an_error_and_the_next_one_is_checked(tmp_path, line, reason):
     write_log(tmp_path / "data.jsonl", line, {"messages": [], "tools": [tool()]})

@@ -144,7 +144,7 @@ def test_a_record_that_the_template_refuses_has_no_length(command, tmp_path, tok
 
 TABLE = """\
 3 records in 2 files
-1 line that is no record: see chatsquash check
+1 line that is not a record: see chatsquash check
 
 duplicates   1  repeat an earlier record
 splits       3  2 train, 1 validation

@@ -49,7 +49,7 @@ EXPORTED = exports()
 @pytest.mark.parametrize("name, path", EXPORTED, ids=[f"{name}-{path.name}" for name, path in EXPORTED])
 def test_a_sample_of_an_export_is_told_by_its_envelope_and_is_no_document(name, path):
     with open_file(str(path), Options()) as file:
-        seen = evidence.look(file)[1]
+        seen = evidence.detect_shape(file)[1]
         assert seen.envelope == EXPORTS[name]
         assert seen.format is not None
         assert identify.document_content(file) is None

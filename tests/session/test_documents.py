@@ -316,7 +316,7 @@ def test_a_body_that_is_broken_says_where(here):
     put("logs/a.json", {"contents": [{"role": "user", "parts": [{"text": "hi"}]}, 5]})
     assert dict(run().left_out) == {"unknown-format": 1}
     (found,) = findings("unknown-format")
-    assert "gemini: contents[1] is no object" in found["text"]
+    assert "gemini: contents[1] is not an object" in found["text"]
 
 
 def test_a_line_of_a_dataset_is_no_session(here):

@@ -77,7 +77,7 @@ ARGUMENTS = [
     ("an empty list of calls", assistant("a", tool_calls=[])),
     ("calls that are no list", assistant("a", tool_calls={"function": {"name": "grep"}})),
     ("calls that are a string", assistant("a", tool_calls="grep")),
-    ("a call that is no object", assistant("a", call(), "grep")),
+    ("a call that is not an object", assistant("a", call(), "grep")),
     ("a null call", assistant("a", tool_calls=[None])),
     ("a call without a function", assistant("a", {"id": "c1", "type": "function"})),
     ("a call whose function is null", assistant("a", {"id": "c1", "function": None})),

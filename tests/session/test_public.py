@@ -74,7 +74,7 @@ def test_a_conversation_that_was_not_loaded_carries_nothing_and_stays_as_it_is(a
     ("blocks that name themselves", [Other("x", {"type": "server_tool_use"}), X, X], "1 'server_tool_use', 2 'x'"),
     ("blocks by their first member", [Other("google", {"executableCode": {}})], "1 'executableCode'"),
     ("a type that is no text", [Other("x", {"type": 5, "x": 1})], "1 'type'"),
-    ("what is no object", [Other("x", 5), Other("x", {})], "2 'block'"),
+    ("what is not an object", [Other("x", 5), Other("x", {})], "2 'block'"),
     ("tools that the provider ran", [HostedCall("s", "f"), HostedResult("s", "f")], "1 'hosted_call', 1 'hosted_result'"),
     ("text behind calls", [Call("c", "f"), Text("b"), Text("c")], "2 'text after calls'"),
     ("what a log says", [Other("x", {"type": "a\x1b[2J"})], "1 'a\\x1b[2J'"),

@@ -154,9 +154,9 @@ def test_every_shape_is_counted_alike(written, name):
 @cases(
     "value, reason",
     ({"conversations": {}}, "conversations is an object"),
-    ({"conversations": ["x"]}, "conversations[0] is no object with from and value that sharegpt knows"),
-    ({"conversations": [{"from": "nobody", "value": "x"}]}, "conversations[0] is no object"),
-    ({"conversations": [{"from": "gpt", "value": None}]}, "conversations[0] is no object"),
+    ({"conversations": ["x"]}, "conversations[0] is not an object with from and value that sharegpt knows"),
+    ({"conversations": [{"from": "nobody", "value": "x"}]}, "conversations[0] is not an object"),
+    ({"conversations": [{"from": "gpt", "value": None}]}, "conversations[0] is not an object"),
 )
 def test_what_is_no_sharegpt_record_is_told(value, reason):
     with pytest.raises(NotARecordError) as caught:

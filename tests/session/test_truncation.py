@@ -56,7 +56,7 @@ def test_what_a_tool_cut_for_the_model_is_no_cut_of_the_logger():
 def test_a_body_that_lies_elsewhere_is_cut(here):
     case = Path(__file__).parents[1] / "golden/bedrock/a_body_in_another_object/logs"
     convert(str(case), "out", Options(anonymize=False))
-    assert "whose body lies in another object" in findings("truncated-by-logger")[0]["text"]
+    assert "its body is in another object" in findings("truncated-by-logger")[0]["text"]
 
 
 def test_rows_around_exchanges_are_no_exchanges(here):

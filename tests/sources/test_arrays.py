@@ -43,8 +43,8 @@ def test_elements_are_those_that_a_parser_finds_whatever_stands_around_them(monk
     "data, path, why",
     ("no array", b'{"log": {"entries": 5}}', ("log", "entries"), "has no array log.entries"),
     ("no such member", b'{"log": {}}', ("log", "entries"), "has no array log.entries"),
-    ("an object", b"{}", (), "is no array"),
-    ("nothing", b"", (), "is no array"),
+    ("an object", b"{}", (), "is not an array"),
+    ("nothing", b"", (), "is not an array"),
     ("an element that is cut", b'[{"a": 1}, {"b": "', (), "ends within element 2"),
     ("an array that is cut", b'[{"a": 1}, ', (), "ends before its array does"),
 )

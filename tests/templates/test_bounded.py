@@ -109,7 +109,7 @@ def test_parentheses_are_compiled_or_refused(tmp_path):
 def test_compiling_is_bounded(tmp_path, text, bounds, message):
     with pytest.raises(UsageError) as caught:
         template(tmp_path, text, bounds)
-    assert str(caught.value) == f"{tmp_path}/a.jinja: is no template that can be used: {message}"
+    assert str(caught.value) == f"{tmp_path}/a.jinja: is not a template that can be used: {message}"
 
 
 class Hasty(RenderBounds):

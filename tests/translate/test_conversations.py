@@ -142,7 +142,7 @@ def test_messages_have_turns_without_having_been_loaded():
 
 @cases(
     "messages, expected",
-    ("a message that is no object", [user(), 3], "messages[1] is no object"),
+    ("a message that is not an object", [user(), 3], "messages[1] is not an object"),
     ("a message without a role", [{"content": "a"}], "messages[0] has no role"),
     ("content that is none", [user(3)], "messages[0] has content that is a number"),
 )

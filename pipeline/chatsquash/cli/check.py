@@ -89,9 +89,9 @@ def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, 
 def _shown_template(template: str | None, *, as_json: bool) -> str:
     """The template of ``--show``; raises ``UsageError`` without one, and for options that have no effect then."""
     if as_json:
-        raise click.UsageError("--json has no effect with --show: leave one of them out.")
+        raise click.UsageError("--json has no effect with --show: use only one of them.")
     if is_typed("fail_on"):
-        raise click.UsageError("--fail-on has no effect with --show: leave one of them out.")
+        raise click.UsageError("--fail-on has no effect with --show: use only one of them.")
     if not template:
         raise click.UsageError("--show has no effect without --template: add it.")
     return template

@@ -107,7 +107,7 @@ class _Size(click.ParamType):  # type: ignore[type-arg]
         """The bytes; fails for what is no such number."""
         match = re.fullmatch(r"([0-9]{1,15})\s*((?:[kmg]i?)?)b?", str(value), re.IGNORECASE)
         if not match:
-            self.fail(f"{value!r} is no size; write one as 256MB, 64kB or 1000000.", param, ctx)
+            self.fail(f"{value!r} is not a size; write one as 256MB, 64kB or 1000000.", param, ctx)
         number, unit = match.groups()
         return int(number) * {each.lower(): many for each, many in _UNITS.items()}[unit.lower()]
 

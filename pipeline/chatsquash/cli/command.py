@@ -111,7 +111,7 @@ def _misfit(option: click.Option, value: Any, context: click.Context) -> str | N
     if option.is_flag:
         return None if isinstance(value, bool) else f"{value!r} is neither true nor false."
     if option.multiple and not isinstance(value, list):
-        return f'{value!r} is no list; write one, as in {option_name(option)} = ["{value}"]'
+        return f'{value!r} is not a list; write one, as in {option_name(option)} = ["{value}"]'
     for each in value if option.multiple else [value]:
         if isinstance(each, bool | float | list | dict):
             return f"{each!r} is neither a text nor a whole number."
@@ -184,7 +184,7 @@ class Settings(NamedTuple):
     def _table(self, tables: dict[str, Any], name: str, shown: str) -> dict[str, Any]:
         table = tables.get(name, {})
         if not isinstance(table, dict):
-            raise UsageError(f"{self.path}: {shown} is no table: write [{shown}]")
+            raise UsageError(f"{self.path}: {shown} is not a table: write [{shown}]")
         return table
 
     def _refuse_unknown(self, what: str, names: Iterable[str], known: list[str]) -> None:
@@ -265,7 +265,7 @@ def _read(path: Path) -> dict[str, Any] | None:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as problem:
         if path.name == SHARED:
             return None  # it is for others to say what is wrong with it
-        raise UsageError(f"{path}: is no TOML ({error_text(problem)})") from None
+        raise UsageError(f"{path}: is not valid TOML ({error_text(problem)})") from None
     if path.name == OWN:
         return document
     tool = document.get("tool")

@@ -55,12 +55,12 @@ def refuse_idle(names: Iterable[str], why: str) -> None:
     """Refuse options that are typed where they have no effect, by their names."""
     for name in names:
         if is_typed(name):
-            raise click.UsageError(f"{typed_text(name)} has no effect {why}: leave it out.")
+            raise click.UsageError(f"{typed_text(name)} has no effect {why}: remove it.")
 
 
 def refuse_beside(flag: str, allowed: Iterable[str], logs: tuple[str, ...]) -> None:
     """Refuse arguments and options that are typed beside another that has them from elsewhere."""
-    why = "the listing has them: leave it out, or make another listing with chatsquash shards"
+    why = "the listing has them: remove it, or make another listing with chatsquash shards"
     if logs:
         raise click.UsageError(f"{logs[0]} has no effect with {flag}, since {why}.")
     for name in click.get_current_context().params:

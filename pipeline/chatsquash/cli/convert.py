@@ -71,7 +71,7 @@ def convert(logs: tuple[str, ...], *, agents: tuple[str, ...], shard: str | None
     where = where_of(given)
     runs = engine(where.engine)
     if report and not where.merge:
-        raise click.UsageError("--report has no effect with --no-merge: leave one of them out.")
+        raise click.UsageError("--report has no effect with --no-merge: use only one of them.")
     if report:
         from chatsquash.pages.report import refuse
 

@@ -169,7 +169,7 @@ class _Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command that is typed; of logs in its place, an error says which command converts them."""
         if args[0] not in COMMANDS and Path(args[0]).exists():
-            ctx.fail(f"{args[0]!r} is no command. To convert it: chatsquash convert {shlex.quote(args[0])}")
+            ctx.fail(f"{args[0]!r} is not a command. To convert it: chatsquash convert {shlex.quote(args[0])}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -80,9 +80,9 @@ def _anonymizes(kinds: list[str], *, is_asked: bool) -> bool:
     is_named = "emails" in kinds
     if is_typed("anonymize") and is_typed("redact"):
         if is_asked and "none" in kinds:
-            raise click.UsageError("--redact none has no effect with --anonymize: leave one of them out.")
+            raise click.UsageError("--redact none has no effect with --anonymize: use only one of them.")
         if is_named and not is_asked:
-            raise click.UsageError("--redact emails has no effect with --no-anonymize: leave one of them out.")
+            raise click.UsageError("--redact emails has no effect with --no-anonymize: use only one of them.")
     if is_typed("redact") or is_typed("anonymize"):
         return is_named if not is_typed("anonymize") else is_asked
     return is_asked or is_named

@@ -29,7 +29,7 @@ def push(output: str, dataset: str, *, public: bool, dry_run: bool, yes: bool) -
     from chatsquash.hub.push import push as run
 
     if dry_run and yes:
-        raise click.UsageError("--yes has no effect with --dry-run, which does not ask: leave one of them out.")
+        raise click.UsageError("--yes has no effect with --dry-run, which does not ask: use only one of them.")
     if not (dry_run or yes or (sys.stdin and sys.stdin.isatty())):
         raise click.UsageError("push asks before it sends, and nobody is at a terminal: add --yes, or --dry-run.")
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from chatsquash.checks import dataset
 from chatsquash.core.options import Options
-from chatsquash.reading.call_ids import number_calls
+from chatsquash.reading.call_ids import are_call_ids
 from chatsquash.session.session import finding
 from chatsquash.sources.find import Discovery
 
@@ -17,7 +17,7 @@ def choose_grouping(discovery: Discovery, options: Options) -> Options:
     Such an id names no session, and the histories alone say which calls belong together. All sampled logs must be rows
     of LiteLLM without session ids. The choice is a finding of the discovery.
     """
-    if options.sessions_by is not None or options.from_format is not None or not number_calls(discovery.logs, options):
+    if options.sessions_by is not None or options.from_format is not None or not are_call_ids(discovery.logs, options):
         return options
     discovery.findings.append(finding(dataset.grouped_by_chain(), "", ""))
     return replace(options, sessions_by="chain")

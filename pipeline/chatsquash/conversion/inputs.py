@@ -16,7 +16,7 @@ from chatsquash.core.log import Log
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import LinePlace, Outcome
 from chatsquash.dataset.store import Output
-from chatsquash.reading.sessions import cleared
+from chatsquash.reading.sessions import remove_finished
 from chatsquash.redaction.privacy import Privacy
 from chatsquash.session.lineages import Lineages
 from chatsquash.session.private_texts import rejected_lines
@@ -126,7 +126,7 @@ class Sessions:
 
     def _cleared(self, pairs: Iterator[tuple[Log, Outcome]]) -> Iterator[tuple[Log, Outcome]]:
         """Sessions, of whose logs the expanded copies go once they are done; a session of several may need any."""
-        return pairs if self._found else cleared(pairs, self._expanded)
+        return pairs if self._found else remove_finished(pairs, self._expanded)
 
 
 class Converting(Sessions):

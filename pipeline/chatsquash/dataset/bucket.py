@@ -43,7 +43,7 @@ class Bucket:
         self._store = stores.writable(place)
         self._folder = "".join(f"{part}/" for part in place.key.split("/") if part)
         if {".", ".."}.intersection(self._folder.split("/")):
-            raise UsageError(f"{place.shown}: has a part that is . or ..; leave it out")
+            raise UsageError(f"{place.shown}: has a part that is . or ..; remove it")
         self.shown = place.url(self._folder).rstrip("/")
         self.ours: set[str] = set()
         """What earlier runs wrote."""

@@ -62,7 +62,7 @@ def refuse_links(out: Folder, shown: Path) -> None:
     if status is None:
         return
     if not stat.S_ISDIR(status.st_mode):
-        raise UsageError(f"{shown / OURS}: is no folder; move it away, {_ANOTHER}")
+        raise UsageError(f"{shown / OURS}: is not a folder; move it away, {_ANOTHER}")
     ours = out.folder(OURS)
     for name in ours.strange():
         information = ours.status(name)

@@ -125,7 +125,7 @@ def problem(pair: Pair, spelled: Callable[[str], str], missing: str, example: st
     """
     idle = spelled(pair.idle)
     if not pair.example:
-        return f"{idle} has no effect with {spelled(pair.other)}: leave one of them out"
+        return f"{idle} has no effect with {spelled(pair.other)}: use only one of them"
     if is_given:
         return f"{idle} has no effect with {spelled(pair.other)}: change the latter, as in {example}"
     return f"{idle} has no effect without {missing}: add it, as in {example}"
@@ -262,7 +262,7 @@ def _refuse_samples(options: Options) -> None:
         )
     if options.loss != "none":
         message = "prompt and completion say what is trained on"
-        raise UsageError(f"--loss {options.loss}: {message}; leave it out, or add --sample-shape messages")
+        raise UsageError(f"--loss {options.loss}: {message}; remove it, or add --sample-shape messages")
 
 
 def _refuse_duplicates(options: Options) -> None:

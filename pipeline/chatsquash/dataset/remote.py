@@ -11,7 +11,7 @@ from chatsquash.dataset.bucket import Bucket
 from chatsquash.dataset.store import Output
 from chatsquash.storage.commit import RUN
 
-_NO_RESULT = "what was written is no result without run.json, and the same command writes all of it anew"
+_NO_RESULT = "what was written is not a result without run.json, and the same command writes all of it anew"
 
 
 class StoredOutput(Output):

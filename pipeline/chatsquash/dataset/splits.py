@@ -50,7 +50,7 @@ def parse(text: str) -> list[Split]:
     for part in text.split(","):
         name, _, share = (piece.strip() for piece in part.partition("="))
         if not _NAME.fullmatch(name) or name.lower() in _TAKEN:
-            raise UsageError(f"--split {text}: {name!r} is no name for a split; {hint}")
+            raise UsageError(f"--split {text}: {name!r} is not a name for a split; {hint}")
         splits.append(Split(name, _share(text, share, hint)))
     if len({split.name.lower() for split in splits}) < len(splits):  # since some file systems take them for one
         raise UsageError(f"--split {text}: names a split twice; {hint}")
@@ -65,7 +65,7 @@ def _share(text: str, share: str, hint: str) -> float:
     except ValueError:
         value = 0.0
     if not 0 < value <= 1:
-        raise UsageError(f"--split {text}: {share!r} is no share between 0 and 1; {hint}")
+        raise UsageError(f"--split {text}: {share!r} is not a share between 0 and 1; {hint}")
     return value
 
 

@@ -179,7 +179,7 @@ def refuse_unreadable(options: Options) -> None:
     for each, known in (("preset", trainer.presets), ("format", trainer.formats)):
         value = getattr(options, each)
         if value not in known:
-            raise UsageError(f"--for {name}: {trainer.title} does not read --{each} {value}; leave it out{_or(known)}")
+            raise UsageError(f"--for {name}: {trainer.title} does not read --{each} {value}; remove it{_or(known)}")
     for problem in _mask_problems(trainer, options):
         raise UsageError(f"--for {name}: {trainer.title} {problem}")
 

@@ -1,1 +1,6 @@
-"""A log of exchanges to entries: lines, envelopes, the format of each side, edits, replies."""
+"""Turn the lines of a log into entries.
+
+This package unwraps envelopes, detects the format of requests and responses, expresses each request as edits of the
+previous one, and parses replies. It also identifies files: a log, or a document that stores conversations. Joining
+entries to conversations is the task of ``trees``; the formats themselves are in ``formats``.
+"""

@@ -1,4 +1,4 @@
-"""Which session the file of an agent belongs to, and which one it may repeat, read from its first lines."""
+"""Which session an agent's file belongs to and which session it may repeat, according to its first lines."""
 
 from __future__ import annotations
 
@@ -16,42 +16,44 @@ from chatsquash.sources.beginnings import complete, read
 from chatsquash.sources.open import open_file, raw
 
 _GLANCES = (1 << 15, 1 << 20)
-"""Bytes of a log in which its first message is looked for."""
+"""Sizes of the beginning, in bytes, in which the first message is searched for: the second only if the first fails."""
 _PIECE, _OVERLAP = 1 << 22, 1 << 10
 _OBJECTS = 200
-"""Lines in which it is looked for, without blank ones."""
+"""The number of non-blank lines that are searched."""
 BLANK = b"\0 \t\r\n"
-"""Bytes around a line that are no part of it."""
+"""Bytes around a line that are not part of it."""
 
 
 def ancestry(log: Log, options: Options) -> Ancestry:
-    """What a log says of its own session and of the one that it repeats; nothing for a log of exchanges."""
-    for most in _GLANCES:
+    """Return the ids of a log's own session and of the one that it repeats; empty for a log of exchanges."""
+    for limit in _GLANCES:
         try:
-            data = _beginning(log, options, most)
+            data = _beginning(log, options, limit)
         except OSError:
             break
-        values = [*_objects(data, is_all=len(data) < most)]
-        if len(values) == 1 and opencode.is_session(values[0]):  # whose messages are files of their own
+        values = [*_objects(data, is_all=len(data) < limit)]
+        # OpenCode stores messages in separate files, so the session file does not show its ancestry.
+        if len(values) == 1 and opencode.is_session(values[0]):
             values += [{"info": each} for each in sidecars.first(opencode.NAME, log.path, options)]
-        known = of_objects(values)
-        if known.keys or len(data) < most or envelopes.recognise(data.partition(b"\n")[0]) is not None:
-            return known
+        result = of_objects(values)
+        if result.keys or len(data) < limit or envelopes.recognise(data.partition(b"\n")[0]) is not None:
+            return result
     return Ancestry()
 
 
-def _beginning(log: Log, options: Options, most: int) -> bytes:
-    """Return the first bytes of a log; of a plain one without looking for anything else that it may be."""
+def _beginning(log: Log, options: Options, limit: int) -> bytes:
+    """Return the first bytes of a log."""
     with raw(log.path) as file:
-        data = read(file, most)
+        data = read(file, limit)
+    # The common case: skip the detection of compression and archives.
     if data.startswith(b"{"):
         return data
     with open_file(log.path, options) as file:
-        return read(file, most)
+        return read(file, limit)
 
 
 def _objects(data: bytes, *, is_all: bool) -> Iterator[Json]:
-    """Yield the first values of a file, of which ``data`` may be the beginning only."""
+    """Yield the first values of a file; ``data`` may be only its beginning."""
     start = number = 0
     while number < _OBJECTS:
         stop = data.find(b"\n", start)
@@ -61,9 +63,8 @@ def _objects(data: bytes, *, is_all: bool) -> Iterator[Json]:
             continue
         value = jsonio.value(line) if line else None
         if value is None and (not number or (is_all and stop < 0)):
-            value = jsonio.value(
-                data[start:] if is_all else complete(data)
-            )  # a value on several lines, or the last line
+            # Either a value that spans several lines, or the last line.
+            value = jsonio.value(data[start:] if is_all else complete(data))
             yield from value if isinstance(value, list) else [value]
             return
         if stop < 0:
@@ -75,7 +76,7 @@ def _objects(data: bytes, *, is_all: bool) -> Iterator[Json]:
 
 
 def ids_in(log: Log, ids: Iterable[str], options: Options) -> list[str]:
-    """Return which of some ids are those of lines of a log, whose bytes alone are looked at."""
+    """Return those of the ids that occur as the id of a line in a log, by searching its bytes."""
     pattern = re.compile(rb'"uuid": ?"(' + b"|".join(re.escape(each.encode()) for each in ids) + rb')"')
     names: dict[str, None] = {}
     try:
@@ -83,6 +84,7 @@ def ids_in(log: Log, ids: Iterable[str], options: Options) -> list[str]:
             rest = b""
             while data := file.read(_PIECE):
                 names.update(dict.fromkeys(match[1].decode() for match in pattern.finditer(rest + data)))
+                # An id may straddle two reads.
                 rest = data[-_OVERLAP:]
     except OSError:
         return []

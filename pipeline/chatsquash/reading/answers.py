@@ -1,4 +1,4 @@
-"""Turns that a service stores: what requests refer to by the id of a response or of a conversation."""
+"""Turns stored by the service: requests refer to them by the id of a response or a conversation."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ from chatsquash.reading.members import NOTHING
 from chatsquash.reading.turns import Turns
 
 CONVERSATION = ("conversation",)
-"""The member by which a request refers to a conversation: to all earlier requests with its id and their responses."""
+"""The request member that refers to a conversation, that is to all earlier requests with its id and their responses."""
 _FEW = 8
-"""Requests that stay loaded in any case: the last ends of conversations, and the last ones that are continued."""
+"""Requests that always stay loaded: the last ends of conversations, and the last requests that were continued."""
 _MOST_TURNS = 200_000
-"""Turns of all ends that stay loaded in any case; beyond, there may be four times as many as the log has."""
+"""The number of turns up to which all ends stay loaded; beyond it, ends may have four times the turns of the log."""
 
 
 class LoadedRequest(NamedTuple):
-    """A request as canonical messages, and what the next one needs."""
+    """A request as canonical messages, with the state that the next request needs."""
 
     turns: Turns
-    whole: list[Any]
-    """The request's turns, with those that it only refers to; a later request may share the list and add its own."""
+    all_turns: list[Any]
+    """The request's turns, including those it only refers to; a later request may share the list and append to it."""
     length: int
-    """How many of them there are."""
-    shown: list[Any]
-    """Those that the model saw; the same list unless the service compacted the request."""
+    """The number of turns in ``all_turns`` that belong to this request."""
+    visible_turns: list[Any]
+    """The turns visible to the model; the same list unless the service compacted the request."""
     system: tuple[bytes, Json]
     """The system member, raw and parsed."""
-    brought: list[Tool] = []  # noqa: RUF012 - never changed
-    """The tools that its new turns bring."""
+    turn_tools: list[Tool] = []  # noqa: RUF012 - never changed
+    """The tools defined in its new turns."""
     base: Answer | None = None
     """The response that it continues by reference."""
     compacted: Compacted | None = None
-    """What a summary replaced in it."""
+    """The turns that a summary replaced."""
     is_hidden: bool = False
     """Whether the model also saw an encrypted summary."""
     known: int = 0
@@ -51,136 +51,135 @@ class LoadedRequest(NamedTuple):
 
 
 class Answer(Struct, eq=False, kw_only=True):
-    """A request that a response answered; each shares the turns before it with the one that it continues."""
+    """A request with its response; turns before the request are shared with the answer that it continues."""
 
     before: Answer | None
-    asked: list[Any]
+    request_turns: list[Any]
     """The turns in the line of the request."""
-    said: list[Any]
+    response_turns: list[Any]
     """The turns of the response."""
     conversation: str
-    is_cut: bool
-    loaded: LoadedRequest | None
-    """The request as it was loaded, as long as ``_Loaded`` keeps it."""
+    is_truncated: bool
+    request: LoadedRequest | None
+    """The request as it was loaded, while ``_RequestCache`` retains it."""
 
     @property
     def turns(self) -> list[Any]:
         """All turns up to the response."""
-        if self.loaded:
-            return [*self.loaded.whole[: self.loaded.length], *self.said]
+        if self.request:
+            return [*self.request.all_turns[: self.request.length], *self.response_turns]
         answers: list[Answer] = []
         answer: Answer | None = self
         while answer:
             answers.append(answer)
             answer = answer.before
-        return [turn for each in reversed(answers) for turns in (each.asked, each.said) for turn in turns]
+        return [
+            turn for each in reversed(answers) for turns in (each.request_turns, each.response_turns) for turn in turns
+        ]
 
 
-class _Loaded(Struct):
-    """The answers whose requests stay loaded: the ends of conversations, which the next requests likely continue.
-
-    Together, ends have at most four times the turns of the log, so that many forks of a long history take no more.
-    """
+class _RequestCache(Struct):
+    """The answers whose requests stay loaded: the ends of conversations, which the next requests probably continue."""
 
     _ends: dict[int, Answer] = field(default_factory=dict)
     _continued: deque[Answer] = field(default_factory=deque)
-    """The last answers that another request continues; it may be sent again."""
+    """The last answers that another request continued; they may be continued again, for example by a retry."""
     _size: int = 0
-    """The turns of all ends."""
+    """The number of turns of all ends."""
     _seen: int = 0
-    """The turns of the log."""
+    """The number of turns in the log."""
 
-    def add(self, answer: Answer, loaded: LoadedRequest) -> None:
-        """Keep the end of a conversation in place of the one that it continues."""
+    def add(self, answer: Answer, request: LoadedRequest) -> None:
+        """Retain the end of a conversation and drop the one that it continues."""
         base = answer.before
-        if base and base.loaded:
+        if base and base.request:
             self._drop(base)
             self._continued.append(base)
             if len(self._continued) > _FEW and (oldest := self._continued.popleft()) not in self._continued:
-                oldest.loaded = None
+                oldest.request = None
         self._ends[id(answer)] = answer
-        self._size += loaded.length
-        self._seen += len(answer.asked) + len(answer.said)
+        self._size += request.length
+        self._seen += len(answer.request_turns) + len(answer.response_turns)
+        # Bounded by the size of the log, so that many forks of a long history need no more memory than a few.
         while len(self._ends) > _FEW and self._size > max(_MOST_TURNS, 4 * self._seen):
             self._forget_oldest()
 
-    def forget_all_but(self, count: int) -> None:
-        """Keep only so many, the last ones."""
+    def keep_last(self, count: int) -> None:
+        """Keep only the last ``count`` ends."""
         while len(self._ends) > count:
             self._forget_oldest()
 
     def _forget_oldest(self) -> None:
         oldest = next(iter(self._ends.values()))
         self._drop(oldest)
-        oldest.loaded = None
+        oldest.request = None
 
     def _drop(self, answer: Answer) -> None:
-        if self._ends.pop(id(answer), None) and answer.loaded:
-            self._size -= answer.loaded.length
+        if self._ends.pop(id(answer), None) and answer.request:
+            self._size -= answer.request.length
 
 
 class Answers(Struct):
-    """The responses of a log."""
+    """The responses of a log, by id and by conversation."""
 
     _by_id: dict[str, Answer] = field(default_factory=dict)
     _by_conversation: dict[str, Answer] = field(default_factory=dict)
-    """The last one of each conversation."""
-    _loaded: _Loaded = field(default_factory=_Loaded)
+    """The last answer of each conversation."""
+    _cache: _RequestCache = field(default_factory=_RequestCache)
 
-    def referred(self, exchange: Exchange, form: Format, asked: list[Any]) -> Answer | None:
-        """Return the response that a request with these turns continues by reference, if the log has it.
-
-        A service stores what was answered completely. The same turns after a truncated response are a retry; a line
-        that repeats the id of a response, or without one its time and content, is a copy.
-        """
+    def find_base(self, exchange: Exchange, form: Format, turns: list[Any]) -> Answer | None:
+        """Return the answer that a request with these turns continues by reference, if the log contains it."""
         key, conversation = _reference(exchange, form), _conversation(exchange, form)
         if not conversation:
             base = self._by_id.get(key) if key else None
         else:
-            copied = self._by_id.get(_own_id(exchange) or _line_key(exchange, asked))
-            if copied and copied.conversation == conversation:
-                return copied.before
+            duplicate = self._by_id.get(_own_id(exchange) or _line_key(exchange, turns))
+            # The same line logged twice: by the id of its response or, without one, by its time and content.
+            if duplicate and duplicate.conversation == conversation:
+                return duplicate.before
             base = self._by_conversation.get(conversation)
-            while base and base.is_cut and base.asked == asked:
+            # A service only stores complete answers, so the same turns after a truncated response are a retry.
+            while base and base.is_truncated and base.request_turns == turns:
                 base = base.before
         return base
 
-    def forget_all_but(self, count: int) -> None:
-        """Keep only so many responses and conversations, the last ones."""
-        for known in (self._by_id, self._by_conversation):
-            for key in [*islice(known, max(0, len(known) - count))]:
-                del known[key]
-        self._loaded.forget_all_but(count)
+    def keep_last(self, count: int) -> None:
+        """Keep only the last ``count`` responses and conversations."""
+        for responses in (self._by_id, self._by_conversation):
+            for key in [*islice(responses, max(0, len(responses) - count))]:
+                del responses[key]
+        self._cache.keep_last(count)
 
-    def lacks(self, exchange: Exchange, form: Format) -> bool:
-        """Whether a request refers to turns that the log does not have; a new conversation has none before it."""
+    def is_history_missing(self, exchange: Exchange, form: Format) -> bool:
+        """Whether a request refers to turns that are missing from the log."""
         refers = exchange.first(form.REFERS)
+        # The first request of a conversation has its id but no earlier turns.
         if refers in (NOTHING, b"null") or _conversation(exchange, form):
             return False
         return _reference(exchange, form) not in self._by_id
 
-    def add(self, exchange: Exchange, form: Format, asked: list[Any], loaded: LoadedRequest) -> Answer | None:
-        """Remember the response of a request, if later ones can refer to it."""
+    def add(self, exchange: Exchange, form: Format, turns: list[Any], request: LoadedRequest) -> Answer | None:
+        """Store the answer to a request if later requests can refer to it; otherwise return ``None``."""
         body, conversation = exchange.reply.body, _conversation(exchange, form)
         own = _own_id(exchange)
         if not own and not (conversation and isinstance(body, dict)):
             return None
-        own = own or _line_key(exchange, asked)
+        own = own or _line_key(exchange, turns)
         known = self._by_id.get(own)
-        is_copy = known is not None and known.conversation == conversation and bool(known.said)
+        is_copy = known is not None and known.conversation == conversation and bool(known.response_turns)
         answer = Answer(
-            before=loaded.base,
-            asked=asked,
-            said=form.reply_turns(body) if form.reply_turns else [],
+            before=request.base,
+            request_turns=turns,
+            response_turns=form.reply_turns(body) if form.reply_turns else [],
             conversation=conversation,
-            is_cut=exchange.reply.cut,
-            loaded=loaded,
+            is_truncated=exchange.reply.cut,
+            request=request,
         )
         if own:
             self._by_id[own] = answer
         if conversation and exchange.reply.message is not None and not is_copy:
             self._by_conversation[conversation] = answer
-        self._loaded.add(answer, loaded)
+        self._cache.add(answer, request)
         return answer
 
 
@@ -190,12 +189,12 @@ def _own_id(exchange: Exchange) -> str:
     return own if isinstance(own, str) else ""
 
 
-def _line_key(exchange: Exchange, asked: list[Any]) -> str:
-    """What a line in a conversation, whose response has no id, is recognised by if it is logged twice."""
+def _line_key(exchange: Exchange, turns: list[Any]) -> str:
+    """Return a key that detects a repeated line of a conversation whose response has no id; empty if it has no time."""
     if exchange.timestamp == NOTHING:
         return ""
-    said = xxh3_128_hexdigest(jsonio.dumps([asked, exchange.reply.body]))
-    return f"{exchange.timestamp.decode('utf-8', 'replace')} {said}"
+    digest = xxh3_128_hexdigest(jsonio.dumps([turns, exchange.reply.body]))
+    return f"{exchange.timestamp.decode('utf-8', 'replace')} {digest}"
 
 
 def _reference(exchange: Exchange, form: Format) -> str:
@@ -204,15 +203,15 @@ def _reference(exchange: Exchange, form: Format) -> str:
 
 
 def _conversation(exchange: Exchange, form: Format) -> str:
-    """The id of the conversation that a request belongs to; empty if it names none, or an earlier response."""
+    """Return the id of a request's conversation; empty if it refers to none, or to an earlier response instead."""
     if CONVERSATION[0] not in form.REFERS:
         return ""
     raw = exchange.first(CONVERSATION)
     if raw == NOTHING or raw != exchange.first(form.REFERS):
         return ""
     value = _value(raw)
-    named = value.get("id") if isinstance(value, dict) else value
-    return named if isinstance(named, str) else ""
+    conversation_id = value.get("id") if isinstance(value, dict) else value
+    return conversation_id if isinstance(conversation_id, str) else ""
 
 
 def _value(raw: bytes) -> Json:

@@ -1,4 +1,4 @@
-"""What a file of no known format looks like, in words: by its first bytes, or by what its lines are."""
+"""Describe files of unknown formats in words, by their first bytes or by the content of their lines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from chatsquash.core.model import Json
 from chatsquash.formats import look_alike
 from chatsquash.formats.values import kind
 
-_BEGINNINGS = (
+_SIGNATURES = (
     (b"%PDF-", "a PDF"),
     (b"\x89PNG", "a PNG image"),
     (b"\xff\xd8\xff", "a JPEG image"),
@@ -39,14 +39,14 @@ _MARKUP = (
 _EXAMINED, _LINES = 1 << 12, 8
 
 
-def _by_beginning(data: bytes) -> str | None:
+def _by_signature(data: bytes) -> str | None:
     beginning = data[:_EXAMINED].lstrip()
-    known = next((words for begin, words in _BEGINNINGS if data.startswith(begin)), None)
-    return known or next((words for begin, words in _MARKUP if beginning[: len(begin)].lower() == begin), None)
+    description = next((words for begin, words in _SIGNATURES if data.startswith(begin)), None)
+    return description or next((words for begin, words in _MARKUP if beginning[: len(begin)].lower() == begin), None)
 
 
 def _of_text(data: bytes) -> str | None:
-    """Describe lines that are not JSON; ``None`` for those that were to be JSON objects."""
+    """Describe lines that are not JSON; ``None`` for malformed JSON objects."""
     beginning = data[:_EXAMINED].lstrip()
     lines = [line for line in beginning.splitlines() if line.strip()][:_LINES]
     if not lines or any(line.lstrip().startswith(b"{") for line in lines):
@@ -55,15 +55,16 @@ def _of_text(data: bytes) -> str | None:
         return "binary data"
     value = jsonio.value(lines[0])
     if value is not None:
-        return f"lines of JSON, the first of which is {kind(value)}"
+        return f"JSON lines, starting with {kind(value)}"
     return "a CSV table" if _is_table(lines) else "text that is not JSON"
 
 
 def _is_table(lines: list[bytes]) -> bool:
-    """Whether lines have the same number of cells, and several."""
+    """Whether all lines have the same number of cells, at least two."""
     texts = [line.decode("utf-8", "replace") for line in lines]
     for delimiter in (",", ";", "\t"):
         try:
+            # The last line may be truncated, so its cells are not counted.
             widths = {len(row) for row in islice(csv.reader(texts, delimiter=delimiter), len(texts) - 1 or 1)}
         except csv.Error:
             continue
@@ -73,7 +74,7 @@ def _is_table(lines: list[bytes]) -> bool:
 
 
 def of_lines(lines: list[bytes], values: list[Json]) -> str | None:
-    """Describe the first lines of a file that are no exchanges, by their values as JSON."""
+    """Describe the first lines of a file without exchanges; ``values`` are the lines parsed as JSON."""
     data = b"\n".join(lines)
-    described = next((words for value in values if (words := look_alike(value))), None)
-    return _by_beginning(data) or described or _of_text(data)
+    description = next((words for value in values if (words := look_alike(value))), None)
+    return _by_signature(data) or description or _of_text(data)

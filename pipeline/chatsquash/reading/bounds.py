@@ -1,4 +1,4 @@
-"""How large what is read of a line may be; beyond that, the line is left out."""
+"""Limits on the size of a line; larger lines are skipped."""
 
 from __future__ import annotations
 
@@ -18,30 +18,35 @@ if TYPE_CHECKING:
 
 
 class Bounds(NamedTuple):
-    """The bounds that the options of the same names set."""
+    """The limits set by the options of the same names."""
 
     line: int
     nesting: int
     messages: int
     rejected: int
     memory: int
-    light: int
-    """Bytes of a line up to which it is within ``line`` and ``memory``, whatever it holds."""
+    safe_size: int
+    """The number of bytes up to which a line is within ``line`` and ``memory`` regardless of its content."""
 
     @classmethod
     def of(cls, options: Options) -> Bounds:
-        """Those of a run, in this process."""
-        left = platform.available_memory()
-        memory = options.max_memory if left is None else min(options.max_memory, left // _HEADROOM)
-        light = min(options.max_line, memory // footprint.FACTOR)
+        """Return the limits of a run for this process."""
+        available = platform.available_memory()
+        memory = options.max_memory if available is None else min(options.max_memory, available // _HEADROOM)
+        safe_size = min(options.max_line, memory // footprint.FACTOR)
         rest = options.max_nesting, options.max_messages, options.max_rejected
-        return cls(options.max_line, *rest, options.max_memory, light)
+        return cls(options.max_line, *rest, options.max_memory, safe_size)
 
-    def hold_size(self, data: bytes | bytearray, length: int) -> None:
-        """Raise ``LineError`` for a line that is too long, or that would take too much memory once it is parsed.
+    def check_size(self, data: bytes | bytearray, length: int) -> None:
+        """Raise ``LineError`` for a line that is too long or whose parsed form would take too much memory.
 
-        ``data`` is what there is of its ``length`` bytes.  Where this process may not take as much, raise
-        ``MemoryError``.
+        Args:
+            data: The available bytes of the line; fewer than ``length`` if the line is too long.
+            length: The length of the line in bytes.
+
+        Raises:
+            LineError: The line exceeds a limit of the options.
+            MemoryError: The line exceeds the memory available to this process.
         """
         if length > len(data):
             raise self.too_long()
@@ -50,27 +55,28 @@ class Bounds(NamedTuple):
         footprint.require_memory(data)
 
     def too_long(self) -> LineError:
-        """The error for a line that is longer."""
+        """Return the error for a line that exceeds ``--max-line``."""
         return LineError("bad-line", f"longer than the {self.line:,} bytes that are read (--max-line)")
 
     def too_many(self) -> str:
-        """Why a log of which more lines cannot be read is read no further."""
+        """Return why reading a log stops after too many unreadable lines."""
         return f"more than {self.rejected:,} of its lines cannot be read (--max-rejected allows more)"
 
-    def hold_tools(self, tools: list[Tool]) -> None:
+    def check_tools(self, tools: list[Tool]) -> None:
         """Raise ``LineError`` for tools that are nested too deeply."""
         if not _are_within(tools, self.nesting):
             raise self.too_deep()
 
-    def hold_new(self, tools: dict[bytes, Tool]) -> None:
-        """The same for tools by their raw JSON, of which each level takes two bytes at least."""
-        self.hold_tools([tool for raw, tool in tools.items() if len(raw) > 2 * self.nesting])
+    def check_new_tools(self, tools: dict[bytes, Tool]) -> None:
+        """Raise ``LineError`` for new tools that are nested too deeply; ``tools`` are by their raw JSON."""
+        # Each level takes at least two bytes, so short definitions cannot be too deep.
+        self.check_tools([tool for raw, tool in tools.items() if len(raw) > 2 * self.nesting])
 
-    def hold(self, request: Request, reply: Response) -> None:
-        """Raise ``LineError`` for a line whose request has too many messages, or that is nested too deeply."""
+    def check(self, request: Request, reply: Response) -> None:
+        """Raise ``LineError`` for a line with too many messages or too deep nesting."""
         if len(request.messages) > self.messages:
-            seen = f"request has {len(request.messages):,} messages"
-            raise LineError("bad-entry", f"{seen}, more than the {self.messages:,} that are read (--max-messages)")
+            observed = f"request has {len(request.messages):,} messages"
+            raise LineError("bad-entry", f"{observed}, more than the {self.messages:,} that are read (--max-messages)")
         message = reply.message
         new: list[Any] = [message] if message is not None and {*map(type, message.values())} != _TEXTS else []
         new += (message for run in request.edits if type(run) is AddedRun for message in run.messages)
@@ -78,35 +84,36 @@ class Bounds(NamedTuple):
             raise self.too_deep()
 
     def too_deep(self) -> LineError:
-        """The error for a line that is nested more deeply."""
+        """Return the error for a line that is nested more deeply than ``--max-nesting``."""
         reason = f"nested more deeply than the {self.nesting:,} levels that are read (--max-nesting)"
         return LineError("bad-line", reason)
 
 
 _HEADROOM = 16
-"""What is left to a process when it begins is so many times what a line takes that is not looked at any further."""
+"""The memory available at the start of a process, divided by the footprint below which lines are not checked."""
 _TEXTS = {str}
-"""The types of what is in a message that has no more levels than there must be."""
+"""The types of the values of a message without nesting."""
 _ENCODED = 254
-"""Levels that orjson writes; it refuses values with more."""
+"""The nesting depth that orjson can encode; it refuses deeper values."""
 BOUNDS = Bounds.of(Options())
 
 
-def _are_within(values: list[Any], most: int) -> bool:
-    """Whether values have at most so many levels; an encoder that refuses more than it has tells it at once."""
-    if most > _ENCODED:
+def _are_within(values: list[Any], limit: int) -> bool:
+    """Whether values are nested at most ``limit`` levels deep."""
+    # Encoding is much faster than counting levels: success proves a depth within the encoder's limit.
+    if limit > _ENCODED:
         try:
             orjson.dumps(values)
         except orjson.JSONEncodeError:
-            pass  # for that, or for something else
+            pass  # also raised for other reasons, such as lone surrogates
         else:
             return True
-    return levels(values, most) <= most
+    return levels(values, limit) <= limit
 
 
-def levels(values: Iterable[Any], most: int) -> int:
-    """How many levels of lists and objects values have, which may be some themselves; at most ``most`` + 1."""
-    for level in range(most + 1):
+def levels(values: Iterable[Any], limit: int) -> int:
+    """Return the nesting depth of values, at most ``limit + 1``."""
+    for level in range(limit + 1):
         inner: list[Any] = []
         for value in values:
             kind = type(value)
@@ -115,4 +122,4 @@ def levels(values: Iterable[Any], most: int) -> int:
         if not inner:
             return level
         values = inner[0] if len(inner) == 1 else chain.from_iterable(inner)
-    return most + 1
+    return limit + 1

@@ -1,4 +1,4 @@
-"""The choices of a response that has several (``n`` of OpenAI chat, ``candidateCount`` of Gemini), each as a reply."""
+"""Split responses with several choices (``n`` of OpenAI chat, ``candidateCount`` of Gemini) into replies."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from chatsquash.formats import PLAIN, get_format
 from chatsquash.reading import replies
 
 _MEMBERS = {"choices": PLAIN, "candidates": "gemini"}
-"""The members of responses, and of chunks, that list choices, and the formats that have them."""
+"""Members of responses and chunks that contain choices, with the formats that use them."""
 
 
 def of_raw(raw: bytes) -> list[Response]:
-    """Return the reply in each choice of a raw response, streamed or not; nothing if it cannot be read."""
+    """Return the reply in each choice of a raw response, streamed or not; empty if it cannot be parsed."""
     try:
         body: Any = replies.unwrapped(jsonio.loads(raw))
         streamed = replies.events(body)

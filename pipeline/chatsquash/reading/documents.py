@@ -1,4 +1,4 @@
-"""Files that are not logs and contain conversations: as a client or an agent stores them, or one request's body."""
+"""Files that contain stored conversations instead of logged exchanges, or the body of a single request."""
 
 from __future__ import annotations
 
@@ -25,77 +25,77 @@ class Content(NamedTuple):
     format: str
     why: str
     objects: list[Json]
-    broken: list[RejectedLine] = []  # noqa: RUF012 - never changed
-    """Its lines that are no JSON."""
+    rejected_lines: list[RejectedLine] = []  # noqa: RUF012 - never changed
+    """The lines that are not JSON."""
     lines: list[int] | None = None
-    """Of each object the line that it begins at, from 1."""
+    """For each object, the number of its first line, counted from 1."""
     line: bytes = b""
-    """All of it as one line, where it is an exchange that stands on several; it holds no conversations then."""
+    """The file as a single line if it is one exchange on several lines; ``objects`` is empty in that case."""
     meta: Json = None
-    """What the file holds that lies beside."""
+    """The content of the metadata file next to it."""
     earlier: list[list[Json]] | None = None
-    """The lines of the files in which its session begins, the oldest first; ``None``: not all of them are known."""
+    """The lines of the files in which its session begins, oldest first; ``None`` if not all of them are available."""
     units: tuple[bytes, ...] = ()
-    """The places of the units of its file, if there are several, of which it is the first."""
+    """The places of all units of its file, if there are several; the content is that of the first one."""
     line_count: int = 1
-    """The lines of its file."""
+    """The number of lines in its file."""
 
     def conversations(self) -> list[Conversation]:
-        """Its conversations; raises ``TurnError`` for a document that is broken."""
+        """Return its conversations; raises ``TurnError`` for an invalid document."""
         if self.format in documents.names():
             return documents.load(self.format, self.objects, self.lines, meta=self.meta, earlier=self.earlier)
         return [bodies.load(formats.get_format(self.format), body) for body in self.objects]
 
     def aside(self) -> bodies.RequestExtras:
-        """What a request's body has beside its conversation; nothing for a document."""
+        """Return the parts of a request's body other than its conversation; empty for a document."""
         if self.line or self.format in documents.names():
             return bodies.RequestExtras(0, [], [])
         return bodies.request_extras(formats.get_format(self.format), self.objects[0])
 
 
 class LogDocument(Struct):
-    """A document that was read, with all that a session of it needs."""
+    """A document with the data that its sessions need."""
 
     format: str
     why: str
     line: bytes
-    """All of it as one line, where it is an exchange that stands on several."""
-    broken: list[RejectedLine]
+    """The file as a single line if it is one exchange on several lines."""
+    rejected_lines: list[RejectedLine]
     aside: bodies.RequestExtras
     conversations: list[Conversation]
     problem: str | None
-    """What is wrong with it, in words; it has no conversations then."""
+    """The reason why it has no conversations."""
     cut: str | None
     """Why the rest of a compressed file was not read."""
     size: int
-    """Bytes of the file, expanded."""
+    """The expanded size of the file in bytes."""
     digest: str = ""
-    """Of the file as it stands on the disk, once somebody knows it."""
+    """The hash of the file on disk, once it has been computed."""
     version: str | None = None
-    """That of the agent, as far as the file says it."""
+    """The agent's version, if the file contains it."""
     paths: Any = None
-    """Its conversations with their kinds and parents, once ``trees.documents`` has found these."""
+    """Its conversations with their kinds and parents, once ``trees.documents`` has determined them."""
     growth: Any = None
-    """The options under which ``session.output_growth`` measured its records, and why there are to be none."""
+    """The options under which ``session.output_growth`` measured its records, and the reason for not writing them."""
     relatives: list[Relative] = []
-    """The files beside it that tell of it."""
+    """Files next to it that describe it."""
     units: tuple[bytes, ...] = ()
     """As in ``Content``."""
     line_count: int = 1
     """As in ``Content``."""
     is_identified: bool = False
-    """Whether the first lines of its file are known not to be those of a log."""
+    """Whether its first lines are known not to be log entries."""
 
     @property
     def seen(self) -> LogHead:
-        """What reports show of it."""
+        """The format and the evidence as shown in reports."""
         if self.problem:
             return LogHead(None, "document", self.problem, conflict=True)
         return LogHead(self.format, "document", self.why, version=self.version)
 
 
 def load(content: Content, file: BinaryIO, options: Options) -> LogDocument:
-    """The conversations of a document, with what the files beside it add."""
+    """Load the conversations of a document, with additions from the files next to it."""
     problem, conversations = None, list[Conversation]()
     name = getattr(file, "name", "")
     sidecar = sidecars.read(content.format, name, options)
@@ -104,8 +104,8 @@ def load(content: Content, file: BinaryIO, options: Options) -> LogDocument:
     content = content._replace(earlier=beginning.files) if beginning else content
     try:
         conversations = [] if content.line else content.conversations()
-    except TurnError as raised:
-        problem = f"{content.format}: {raised}"
+    except TurnError as error:
+        problem = f"{content.format}: {error}"
     place = file.tell()
     size = file.seek(0, os.SEEK_END)
     cut = file.problem if isinstance(file, ExpandedFile) else None
@@ -114,7 +114,7 @@ def load(content: Content, file: BinaryIO, options: Options) -> LogDocument:
         format=content.format,
         why=content.why,
         line=content.line,
-        broken=content.broken,
+        rejected_lines=content.rejected_lines,
         aside=bodies.RequestExtras(0, [], []) if problem else content.aside(),
         conversations=_with_sessions(conversations, content.format, name),
         problem=problem,
@@ -131,29 +131,29 @@ def load(content: Content, file: BinaryIO, options: Options) -> LogDocument:
 
 
 def _with_sessions(conversations: list[Conversation], form: str, path: object) -> list[Conversation]:
-    """Conversations with the ids of their sessions, where only the path of their file contains these."""
+    """Return conversations with the ids of their sessions; some formats have these only in the path of the file."""
     if form not in documents.names() or not isinstance(path, str) or not path:
         return conversations
     inside = uncompressed(relatives.within(path))
-    named = list[Conversation]()
+    result = list[Conversation]()
     for each in conversations:
         origin = origin_of(each)
         session = None if origin.session_id else documents.get_format(form).session(inside, origin)
-        named.append(with_origin(each, session_id=session) if session else each)
-    return named
+        result.append(with_origin(each, session_id=session) if session else each)
+    return result
 
 
 def first_line(origin: Origin) -> int | None:
-    """The first line that is known to hold some of a conversation."""
+    """Return the number of the first known line of a conversation."""
     known = [*origin.lines, *(reply.line for reply in origin.replies)]
     return next((line for line in known if line is not None), None)
 
 
 def line_of(entry: Entry, violation: Violation) -> int:
-    """The line of the message that something is found of; in a document its own."""
+    """Return the line of the message that a violation refers to; without one, the line of the entry."""
     message = violation.at if violation.log_index is None else violation.log_index
     if message is None or entry.origin is None:
         return entry.line
     lines, replies = entry.origin.lines, entry.origin.replies
-    known = lines[message] if message < len(lines) else None
-    return known or next((reply.line for reply in replies if reply.at == message and reply.line), entry.line)
+    line = lines[message] if message < len(lines) else None
+    return line or next((reply.line for reply in replies if reply.at == message and reply.line), entry.line)

@@ -1,4 +1,4 @@
-"""Calls of other endpoints than those for conversations, recognised by their responses or the logger's call type."""
+"""Detect calls of endpoints without conversations by their responses, addresses or the logger's call type."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from chatsquash.core import jsonio
 from chatsquash.reading import envelopes
 from chatsquash.reading.envelopes import Envelope
-from chatsquash.reading.members import Members, elements, members, unquoted, within
+from chatsquash.reading.members import Members, elements, members, object_members, unquoted
 
 _CALLS = {
     "embedding": "embeddings",
@@ -21,7 +21,7 @@ _CALLS = {
     "count_tokens": "token counts",
     "token_counter": "token counts",
 }
-"""Endpoints by LiteLLM's call types, whose asynchronous ones begin with an ``a``."""
+"""Endpoints by LiteLLM's call types; asynchronous types have the prefix ``a``."""
 _ADDRESSES = ("url", "path", "uri", "request_url", "endpoint")
 _PATHS = {
     "embeddings": ("/embeddings", "/embed", ":embedContent", ":batchEmbedContents"),
@@ -32,10 +32,10 @@ _PATHS = {
     "rerank": ("/rerank",),
     "lists of models": ("/v1/models", "/api/tags"),
 }
-"""What the addresses of endpoints end with, in the references of OpenAI, Anthropic, Gemini, Cohere and Ollama."""
+"""Endings of endpoint addresses, according to the references of OpenAI, Anthropic, Gemini, Cohere and Ollama."""
 _REPLIES = frozenset(("choices", "output", "candidates", "content", "message", "error", "steps", "outputs"))
 _COUNTS = frozenset(("input_tokens", "totalTokens", "total_tokens"))
-_BESIDE_COUNTS = frozenset(
+_OTHER_COUNT_MEMBERS = frozenset(
     (
         *("object", "context_management", "cachedContentTokenCount", "totalBillableCharacters"),
         *("promptTokensDetails", "cacheTokensDetails"),
@@ -44,13 +44,13 @@ _BESIDE_COUNTS = frozenset(
 
 
 def other_endpoint(line: bytes, envelope: Envelope) -> str | None:
-    """The endpoint that a line is a call of, in words, if no conversation goes through it."""
-    logged = members(line) or {}
-    if what := _of_call_type(logged.get("call_type")):
+    """Return the name of the endpoint that a line calls if that endpoint has no conversations."""
+    outer = members(line) or {}
+    if what := _of_call_type(outer.get("call_type")):
         return what
     exchange = members(envelopes.unwrap(line, envelope)) or {}
-    body = within(unquoted(exchange.get("response")))
-    if what := _of_address(logged) or _of_address(within(logged.get("request"))):
+    body = object_members(unquoted(exchange.get("response")))
+    if what := _of_address(outer) or _of_address(object_members(outer.get("request"))):
         return None if not _REPLIES.isdisjoint(body) else what
     if not body or not _REPLIES.isdisjoint(body):
         return None
@@ -64,10 +64,10 @@ def _of_call_type(raw: bytes | None) -> str | None:
     return _CALLS.get(name) or _CALLS.get(name.removeprefix("a"))
 
 
-def _of_address(holder: Members) -> str | None:
-    """The endpoint by the address of a request, as proxies log it."""
+def _of_address(request: Members) -> str | None:
+    """Return the endpoint by the address of a request, as proxies log it."""
     for name in _ADDRESSES:
-        address = jsonio.value(holder[name]) if name in holder else None
+        address = jsonio.value(request[name]) if name in request else None
         if isinstance(address, str):
             path = address.partition("?")[0].rstrip("/")
             return next((what for what, ends in _PATHS.items() if path.endswith(ends)), None)
@@ -75,19 +75,19 @@ def _of_address(holder: Members) -> str | None:
 
 
 def _first(body: Members, name: str) -> Members:
-    """The first object in a list that is a member; empty if there is none."""
+    """Return the first object in a list member, or an empty one."""
     raw = body.get(name, b"")
-    listed = elements(raw) if raw[:1] == b"[" else []
-    return within(listed[0]) if listed else {}
+    items = elements(raw) if raw[:1] == b"[" else []
+    return object_members(items[0]) if items else {}
 
 
 def _counts_tokens(body: Members) -> bool:
-    counted = _COUNTS.intersection(body)
-    return bool(counted) and body.keys() <= counted | _BESIDE_COUNTS
+    counts = _COUNTS.intersection(body)
+    return bool(counts) and body.keys() <= counts | _OTHER_COUNT_MEMBERS
 
 
 def _embeds(body: Members) -> bool:
-    if "values" in within(body.get("embedding")) or "values" in _first(body, "embeddings"):
+    if "values" in object_members(body.get("embedding")) or "values" in _first(body, "embeddings"):
         return True
     if body.get("embedding", b"")[:1] == b"[" or body.get("embeddings", b"")[:2] == b"[[":
         return True
@@ -98,7 +98,7 @@ def _moderates(body: Members) -> bool:
     return "flagged" in _first(body, "results")
 
 
-def _draws(body: Members) -> bool:
+def _generates_images(body: Members) -> bool:
     return "created" in body and not {"b64_json", "url"}.isdisjoint(_first(body, "data"))
 
 
@@ -114,7 +114,7 @@ _RESPONSES: dict[str, Callable[[Members], bool]] = {
     "token counts": _counts_tokens,
     "embeddings": _embeds,
     "moderations": _moderates,
-    "images": _draws,
+    "images": _generates_images,
     "rerank": _ranks,
     "audio": _transcribes,
 }

@@ -1,4 +1,4 @@
-"""Lines to entries: raw requests of any format as canonical messages, with their edits, times and replies."""
+"""Convert lines to entries: requests of any format as canonical messages, with their edits, times and replies."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ if TYPE_CHECKING:
     from chatsquash.reading.answers import Answers, LoadedRequest
     from chatsquash.reading.loading import Loader
 
-_HIDDEN = "what a summary replaced"
-"""What of a request no record shows as the model saw it."""
+_HIDDEN = "the history that a summary replaced"
+"""The part of a request that a record cannot show as the model saw it."""
 _SHORT = 8
-"""Bytes; shorter lines are looked at first, since a log may have millions that are blank."""
+"""Bytes; shorter lines are checked for being blank first, since a log may have millions of blank lines."""
 
 
 class _OtherShapeError(Exception):
-    """A line whose response has nothing that the log's format knows, and all of another one."""
+    """A line has the evidence of another shape and none of the expected one."""
 
     def __init__(self, shape: Shape) -> None:
         super().__init__(shape.response)
@@ -55,10 +55,14 @@ class _OtherShapeError(Exception):
 
 
 class EntryReader:
-    """Reads lines by the shape that the file has, and those that do not fit by their own.
+    """Reads lines by the shape of the file, and lines that do not fit by their own shape.
 
-    ``known`` are tools that were met in other logs and need not be parsed again, by format; ``answers`` are responses
-    in other logs that requests may refer to.
+    Args:
+        shape: The shape of the file's lines.
+        known: Tools from other logs, by format; these need not be parsed again.
+        bounds: The limits of lines.
+        effort: Counts the work, for tests.
+        answers: Responses in other logs that requests may refer to.
     """
 
     def __init__(
@@ -75,9 +79,9 @@ class EntryReader:
         self._before: list[Message] = []
 
     def entries(self, lines: Iterable[Line]) -> Generator[Entry | SkippedLine, None, str | None]:
-        """The entries of the log's next lines, in file order, and the lines that are none.
+        """Yield the entries of the log's next lines and the lines without entries, in file order.
 
-        Returns why the rest of the log is not read, if that is so.
+        Returns the reason for not reading the rest of the log, if there is one.
         """
         bounds = self._bounds
         rejected = 0
@@ -87,59 +91,61 @@ class EntryReader:
                 and line.length == line.stop - line.start
                 and is_blank(line.buffer[line.start : line.stop])
             ):
-                # The parsers say so, too, in a hundred times the time.
+                # The parsers detect blank lines as well, but a hundred times slower.
                 yield SkippedLine(line.number, "blank", line.size)
                 continue
             try:
-                if line.length > bounds.light:
-                    bounds.hold_size(line.buffer[line.start : line.stop], line.length)
-                entry = self._settled(self._read(line))
+                if line.length > bounds.safe_size:
+                    bounds.check_size(line.buffer[line.start : line.stop], line.length)
+                entry = self._normalize(self._read(line))
             except LineError as problem:
                 if line.length <= line.stop - line.start and is_blank(line.buffer[line.start : line.stop]):
                     yield SkippedLine(line.number, "blank", line.size)
                     continue
-                if what := self._aside(line, problem):
+                if description := self._describe_non_exchange(line, problem):
                     yield SkippedLine(
-                        line.number, "blank", line.size, findings=(RepeatedViolation("no-exchange", (what,)),)
+                        line.number, "blank", line.size, findings=(RepeatedViolation("no-exchange", (description,)),)
                     )
                     continue
                 yield unreadable(
                     RejectedLine(line.number, line.offset, line.length, problem.code, str(problem)), line.size
                 )
                 rejected += 1
-                if rejected > bounds.rejected:  # each takes a thousand times the memory of its bytes
+                # A rejected line takes a thousand times the memory of its bytes.
+                if rejected > bounds.rejected:
                     return bounds.too_many()
             else:
                 yield entry
         return None
 
-    def _aside(self, line: Line, problem: LineError) -> str | None:
-        """What a line is that is no exchange, as its envelope tells it, which may also tell why it is none."""
+    def _describe_non_exchange(self, line: Line, problem: LineError) -> str | None:
+        """Describe a line that is not meant to be an exchange; update ``problem`` if the envelope knows the reason."""
         if problem.code != "bad-entry":
             return None
         data = bytes(line.buffer[line.start : line.stop])
         envelope = envelopes.recognise(data) or self._shape.envelope
-        if what := other_endpoint(data, envelope):
-            return f"calls of another endpoint ({what})"
+        if endpoint := other_endpoint(data, envelope):
+            return f"calls of another endpoint ({endpoint})"
         if not envelope.unwrap:
             return None
-        if what := envelopes.aside(data, envelope):
-            return what
+        if description := envelopes.aside(data, envelope):
+            return description
         if why := envelopes.problem(data, envelope):
             problem.args = (why,)
         return None
 
     def _new(self, shape: Shape) -> _ShapeReader:
         if (tools := self._known.get(shape.request)) is None:
-            hold = self._bounds.hold_new if shape.request == PLAIN else None  # others are held once they are loaded
-            tools = self._known[shape.request] = KnownTools(hold)
+            # Tools of other formats are checked after they have been converted.
+            check = self._bounds.check_new_tools if shape.request == PLAIN else None
+            tools = self._known[shape.request] = KnownTools(check)
         form, answers = get_format(shape.request), get_format(shape.response)
         loader = None if shape.request == PLAIN and not shape.is_mixed else self._loader(form, shape)
         history = History(form, answers, RepeatedMembers(form, tools, answers.ECHOES), self._effort)
         return _ShapeReader(shape, history, self._bounds, loader)
 
     def _loader(self, form: Format, shape: Shape) -> Loader:
-        from chatsquash.reading.answers import Answers  # which plain chat does not need
+        from chatsquash.reading.answers import Answers  # imported late because plain chat does not need it
         from chatsquash.reading.loading import Loader
 
         self.answers = self.answers or Answers()
@@ -147,29 +153,32 @@ class EntryReader:
 
     def _read(self, line: Line) -> Entry:
         if self._stream is not self._home:
-            self._stream = self._home = self._new(self._shape)  # a line of another shape is behind us
+            # The previous line had a different shape; return to the shape of the file.
+            self._stream = self._home = self._new(self._shape)
         try:
-            return self._stream.read(line, self._other)
+            return self._stream.read(line, self._other_shape)
         except _OtherShapeError as foreign:
             other = foreign.shape
         except LineError as problem:
-            shape = self._other(line) if problem.code == "bad-entry" else None
+            shape = self._other_shape(line) if problem.code == "bad-entry" else None
             if shape is None:
                 raise
             other = shape
         is_same_logger = (other.response, other.envelope) == (self._shape.response, self._shape.envelope)
+        # Any request of plain chat may have content of other formats, so one such line changes the shape of the file.
         is_usual = not self._before or (other.is_mixed and self._shape.request == PLAIN)
         self._stream = self._new(other)
         entry = self._stream.read(line)
         if is_same_logger and is_usual:
             self._shape, self._home = other, self._stream
         if is_same_logger:
-            return entry  # gateways that translate responses log requests of any client
-        mixed = RepeatedViolation("mixed-formats", (self._shape.request, other.request))
-        return replace(entry, findings=(*entry.findings, mixed))
+            # Gateways that translate responses log requests from all kinds of clients.
+            return entry
+        finding = RepeatedViolation("mixed-formats", (self._shape.request, other.request))
+        return replace(entry, findings=(*entry.findings, finding))
 
-    def _settled(self, entry: Entry) -> Entry:
-        """The entry as it differs from the one before by value, whichever way that was found."""
+    def _normalize(self, entry: Entry) -> Entry:
+        """Return the entry with edits against the previous entry by value, regardless of how they were determined."""
         messages, edits = align(self._before, entry.messages, entry.edits)
         if edits is not entry.edits:
             entry = replace(entry, messages=messages, edits=edits)
@@ -177,8 +186,8 @@ class EntryReader:
         self._before = messages
         return entry
 
-    def _other(self, line: Line) -> Shape | None:
-        """The shape of a line that does not have the file's, if it has one that is known."""
+    def _other_shape(self, line: Line) -> Shape | None:
+        """Return the shape of a line if it is known and differs from the shape of the file."""
         if self._shape.forced:
             return None
         other = shape_of(bytes(line.buffer[line.start : line.stop]))
@@ -187,121 +196,139 @@ class EntryReader:
 
 @dataclass(slots=True)
 class _ShapeReader:
-    """Neighbouring lines of one shape."""
+    """Reads consecutive lines of one shape."""
 
     shape: Shape
     history: History
     bounds: Bounds
     loader: Loader | None
-    """Makes messages of the turns of other formats than plain chat."""
+    """Converts turns of formats other than plain chat to messages."""
     checked_tools: list[Tool] = field(default_factory=list)
-    """The last tools that were found to be within the bounds."""
-    offered: _OfferedTools = field(init=False)
+    """The last tools that passed the limits."""
+    last_tools: _RequestTools = field(init=False)
     """The last tools of plain chat."""
     tools: Callable[[list[Tool]], Tools] = field(init=False)
 
     def __post_init__(self) -> None:
         self.tools = Last(self.history.form.tools)
-        self.offered = _NOTHING_OFFERED
+        self.last_tools = _NO_REQUEST_TOOLS
 
     def read(self, line: Line, other: Callable[[Line], Shape | None] | None = None) -> Entry:
-        """Return the entry of a line; raise ``LineError`` and keep the previous entry if it has none.
+        """Return the entry of a line.
 
-        ``other`` returns the shape of a line if that is another one, which is raised.
+        Args:
+            line: The line.
+            other: Returns the shape of a line if it is a different one.
+
+        Raises:
+            LineError: The line has no entry; the previous entry is retained.
+            _OtherShapeError: The line has the shape returned by ``other``.
         """
-        whole, loader, line = line, self.loader, self._unwrapped(line) if self.shape.envelope.unwrap else line
+        original, loader, line = line, self.loader, self._unwrap(line) if self.shape.envelope.unwrap else line
         try:
             exchange, request = self.history.read(line)
-            self._refuse_other_endpoint(exchange, whole)
-            self.bounds.hold(request, exchange.reply)
+            self._refuse_other_endpoint(exchange, original)
+            self.bounds.check(request, exchange.reply)
             if other and (exchange.reply.foreign or (loader is None and _has_foreign(exchange, request))):
-                _raise_other(whole, other)
-            when, loaded = moment(exchange.timestamp), loader.load(exchange, request) if loader else None
-            offered = self._tools_of(exchange)  # last, since it remembers them
-            if other and offered.is_foreign and loader is None:
-                _raise_other(whole, other)
+                _raise_other(original, other)
+            when, loaded_request = moment(exchange.timestamp), loader.load(exchange, request) if loader else None
+            # Tools come last because they are remembered, which must not happen for a rejected line.
+            request_tools = self._tools_of(exchange)
+            if other and request_tools.is_foreign and loader is None:
+                _raise_other(original, other)
         except RecursionError:
             raise LineError("bad-line", "nested too deeply") from None
         except jsonio.NotFiniteError as problem:
-            raise LineError("bad-line", f"messages or tools hold the number {problem}, which is not JSON") from None
+            raise LineError("bad-line", f"messages or tools contain the number {problem}, which is not JSON") from None
         except ValueError as problem:
-            raise LineError("bad-line", f"no JSON object: {jsonio.refusal(problem)}") from None
+            raise LineError("bad-line", f"not a JSON object: {jsonio.refusal(problem)}") from None
         self.history.remember(request)
-        messages, edits, tools, reply = request.messages, request.edits, offered.tools, exchange.reply
-        findings = _losses(exchange, is_hosted=bool(offered.hosted))
-        if loader and loaded:
-            messages, edits = loaded.turns.messages, loaded.turns.edits
-            tools = bodies.merge_tools(tools, loaded.brought)
-            findings += loader.remember(loaded, exchange, request.messages)
+        messages, edits, tools, reply = request.messages, request.edits, request_tools.tools, exchange.reply
+        findings = _losses(exchange, is_hosted=bool(request_tools.hosted))
+        if loader and loaded_request:
+            messages, edits = loaded_request.turns.messages, loaded_request.turns.edits
+            tools = bodies.merge_tools(tools, loaded_request.turn_tools)
+            findings += loader.remember(loaded_request, exchange, request.messages)
             self.history.known.learn_system(exchange)
-        is_hidden = loaded.is_hidden if loaded else reply.compacted is not None
+        is_hidden = loaded_request.is_hidden if loaded_request else reply.compacted is not None
         reply = replace(reply, cleared=_HIDDEN) if is_hidden and not reply.cleared else reply
-        if when is None or when.naive or exchange.session_id is None or offered.wrong or reply.wrong or reply.cleared:
-            findings = (*findings, *_lacking(when, exchange.session_id, reply.cleared, offered.wrong, reply.wrong))
+        if (
+            when is None
+            or when.naive
+            or exchange.session_id is None
+            or request_tools.wrong
+            or reply.wrong
+            or reply.cleared
+        ):
+            findings = (
+                *findings,
+                *_missing_members(when, exchange.session_id, reply.cleared, request_tools.wrong, reply.wrong),
+            )
         return Entry(
             *(line.number, when.at if when else None, exchange.session_id, messages, edits, tools, reply),
             size=line.size,
             findings=findings,
-            has_private=loaded is not None and not loaded.turns.are_verbatim,
+            has_private=loaded_request is not None and not loaded_request.turns.are_verbatim,
             limit=exchange.first(LIMITS),
             output_format=exchange.first(OUTPUT_FORMATS),
-            compacted=loaded.compacted if loaded else None,
+            compacted=loaded_request.compacted if loaded_request else None,
             is_translated=self.shape.request != self.shape.response,
-            **_continuation(loaded),
+            **_continuation(loaded_request),
         )
 
     def _refuse_other_endpoint(self, exchange: Exchange, line: Line) -> None:
-        """Raise ``LineError`` for a call that has turns, but whose response is that of another endpoint."""
+        """Raise ``LineError`` for a call that has turns but the response of another endpoint."""
         if exchange.reply.message is not None or bytes(exchange.line.response) in (NOTHING, b"null"):
             return
         if other_endpoint(bytes(line.buffer[line.start : line.stop]), self.shape.envelope):
             raise LineError("bad-entry", "is a call of another endpoint")
 
-    def _unwrapped(self, line: Line) -> Line:
-        """The exchange in a line that its logger wraps as a text."""
+    def _unwrap(self, line: Line) -> Line:
+        """Return the exchange in a line that its logger wraps as text."""
         data = bytearray(envelopes.unwrap(bytes(line.buffer[line.start : line.stop]), self.shape.envelope))
-        if len(data) > self.bounds.light:  # what stood in a string may stand there no more
-            self.bounds.hold_size(data, len(data))
+        if len(data) > self.bounds.safe_size:  # escaped brackets in a string become nesting
+            self.bounds.check_size(data, len(data))
         return replace(line, buffer=data, start=0, stop=len(data))
 
     def adopt(self, messages: list[Message]) -> None:
-        """Go on with these messages in the place of the equal ones that were read last."""
+        """Continue with these messages instead of the equal ones that were read last, so that objects are shared."""
         if self.loader:
             self.loader.adopt(messages)
         else:
             self.history.messages = messages
 
-    def _tools_of(self, exchange: Exchange) -> _OfferedTools:
+    def _tools_of(self, exchange: Exchange) -> _RequestTools:
         raw: Any = exchange.first(self.history.form.TOOLS) if exchange.tools is None else exchange.tools
         if raw in (NOTHING, b"null"):
-            return _NOTHING_OFFERED
+            return _NO_REQUEST_TOOLS
         if self.loader is None:
             if exchange.tools is None and raw[:1] != b"[" and raw != TOOLS:
-                return _OfferedTools(NO_TOOLS, wrong=WrongType("request.tools", kind(raw)))
+                return _RequestTools(NO_TOOLS, wrong=WrongType("request.tools", kind(raw)))
             tools = self.history.learn_tools(raw)
-            if tools is not self.offered.tools:
-                self.offered = _OfferedTools(tools, is_foreign=any(map(foreign.is_foreign_tool, tools)))
-            return self.offered
-        loaded = self.tools(self.history.learn_tools(raw))
-        if loaded.functions is not self.checked_tools:  # those of plain chat are checked as they are read
-            self.bounds.hold_tools(loaded.functions)
-            self.checked_tools = loaded.functions
-        return _OfferedTools(loaded.functions, hosted=bool(loaded.hosted))
+            if tools is not self.last_tools.tools:
+                self.last_tools = _RequestTools(tools, is_foreign=any(map(foreign.is_foreign_tool, tools)))
+            return self.last_tools
+        converted = self.tools(self.history.learn_tools(raw))
+        # Tools of plain chat are checked when they are read.
+        if converted.functions is not self.checked_tools:
+            self.bounds.check_tools(converted.functions)
+            self.checked_tools = converted.functions
+        return _RequestTools(converted.functions, hosted=bool(converted.hosted))
 
 
-def _continuation(loaded: LoadedRequest | None) -> dict[str, Any]:
-    """What an entry says of the earlier one that it continues, if that is not the one before."""
-    return {"known": loaded.known, "continued": loaded.continued} if loaded and loaded.known else {}
+def _continuation(request: LoadedRequest | None) -> dict[str, Any]:
+    """Return the arguments of an entry that continues an earlier entry than the previous one."""
+    return {"known": request.known, "continued": request.continued} if request and request.known else {}
 
 
 def _raise_other(line: Line, other: Callable[[Line], Shape | None]) -> None:
-    """Raise the other shape of a line, if it has one."""
+    """Raise the other shape of a line if there is one."""
     if shape := other(line):
         raise _OtherShapeError(shape)
 
 
 def _has_foreign(exchange: Exchange, request: Request) -> bool:
-    """Whether a request of plain chat adds content of another format, or has its system prompt outside the messages."""
+    """Whether a plain chat request adds content of another format or has its system prompt outside the messages."""
     for run in request.edits:
         if type(run) is AddedRun and foreign.any_foreign(run.messages):
             return True
@@ -314,7 +341,7 @@ def _has_foreign(exchange: Exchange, request: Request) -> bool:
 _NO_PROMPT = (NOTHING, b"null", b'""', b"[]")
 
 
-class _OfferedTools(NamedTuple):
+class _RequestTools(NamedTuple):
     """The tools of a request."""
 
     tools: list[Tool]
@@ -322,28 +349,28 @@ class _OfferedTools(NamedTuple):
     """Whether there are tools that the provider runs itself."""
     wrong: WrongType | None = None
     is_foreign: bool = False
-    """Whether a definition is spelled as another format has it."""
+    """Whether a definition has the structure of another format."""
 
 
-_NOTHING_OFFERED = _OfferedTools(NO_TOOLS)
+_NO_REQUEST_TOOLS = _RequestTools(NO_TOOLS)
 
 
 def unreadable(rejected: RejectedLine, size: int) -> SkippedLine:
-    """A line that cannot be read, and its bytes with the line feed."""
+    """Return the item for an unreadable line; ``size`` includes the line feed."""
     make = reading.bad_line if rejected.code == "bad-line" else reading.bad_entry
     return SkippedLine(rejected.line, "unreadable", size, rejected=rejected, findings=(make(rejected.reason),))
 
 
 def _losses(exchange: Exchange, *, is_hosted: bool) -> tuple[RepeatedViolation, ...]:
-    """Return what is reported of tools that the provider runs, and of what the logger cut."""
-    hosted = (RepeatedViolation("hosted-tools"),) if is_hosted else ()
-    return (*hosted, RepeatedViolation("truncated-by-logger", (cut,))) if (cut := exchange.cut) else hosted
+    """Return the findings about tools run by the provider and about content truncated by the logger."""
+    findings = (RepeatedViolation("hosted-tools"),) if is_hosted else ()
+    return (*findings, RepeatedViolation("truncated-by-logger", (cut,))) if (cut := exchange.cut) else findings
 
 
-def _lacking(
+def _missing_members(
     when: Moment | None, session_id: str | None, cleared: str, *wrong: WrongType | None
 ) -> Iterator[RepeatedViolation]:
-    """What a line lacks; each is reported once per session."""
+    """Yield the findings about missing or wrong members of a line; each is reported once per session."""
     if when is None:
         yield RepeatedViolation("missing-timestamp")
     elif when.naive:

@@ -1,4 +1,4 @@
-"""The format and the envelope of lines: what is found in each of them, and what the first ones of a file agree on."""
+"""Detect the format and envelope of lines: the evidence in each line, and the agreement of a file's first lines."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ from chatsquash.reading import envelopes, replies
 from chatsquash.reading.appearance import of_lines
 from chatsquash.reading.endpoints import other_endpoint
 from chatsquash.reading.envelopes import Envelope
-from chatsquash.reading.exchange import LineError, is_blank, is_claimed, raw_members, split
-from chatsquash.reading.members import NOTHING, REFUSED
+from chatsquash.reading.exchange import LineError, has_foreign_members, is_blank, raw_members, split
+from chatsquash.reading.members import NOTHING, PARSE_ERRORS
 from chatsquash.sources.beginnings import read_from_start
 from chatsquash.sources.lines import LONGEST
 
-_ANSWERED = 4
-"""The rank up to which evidence stands in the response."""
-_BEYOND_DOUBT = 6
-"""The rank up to which evidence stands beside the messages, not in them."""
+_RESPONSE_RANK = 4
+"""The largest rank that evidence in a response can have; smaller ranks are stronger."""
+_CERTAIN_RANK = 6
+"""The largest rank that evidence outside the messages can have."""
 AGREEING = 5
-"""Lines that decide where they agree."""
+"""The number of lines that decide if they agree."""
 _GLANCE = 1 << 16
-"""Bytes in which these are looked for; the first one is looked at in any case."""
+"""Bytes in which these lines are searched for; the first line is examined regardless of its length."""
 _LINES, _NEAR, _BYTES = 50, 1 << 19, 4 << 20
-"""How much of a file is looked at where its first line does not tell."""
+"""How much of a file is examined if its first lines are inconclusive."""
 
 
 class Shape(NamedTuple):
@@ -49,24 +49,24 @@ class Shape(NamedTuple):
     request: str = PLAIN
     """The format of requests."""
     response: str = PLAIN
-    """That of responses."""
+    """The format of responses."""
     envelope: Envelope = envelopes.PLAIN
     forced: bool = False
-    """Whether the user named the format."""
+    """Whether the user specified the format."""
     is_mixed: bool = False
-    """Whether requests of plain chat have content of other formats, which is rewritten message by message."""
+    """Whether requests of plain chat contain content of other formats, which is converted message by message."""
 
     @classmethod
     def of(cls, name: str, envelope: Envelope = envelopes.PLAIN, *, forced: bool = False) -> Shape:
-        """The shape of lines with the same format on both sides."""
+        """Return the shape of lines with the same format on both sides."""
         return cls(name, name, envelope, forced)
 
 
 class _Evidence(NamedTuple):
-    """What one line shows."""
+    """The evidence in one line."""
 
     shape: Shape
-    """How it is read; each side of the exchange is of the format that it shows itself."""
+    """How the line is read; the two sides of the exchange may have different formats."""
     exchange: Recognised
     """The strongest evidence on either side."""
 
@@ -76,7 +76,7 @@ class _RawChoice(Struct, gc=False):
 
 
 def _answer_decoder(choice: type[Struct], members: dict[str, Any]) -> msgspec.json.Decoder[Any]:
-    """A decoder of chat responses that accepts no member that chat does not have."""
+    """Return a decoder of chat responses that rejects members unknown to chat."""
     types = {**dict.fromkeys(RESPONSE, Raw), **members}
     others = [(name, kind, Raw()) for name, kind in types.items() if name not in ("choices", "object")]
     fields: list[Any] = [("choices", list[choice]), ("object", Literal["chat.completion"], "chat.completion"), *others]  # type: ignore[valid-type]
@@ -84,22 +84,22 @@ def _answer_decoder(choice: type[Struct], members: dict[str, Any]) -> msgspec.js
 
 
 _answer = _answer_decoder(replies.Choice, dict.fromkeys(("id", "model", "usage"), Any))
-"""Parses of a response what is read of it."""
+"""Parses the parts of a response that are used."""
 _raw_answer = _answer_decoder(_RawChoice, {})
 _line = msgspec.json.Decoder(dict[str, Raw])
 
 
 def is_chat(line: bytes | bytearray) -> bool:
-    """Whether a line is a chat exchange and nothing else, which is decided without considering other formats.
+    """Whether a line is certainly a chat exchange, so that no other format needs to be considered.
 
-    It has no member that another envelope needs, and its response none that chat does not have.
+    Such a line has no member that another envelope requires, and its response only has members known to chat.
     """
     try:
         members = raw_members(line)
-        is_read, choices = _choices(members.response)
-    except REFUSED:
+        is_read, choices = _decode_choices(members.response)
+    except PARSE_ERRORS:
         return False
-    if is_claimed(members) or not choices or bytes(members.request.get(TURNS, NOTHING))[:1] != b"[":
+    if has_foreign_members(members) or not choices or bytes(members.request.get(TURNS, NOTHING))[:1] != b"[":
         return False
     if not members.request.keys().isdisjoint(foreign.SYSTEM) or b'"input_schema"' in bytes(
         members.request.get("tools", NOTHING)
@@ -114,29 +114,29 @@ def is_chat(line: bytes | bytearray) -> bool:
     return True
 
 
-def _choices(response: Raw) -> tuple[bool, list[Any]]:
-    """Whether what is read of a response can be parsed, and its choices; raises ``REFUSED`` for what is not chat."""
+def _decode_choices(response: Raw) -> tuple[bool, list[Any]]:
+    """Return whether the used parts of a response can be parsed, and its choices; raises ``PARSE_ERRORS``."""
     try:
         return True, _answer.decode(response).choices
-    except REFUSED:
+    except PARSE_ERRORS:
         return False, _raw_answer.decode(response).choices
 
 
 def shape_of(line: bytes) -> Shape | None:
-    """The shape that one line has beyond doubt: by its response, or by a member that no other format has."""
+    """Return the shape of a single line if it is certain: by its response or by a member that no other format has."""
     evidence = _evidence(line)
     if evidence is None:
         return None
     shape, exchange = evidence
-    is_certain = exchange.rank <= _BEYOND_DOUBT or shape.is_mixed or shape.request != shape.response
+    is_certain = exchange.rank <= _CERTAIN_RANK or shape.is_mixed or shape.request != shape.response
     return shape if exchange.name and is_certain else None
 
 
-def look(file: BinaryIO, forced: str | None = None, memory: int = footprint.MOST) -> tuple[Shape, LogHead]:
-    """What the first lines of a file tell; it stands where it stood before.
+def detect_shape(file: BinaryIO, forced: str | None = None, memory: int = footprint.MOST) -> tuple[Shape, LogHead]:
+    """Detect the shape of a file from its first lines; the file position is preserved.
 
-    A few decide where their responses tell the same; else most of many decide.  Lines whose parsed form would take more
-    ``memory`` tell nothing.
+    A few lines decide if their responses agree, otherwise the majority of many lines. Lines whose parsed form would
+    need more than ``memory`` bytes are ignored.
     """
     data = beginning(file, _GLANCE)
     quick = [_evidence(line) for line in _lines(data, memory)[:AGREEING]]
@@ -145,70 +145,70 @@ def look(file: BinaryIO, forced: str | None = None, memory: int = footprint.MOST
     if forced:
         is_mixed = forced == PLAIN and any(each is not None and each.shape.is_mixed for each in quick)
         shape = Shape.of(forced, envelope, forced=True)._replace(is_mixed=is_mixed)
-        return shape, LogHead(forced, envelope.NAME, f"{forced}, as --from says")
-    is_clear = first is not None and first.exchange.name is not None and first.exchange.rank <= _ANSWERED
-    if first and is_clear and not any(_tells_other(each, first) for each in quick):
+        return shape, LogHead(forced, envelope.NAME, f"{forced}, set by --from")
+    is_clear = first is not None and first.exchange.name is not None and first.exchange.rank <= _RESPONSE_RANK
+    if first and is_clear and not any(_contradicts(each, first) for each in quick):
         return first.shape, _head(first.shape, f"{first.exchange.name} ({first.exchange.why})")
-    return _of_most(_first_lines(file, data, memory))
+    return _majority_shape(_first_lines(file, data, memory))
 
 
 def _head(shape: Shape, why: str) -> LogHead:
-    """What reports show of a shape, by the format of requests."""
+    """Return the head of a log for reports."""
     if shape.request != shape.response:
         why = f"requests of {shape.request}, responses of {shape.response}; {why}"
     return LogHead(shape.request, shape.envelope.NAME, why)
 
 
-def _of_most(lines: list[bytes]) -> tuple[Shape, LogHead]:
-    """What most of many lines tell, or what was seen instead."""
+def _majority_shape(lines: list[bytes]) -> tuple[Shape, LogHead]:
+    """Return the shape of most of many lines; without a known format, describe what the lines look like."""
     count, first = len(lines), lines[:_LINES]
     asides = list(map(_is_aside, lines))
     if count and all(asides):
         envelope = envelopes.recognise(first[0]) or envelopes.PLAIN
         return Shape(envelope=envelope), LogHead(None, envelope.NAME, "")
     lines = [line for line, is_aside in zip(lines, asides, strict=True) if not is_aside]
-    seen = [each for each in map(_evidence, lines) if each]
-    exchanges = [each.exchange for each in seen]
-    envelope = seen[0].shape.envelope if seen else envelopes.PLAIN
-    whole = recognise_file(exchanges)
-    if whole.name:
-        shape = _usual([each.shape for each in seen if each.exchange.name == whole.name])
-        return shape, _head(shape, whole.why)
-    instead = of_lines(first, list(map(_value, lines))) if len(lines) == count else None
-    why = instead or (whole.why if seen else "")
-    # Requests and responses all of which are of nothing known, such as counts of tokens, are no chat either.
-    unknown = 0 < len(seen) == len(lines)
-    return Shape(envelope=envelope), LogHead(None, envelope.NAME, why, conflict=whole.mixed or unknown)
+    evidence = [each for each in map(_evidence, lines) if each]
+    exchanges = [each.exchange for each in evidence]
+    envelope = evidence[0].shape.envelope if evidence else envelopes.PLAIN
+    verdict = recognise_file(exchanges)
+    if verdict.name:
+        shape = _usual([each.shape for each in evidence if each.exchange.name == verdict.name])
+        return shape, _head(shape, verdict.why)
+    appearance = of_lines(first, list(map(_value, lines))) if len(lines) == count else None
+    why = appearance or (verdict.why if evidence else "")
+    # If both sides of every line are of unknown formats, such as token counts, the file is not chat either.
+    unknown = 0 < len(evidence) == len(lines)
+    return Shape(envelope=envelope), LogHead(None, envelope.NAME, why, conflict=verdict.mixed or unknown)
 
 
 def _is_aside(line: bytes) -> bool:
-    """Whether a line is a call of another endpoint, or no exchange as its envelope tells."""
+    """Whether a line is a call of another endpoint, or not an exchange according to its envelope."""
     envelope = envelopes.recognise(line) or envelopes.PLAIN
     return bool(other_endpoint(line, envelope) or envelopes.aside(line, envelope))
 
 
 def _usual(shapes: list[Shape]) -> Shape:
-    """The shape of most lines; if one request of plain chat has content of other formats, all are searched for it."""
+    """Return the most frequent shape; it is mixed if any request of plain chat has content of other formats."""
     votes = Counter(shape._replace(is_mixed=False) for shape in shapes)
     usual = max(votes, key=lambda shape: votes[shape])
     return usual._replace(is_mixed=any(shape.is_mixed for shape in shapes if shape.request == usual.request))
 
 
-def _tells_other(line: _Evidence | None, first: _Evidence) -> bool:
-    """Whether a line has evidence that it is not of the first one's format."""
+def _contradicts(line: _Evidence | None, first: _Evidence) -> bool:
+    """Whether a line has evidence of another format than the first line."""
     if line is None:
         return False
     is_other = line.exchange.name != first.exchange.name or line.shape != first.shape
     return is_other and line.exchange.rank < PLAIN_RANK
 
 
-def first_lines(file: BinaryIO, most: int, memory: int = footprint.MOST) -> list[bytes]:
-    """The lines that are not blank in so many bytes, the very first one whole; the file stands as before."""
-    return _lines(beginning(file, most), memory)
+def first_lines(file: BinaryIO, limit: int, memory: int = footprint.MOST) -> list[bytes]:
+    """Return the non-blank lines in the first ``limit`` bytes, the first one complete; the position is preserved."""
+    return _lines(beginning(file, limit), memory)
 
 
 def _first_lines(file: BinaryIO, glanced: bytes, memory: int) -> list[bytes]:
-    """The lines that are looked at where the first one does not tell; of a file with short ones little is read."""
+    """Return the lines that are examined if the first one is inconclusive; files with short lines need few bytes."""
     if len(glanced) >= _BYTES:
         return _lines(glanced, memory)
     for data in (glanced, beginning(file, _NEAR)):
@@ -218,10 +218,10 @@ def _first_lines(file: BinaryIO, glanced: bytes, memory: int) -> list[bytes]:
     return _lines(beginning(file, _BYTES), memory)
 
 
-def beginning(file: BinaryIO, most: int) -> bytes:
-    """So many bytes of a file, or all of its first line where that has more; the file stands as before."""
+def beginning(file: BinaryIO, limit: int) -> bytes:
+    """Return the first ``limit`` bytes, or the complete first line if that is longer; the position is preserved."""
     place = file.tell()
-    pieces = [read_from_start(file, most, lambda file, size: file.read(size))]
+    pieces = [read_from_start(file, limit, lambda file, size: file.read(size))]
     size = len(pieces[0])
     while b"\n" not in pieces[-1] and size < LONGEST and (more := file.read(_BYTES)):
         pieces.append(more)
@@ -231,7 +231,7 @@ def beginning(file: BinaryIO, most: int) -> bytes:
 
 
 def _lines(data: bytes, memory: int) -> list[bytes]:
-    """The first lines that are not blank; nothing stands for one whose parsed form would take too much memory."""
+    """Return the first non-blank lines; a line whose parsed form would need too much memory is returned as empty."""
     lines: list[bytes] = []
     at = 0
     while at < len(data) and len(lines) < _LINES:
@@ -244,7 +244,7 @@ def _lines(data: bytes, memory: int) -> list[bytes]:
 
 
 def _evidence(line: bytes) -> _Evidence | None:
-    """How a line is wrapped, and the format of each side; ``None`` for a truncated line or one without an exchange."""
+    """Return the shape and evidence of a line; ``None`` for a truncated line or one without an exchange."""
     if not line.rstrip().endswith(b"}"):
         return None
     envelope = envelopes.recognise(line)
@@ -264,27 +264,27 @@ def _evidence(line: bytes) -> _Evidence | None:
 
 
 def _sides(line: bytes) -> Json:
-    """A request and a response of which only one can be parsed, since the other has what JSON has not."""
+    """Return request and response of a line of which only one is valid JSON."""
     try:
         raw = _line.decode(line)
         str(line, "utf-8")
-    except REFUSED:
+    except PARSE_ERRORS:
         return None
     return {name: _value(bytes(value)) for name, value in raw.items() if name in ("request", "response")}
 
 
-def _shape(request: dict[str, Any] | None, answered: Recognised, envelope: Envelope) -> Shape:
-    """How a line is read: its request in the format of its response, unless the request shows another one."""
-    answer = answered.name if answered.rank <= _ANSWERED else None
-    if answer and _is_of(request, answer):
-        return Shape.of(answer, envelope)
-    asked = recognise_request(request).name
-    if asked and _is_of(request, asked):
-        return Shape(asked, answer or asked, envelope)
+def _shape(request: dict[str, Any] | None, response_evidence: Recognised, envelope: Envelope) -> Shape:
+    """Return the shape of a line: the request has the format of the response unless it has evidence of another one."""
+    response_format = response_evidence.name if response_evidence.rank <= _RESPONSE_RANK else None
+    if response_format and _is_of(request, response_format):
+        return Shape.of(response_format, envelope)
+    request_format = recognise_request(request).name
+    if request_format and _is_of(request, request_format):
+        return Shape(request_format, response_format or request_format, envelope)
     has_turns = request is not None and isinstance(request.get(TURNS), list)
-    name = PLAIN if has_turns else asked or answered.name or PLAIN
+    name = PLAIN if has_turns else request_format or response_evidence.name or PLAIN
     is_mixed = name == PLAIN and request is not None and foreign.has_foreign(request)
-    return Shape(name, answer or name, envelope, is_mixed=is_mixed)
+    return Shape(name, response_format or name, envelope, is_mixed=is_mixed)
 
 
 def _is_of(request: dict[str, Any] | None, name: str) -> bool:

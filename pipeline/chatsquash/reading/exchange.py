@@ -1,8 +1,8 @@
-"""The exchange in a line: its request as raw members, its reply, its time and its session.
+"""The exchange in a line: its request as raw members, its reply, its time and its session id.
 
-``msgspec`` skips over what nobody reads several times faster than any parser makes objects of it.  Where it refuses a
-line (NaN and lone surrogates among other things), ``json``'s own scanner splits it the same way, so that a line is
-JSON exactly when Python's ``json`` accepts it.
+``msgspec`` skips unused members several times faster than any parser builds objects from them. Lines that it refuses
+(NaN and lone surrogates, among others) are split by the scanner of ``json``, so that a line is valid exactly if
+Python's ``json`` accepts it.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from chatsquash.core.model import Message, Response
 from chatsquash.formats import PLAIN, get_format
 from chatsquash.formats.base import Format
 from chatsquash.reading import envelopes, replies, scan
-from chatsquash.reading.members import MARK, NOTHING, NUL, REFUSED, kind
+from chatsquash.reading.members import BYTE_ORDER_MARK, NOTHING, NUL, PARSE_ERRORS, kind
 
 _ID_STARTS = tuple(bytes([digit]) for digit in b'"-0123456789')
 
 
 class LineError(Exception):
-    """A line that cannot be an entry: the code of the finding, and why."""
+    """A line has no entry; contains the code of the finding and the reason."""
 
     def __init__(self, code: str, reason: str) -> None:
         super().__init__(reason)
@@ -42,13 +42,13 @@ LIMITS = (
     *("max_tokens", "max_completion_tokens", "max_output_tokens"),
     *("generationConfig", "generation_config", "options"),
 )
-"""The members of a request that say how many tokens a reply may have, or hold what does."""
+"""Request members that limit the tokens of a reply, or that contain such a limit."""
 OUTPUT_FORMATS = "response_format", "text"
-"""Those that hold the schema of a reply, in Chat Completions and Responses."""
+"""Request members that contain the schema of a reply, in Chat Completions and Responses."""
 
 
 class _OuterMembers(Struct, gc=False):
-    """What stands beside the request of a line in the envelope that is read; no other place names these members."""
+    """The members next to the request in the standard envelope; their names are defined only here."""
 
     response: Raw = Raw()
     status: Raw = Raw()
@@ -57,32 +57,32 @@ class _OuterMembers(Struct, gc=False):
     truncated_by_logger: Raw = Raw()
 
 
-BESIDE = _OuterMembers.__struct_fields__
+OUTER_MEMBERS = _OuterMembers.__struct_fields__
 
 
 class Exchange(Struct, frozen=True, gc=False):
-    """One request and its response, whatever envelope they came in."""
+    """One request and its response, regardless of the envelope."""
 
     request: Mapping[str, Raw | bytes]
     """The raw members of the request's body."""
     turns: bytes
-    """The raw list of turns, unless they were parsed with the line."""
+    """The raw list of turns; empty if they were parsed together with the line."""
     timestamp: bytes
     session_id: str | None
     reply: Response
     tools: list[bytes] | None = None
-    """The raw elements of the tools, where they were split with the line."""
+    """The raw elements of the tools if they were split together with the line."""
     line: Any = None
-    """The line as it was split."""
+    """The line after splitting."""
 
     @property
     def cut(self) -> str | None:
-        """What of it the logger cut, in words, as its envelope tells it."""
+        """The envelope's description of content truncated by the logger."""
         raw = bytes(self.line.truncated_by_logger) if self.line is not None else NOTHING
         return str(jsonio.loads(raw)) if raw[:1] == b'"' else None
 
     def first(self, names: tuple[str, ...]) -> bytes:
-        """The first of these members of the request that is there and not null, else the first that is null."""
+        """Return the first of these request members that is not null; otherwise the first that is null, or nothing."""
         null = NOTHING
         for name in names:
             raw = bytes(self.request[name]) if name in self.request else NOTHING
@@ -93,39 +93,39 @@ class Exchange(Struct, frozen=True, gc=False):
 
 
 @cache
-def claims(folders: tuple[str, ...]) -> list[str]:
-    """The members that envelopes in these folders need, and the one that is read has not."""
+def foreign_members(folders: tuple[str, ...]) -> list[str]:
+    """Return the members that other envelopes require and the standard one does not have."""
     del folders
     needed = {name for each in envelopes.envelopes() for names in each.NEEDS for name in names}
-    return sorted(needed.difference(BESIDE, (REQUEST,)))
+    return sorted(needed.difference(OUTER_MEMBERS, (REQUEST,)))
 
 
 def raw_members(line: bytes | bytearray) -> Any:
-    """The raw members of a line and of its request; raises ``REFUSED`` for what only Python's ``json`` may accept."""
+    """Return the raw members of a line and of its request; raises ``PARSE_ERRORS`` if only ``json`` might accept it."""
     return _decoder(None, tuple(envelopes.__path__)).decode(line)
 
 
-def is_claimed(members: Any) -> bool:
-    """Whether a line has a member that only another envelope needs."""
-    values = _claimed_members(tuple(envelopes.__path__))(members)
+def has_foreign_members(members: Any) -> bool:
+    """Whether a line has a member that only another envelope requires."""
+    values = _foreign_getter(tuple(envelopes.__path__))(members)
     return values.count(_MISSING) < len(values)
 
 
 @cache
-def _claimed_members(folders: tuple[str, ...]) -> Callable[[Any], tuple[Raw, ...]]:
-    """Gets the members of a line that only other envelopes need."""
-    return attrgetter(*map(_field, range(len(claims(folders)))))
+def _foreign_getter(folders: tuple[str, ...]) -> Callable[[Any], tuple[Raw, ...]]:
+    """Return a getter of the members that only other envelopes require."""
+    return attrgetter(*map(_field, range(len(foreign_members(folders)))))
 
 
 def _field(at: int) -> str:
-    """What holds a member whose name may be none of Python's."""
+    """Return the attribute for a member whose name may not be a valid identifier."""
     return f"claim{at}"
 
 
 @cache
 def _decoder(name: str | None, folders: tuple[str, ...]) -> msgspec.json.Decoder[Any]:
-    """What splits lines; of a format, if one is named, it parses the turns and leaves all else that is read raw."""
-    names = {_field(at): claimed for at, claimed in enumerate(claims(folders))}
+    """Return a decoder that splits lines; for a named format, it parses the turns and leaves other used members raw."""
+    names = {_field(at): member for at, member in enumerate(foreign_members(folders))}
     others = [(other, Raw, _MISSING) for other in names]
     fields: list[Any] = [(REQUEST, dict[str, Raw] if name is None else _request(get_format(name))), *others]
     line = msgspec.defstruct("Line", fields, bases=(_OuterMembers,), gc=False, kw_only=True, rename=names)
@@ -133,28 +133,35 @@ def _decoder(name: str | None, folders: tuple[str, ...]) -> msgspec.json.Decoder
 
 
 def _request(form: Format) -> type[Struct]:
-    others = dict.fromkeys((*form.SYSTEM, *form.REFERS, replies.ASKED, *LIMITS, *OUTPUT_FORMATS))
+    others = dict.fromkeys((*form.SYSTEM, *form.REFERS, replies.REQUESTED_MODEL, *LIMITS, *OUTPUT_FORMATS))
     tools = ((name, list[Raw] | None, None) for name in form.TOOLS)
     fields: list[Any] = [(form.TURNS, list[Any]), *tools, *((other, Raw, Raw()) for other in others)]
     return msgspec.defstruct("Request", fields, gc=False)
 
 
 def split(line: bytes | bytearray, form: Format, answers: Format | None = None) -> Exchange:
-    """The exchange in a line; raises ``LineError`` for what is none, and ``ValueError`` for a bad reply.
+    """Return the exchange in a line.
 
-    ``answers`` is the format of the response if that is not the one of the request.
+    Args:
+        line: The bytes of the line.
+        form: The format of the request.
+        answers: The format of the response, if it is a different one.
+
+    Raises:
+        LineError: The line is not an exchange.
+        ValueError: The response cannot be parsed.
     """
     members: Any
     try:
         members = raw_members(line)
-    except REFUSED:
+    except PARSE_ERRORS:
         members = _split_slowly(bytes(line))
     turns = bytes(members.request.get(form.TURNS, NOTHING))
     exchange = _exchange(members, members.request, turns, answers or form)
     first = turns[:1]
     if first == b"[":
         return exchange
-    if first in (b'"', b"{") and form.NAME != PLAIN:  # one turn, as some clients may write it
+    if first in (b'"', b"{") and form.NAME != PLAIN:  # some clients send a single turn without a list
         return msgspec.structs.replace(exchange, turns=b"[%b]" % turns)
     what = "is missing" if turns == NOTHING else f"is {kind(turns)}, not a list"
     raise LineError("bad-entry", f"request.{form.TURNS} {what}")
@@ -163,10 +170,10 @@ def split(line: bytes | bytearray, form: Format, answers: Format | None = None) 
 def parse(
     line: bytes | bytearray, form: Format, answers: Format | None = None
 ) -> tuple[list[Message], Exchange] | None:
-    """The turns of a line as objects, parsed in one go with the rest; ``None`` where ``split`` has to decide."""
+    """Return the turns of a line, parsed together with the rest in one pass; ``None`` if ``split`` has to decide."""
     try:
         members = _decoder(form.NAME, tuple(envelopes.__path__)).decode(line)
-    except REFUSED:
+    except PARSE_ERRORS:
         return None
     request = asdict(members.request)
     turns = request.pop(form.TURNS)
@@ -178,19 +185,19 @@ def parse(
 def _exchange(
     line: Any, request: Mapping[str, Raw | bytes], turns: bytes, answers: Format, tools: list[bytes] | None = None
 ) -> Exchange:
-    model = bytes(request.get(replies.ASKED, NOTHING))
+    model = bytes(request.get(replies.REQUESTED_MODEL, NOTHING))
     reply = replies.reply(bytes(line.response), answers, bytes(line.status), model)
     return Exchange(request, turns, bytes(line.timestamp), session_id(bytes(line.session_id)), reply, tools, line)
 
 
 def is_blank(line: bytes | bytearray) -> bool:
-    """Whether a line has nothing but JSON's white space and NULs, perhaps after a byte order mark."""
-    return not line.removeprefix(MARK).strip(b" \t\r\n\0")
+    """Whether a line contains only JSON white space and NULs, optionally after a byte order mark."""
+    return not line.removeprefix(BYTE_ORDER_MARK).strip(b" \t\r\n\0")
 
 
-@lru_cache(maxsize=16)  # neighbours mostly name the same one
+@lru_cache(maxsize=16)  # consecutive lines mostly have the same id
 def session_id(raw: bytes) -> str | None:
-    """A session's id: a string that is not empty, or the digits of an integer; a number too large for any is none."""
+    """Return a session id: a non-empty string, or the digits of an integer; ``None`` for anything else."""
     try:
         value = jsonio.loads(raw) if raw[:1] in _ID_STARTS else None
     except jsonio.NotFiniteError:
@@ -199,21 +206,23 @@ def session_id(raw: bytes) -> str | None:
 
 
 def _split_slowly(line: bytes) -> SimpleNamespace:
-    """The raw members of a line and of its request."""
+    """Return the raw members of a line and of its request with the scanner of ``json``."""
     try:
-        outer = scan.members(line.removeprefix(MARK).lstrip(NUL))
+        outer = scan.members(line.removeprefix(BYTE_ORDER_MARK).lstrip(NUL))
         request = outer.get("request", NOTHING)
         inner = scan.members(request) if request[:1] == b"{" else {}
     except RecursionError:
         raise LineError("bad-line", "nested too deeply") from None
     except json.JSONDecodeError as problem:
         at = f"{problem.msg.removesuffix(' at')} at byte {problem.pos + 1}"
-        raise LineError("bad-line", f"no JSON object: {at}") from None
+        raise LineError("bad-line", f"not a JSON object: {at}") from None
     except ValueError as problem:
-        raise LineError("bad-line", f"no JSON object: {type(problem).__name__}") from None
+        raise LineError("bad-line", f"not a JSON object: {type(problem).__name__}") from None
     if request[:1] != b"{":
         what = "is missing" if request == NOTHING else f"is {kind(request)}, not an object"
         raise LineError("bad-entry", f"request {what}")
-    beside = {name: outer.get(name, NOTHING) for name in BESIDE}
-    claimed = {_field(at): outer.get(name, NOTHING) for at, name in enumerate(claims(tuple(envelopes.__path__)))}
-    return SimpleNamespace(request=inner, **beside, **claimed)
+    outer_members = {name: outer.get(name, NOTHING) for name in OUTER_MEMBERS}
+    foreign = {
+        _field(at): outer.get(name, NOTHING) for at, name in enumerate(foreign_members(tuple(envelopes.__path__)))
+    }
+    return SimpleNamespace(request=inner, **outer_members, **foreign)

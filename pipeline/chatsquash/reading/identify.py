@@ -1,7 +1,7 @@
-"""What a file is: a log, with the format of each side of its exchanges and their envelope, or a document.
+"""Identify files: a log, with the formats of its exchanges and their envelope, or a document.
 
-This is decided here alone, before anything is converted: by how databases and arrays begin, by the first lines, and, if
-these are not exchanges of a known format, by the content of the whole file.
+All of this is decided here, before anything is converted: by the first bytes of databases and arrays, by the first
+lines, and, if these are not exchanges of a known format, by the content of the entire file.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from chatsquash.formats.base import TurnError
 from chatsquash.reading import contents, envelopes, evidence, split_files
 from chatsquash.reading.documents import Content, LogDocument, load
 from chatsquash.reading.evidence import Shape
-from chatsquash.reading.members import MARK
+from chatsquash.reading.members import BYTE_ORDER_MARK
 from chatsquash.sources import relatives
 from chatsquash.sources.beginnings import beginning
 from chatsquash.sources.compression import uncompressed
@@ -33,21 +33,21 @@ from chatsquash.sources.open import open_file
 _GLANCE = 1 << 16
 _DEFAULTS = Options()
 PART = "part of another file"
-"""What a file counts as that is read with another one."""
+"""The category of files that are read together with another file."""
 _SIDES = frozenset(("request", "response"))
-"""The members of a log entry; no body of a request has any of them."""
+"""The members of a log entry; bodies of requests have neither of them."""
 _ONE_LINE = bytes.maketrans(b"\r\n", b"  ")
 
 
 class Identity(NamedTuple):
-    """What a file is."""
+    """The identity of a file: its format, and its document if it is one."""
 
     seen: LogHead
-    """The format, the envelope and the evidence, as reports show them."""
+    """The format, the envelope and the evidence as shown in reports."""
     shape: Shape = Shape()
     """How lines are read, unless the file is a document."""
     document: LogDocument | None = None
-    """The document; of a file that is read unit by unit the first one."""
+    """The document; for a file that is read unit by unit, the first unit."""
 
     @property
     def has_several(self) -> bool:
@@ -56,49 +56,51 @@ class Identity(NamedTuple):
 
     @property
     def may_mix(self) -> bool:
-        """Whether loggers that use this envelope are known to write several sessions into one file."""
+        """Whether loggers with this envelope are known to write several sessions to one file."""
         return self.document is None and self.shape.envelope.MIXES
 
 
 PLAIN_CHAT = Identity(LogHead(PLAIN, envelopes.PLAIN.NAME, f"{PLAIN} (choices[].message in the response)"))
-"""A log whose first lines are chat with an answer, as in most logs."""
+"""A log whose first lines are plain chat with responses, the most frequent case."""
 
 
 def are_chat(head: Iterable[Line]) -> bool:
-    """Whether the first lines of a log are plain chat and nothing else, so that no other format is considered."""
+    """Whether the first lines of a log are certainly plain chat, so that no other format needs to be considered."""
     return all(evidence.is_chat(line.buffer[line.start : line.stop]) for line in head)
 
 
 def identify(file: BinaryIO, options: Options = _DEFAULTS) -> Identity:
-    """What an open file is; its position is the same afterwards.
+    """Identify an open file; its position is preserved.
 
-    Raises ``OSError`` for a file that cannot be read, and for a document whose parsed form would take more memory than
-    the options allow.
+    Raises:
+        OSError: The file cannot be read, or it is a document whose parsed form would need more memory than allowed.
     """
     forced = options.from_format
+    # Formats of documents are not formats of exchanges, so lines need not be examined.
     if forced in documents.names():
-        shape, seen = Shape(), LogHead(None, "document", "")
+        shape, head = Shape(), LogHead(None, "document", "")
     else:
-        shape, seen = evidence.look(file, forced, options.max_memory)
-    if seen.format is not None and not forced:
-        return Identity(seen, shape)
+        shape, head = evidence.detect_shape(file, forced, options.max_memory)
+    if head.format is not None and not forced:
+        return Identity(head, shape)
     try:
         document = document_in(file, options)
     except TurnError as problem:
         return Identity(LogHead(None, "document", str(problem), conflict=True), shape)
     if document is None:
-        return Identity(seen, shape)
+        return Identity(head, shape)
     document.is_identified = True
     if document.line:
-        shape, seen = evidence.look(BytesIO(document.line), forced, options.max_memory)
-        return Identity(seen, shape, document)
+        shape, head = evidence.detect_shape(BytesIO(document.line), forced, options.max_memory)
+        return Identity(head, shape, document)
     return Identity(document.seen, shape, document)
 
 
 def has_units(file: BinaryIO, options: Options, log: Log) -> bool:
-    """Whether a file has several units, which is asked before its lines are looked at: an array may be one long line.
+    """Whether a file has several units.
 
-    The position of the file is at its beginning if units are looked for, which is not done in logs of lines.
+    This is checked before lines are examined, since an array may be one long line. The position is at the beginning of
+    the file afterwards, unless the file is a log of lines, which is not checked.
     """
     if log.is_part or uncompressed(log.path).lower().endswith(LOGS):
         return False
@@ -106,7 +108,7 @@ def has_units(file: BinaryIO, options: Options, log: Log) -> bool:
 
 
 def units_of(file: BinaryIO, options: Options) -> tuple[bytes, ...]:
-    """The places of the units of a file that has several; the position is at its beginning afterwards."""
+    """Return the places of a file's units if it has several; its position is at the beginning afterwards."""
     try:
         division = split_files.divide(file, options.from_format, options)
         units = division.units() if division else []
@@ -120,17 +122,20 @@ def units_of(file: BinaryIO, options: Options) -> tuple[bytes, ...]:
 # Documents
 
 _last: tuple[object, LogDocument | None] | None = None
-"""The document that was read last, for its other conversations."""
+"""The last document, kept for its other conversations."""
 
 
 def document_in(file: BinaryIO, options: Options, unit: bytes | None = None) -> LogDocument | None:
-    """The document in a file, or one unit of it, parsed once for all of its conversations; ``None`` for other files.
+    """Return the document in a file, or one unit of it; ``None`` for other files.
 
-    Raises ``TurnError`` for a file that may have two formats, and for one that is too large for the document that it is
-    said to be; ``OSError`` for a document, and for any file with the suffix of documents, whose parsed form would take
-    more memory than the options allow, and for a database that takes more of anything.
+    The last document is cached, so that it is parsed once for all of its conversations.
+
+    Raises:
+        TurnError: The file may have two formats, or is too large for the document format that the options specify.
+        OSError: The parsed form of a document, or of any file with the suffix of documents, would need more memory than
+            allowed, or a database exceeds a limit.
     """
-    global _last  # noqa: PLW0603 - one of a process, since it may be large
+    global _last  # noqa: PLW0603 - one of a process, since it may be large  # one per process, since documents may be large
     key = _key(file, options, unit)
     if _last and key == _last[0]:
         return _last[1]
@@ -144,13 +149,13 @@ def document_in(file: BinaryIO, options: Options, unit: bytes | None = None) -> 
 
 
 def read_document(file: BinaryIO, options: Options, unit: bytes | None = None) -> LogDocument | None:
-    """The same, which is not remembered."""
+    """Return the same as ``document_in`` without the cache."""
     content = document_content(file, options.from_format, options, unit)
     return load(content, file, options) if content else None
 
 
 def forget(file: BinaryIO | None = None) -> None:
-    """Forget the document that was read last, unless it is the one in a file."""
+    """Forget the cached document unless it is the one in ``file``."""
     global _last  # noqa: PLW0603 - as above
     if _last and (file is None or _last[0][0] != status_of(file)):  # type: ignore[index]
         _last = None
@@ -165,9 +170,10 @@ def _key(file: BinaryIO, options: Options, unit: bytes | None) -> tuple[object, 
 def document_content(
     file: BinaryIO, forced: str | None = None, options: Options = _DEFAULTS, unit: bytes | None = None
 ) -> Content | None:
-    """The content of a document before conversations are loaded; the position of the file is the same afterwards.
+    """Return the content of a document before conversations are loaded; the position of the file is preserved.
 
-    For a file that is read unit by unit this is the requested unit, or the first one. Raises as ``document_in``.
+    For a file that is read unit by unit, this is the requested unit or the first one. Raises the errors of
+    ``document_in``.
     """
     place = file.tell()
     try:
@@ -189,7 +195,7 @@ def _content(file: BinaryIO, forced: str | None, options: Options) -> Content | 
         first, *_ = split_files.unit_lines(file, len(units) or 1)
         several = tuple(units) if len(units) > 1 else ()
         return Content(division.format, division.why, objects, units=several, line_count=first)
-    data = contents.whole(file)
+    data = contents.read_all(file)
     if data is None:
         if is_named:
             raise TurnError(f"is larger than {contents.LONGEST:,} bytes")
@@ -206,31 +212,31 @@ def _content(file: BinaryIO, forced: str | None, options: Options) -> Content | 
 
 
 def _begins_as_log(file: BinaryIO, options: Options) -> bool:
-    """Whether the first line is in an envelope of logs, which is found sooner than by reading the whole file."""
+    """Whether the first line has the envelope of a log, which is faster to detect than reading the entire file."""
     return any(map(envelopes.recognise, evidence.first_lines(file, _GLANCE, options.max_memory)[:1]))
 
 
 def _refuse_heavy(file: BinaryIO, forced: str | None, options: Options, *, is_json: bool) -> None:
-    """Raise ``OSError`` for a document, or what a suffix calls one; other files are read line by line."""
+    """Raise ``OSError`` for a document, or for a file with the suffix of documents; other files are read by line."""
     memory = options.max_memory
     if is_json or forced in documents.names() or _parsed_content(beginning(file, memory), forced, is_json=is_json):
         raise OSError(EFBIG, footprint.refusal(memory))
 
 
 def _parsed_content(data: bytes, forced: str | None, *, is_json: bool) -> Content | None:
-    """The document in the bytes of a file, whose name may say that it is JSON; raises ``TurnError`` and ``OSError``."""
+    """Return the document in the bytes of a file; ``is_json``: its name has the suffix of JSON documents."""
     try:
-        objects, broken, lines = contents.parse(data)
+        objects, rejected, lines = contents.parse(data)
     except contents.NoDocumentError:
         if forced in documents.names():
             raise
         return None
     if forced in documents.names():
-        return Content(forced, f"{forced}, as --from says", objects, broken, lines)
-    fitting = None if forced else documents.recognise(objects)
-    if fitting:
-        return Content(fitting.name, f"{fitting.name} ({fitting.why})", objects, broken, lines)
-    if broken or len(objects) != 1:
+        return Content(forced, f"{forced}, set by --from", objects, rejected, lines)
+    match = None if forced else documents.recognise(objects)
+    if match:
+        return Content(match.name, f"{match.name} ({match.why})", objects, rejected, lines)
+    if rejected or len(objects) != 1:
         return None
     # In a file of lines, a single one may be the first row of a dataset.
     is_row = not (forced or is_json) and b"\n" not in data.strip() and formats.look_alike(objects[0]) is not None
@@ -238,34 +244,34 @@ def _parsed_content(data: bytes, forced: str | None, *, is_json: bool) -> Conten
 
 
 def _single(value: Json, data: bytes, forced: str | None) -> Content | None:
-    """An exchange that spans several lines, or a request's body with turns."""
+    """Return the content of a file that is one exchange on several lines, or the body of a request."""
     if line := as_line(data):
         return Content("", "", [], line=line)
     if isinstance(value, dict) and not value.keys().isdisjoint(_SIDES):
-        return None  # as a body it would lose its reply
+        return None  # read as a body, its reply would be lost
     body = bodies.recognise(value)
     name = forced or body.name
     if name is None or not bodies.has_turns(formats.get_format(name), value):
         return None
-    return Content(name, f"{name}, as --from says" if forced else f"{name} ({body.why})", [value])
+    return Content(name, f"{name}, set by --from" if forced else f"{name} ({body.why})", [value])
 
 
 def log_in(data: bytes) -> bytes | None:
-    """The lines of a log, of which the first is in a known envelope or which is one exchange; ``None`` for others."""
+    """Return the lines of a log if its first line has a known envelope or all of it is one exchange."""
     first = next((line for line in data.split(b"\n", 50) if line.strip()), b"")
     return data if envelopes.recognise(first) is not None else as_line(data)
 
 
 def as_line(data: bytes) -> bytes | None:
-    """A file that is one exchange on several lines, as one line of the same length; ``None`` for any other file."""
-    line = data.removeprefix(MARK).translate(_ONE_LINE)
+    """Return a file that is one exchange on several lines as one line of the same length; ``None`` for other files."""
+    line = data.removeprefix(BYTE_ORDER_MARK).translate(_ONE_LINE)
     return line if envelopes.recognise(line) is not None else None
 
 
 def is_readable(path: str, options: Options = _DEFAULTS) -> bool | str:
-    """Whether a file with the suffix of documents begins like a log or a document, even a broken one.
+    """Whether a file with the suffix of documents begins like a log or a document, even an invalid one.
 
-    A text says what the file is a part of. Of a database, only the first rows are read.
+    Returns ``PART`` for a file that is part of another one. Only the first rows of a database are read.
     """
     if any(map(relatives.is_there, documents.owners(path))):
         return PART
@@ -275,7 +281,7 @@ def is_readable(path: str, options: Options = _DEFAULTS) -> bool | str:
             if split_files.divide(file, None, options, start):
                 return True
             is_large = contents.is_too_large(file)
-        if evidence.look(BytesIO(start), memory=options.max_memory)[1].format is not None:
+        if evidence.detect_shape(BytesIO(start), memory=options.max_memory)[1].format is not None:
             return True
         return not is_large and _parsed_content(start, None, is_json=True) is not None
     except TurnError:

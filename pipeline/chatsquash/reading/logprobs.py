@@ -1,4 +1,4 @@
-"""What a response says of each token that was sampled: log probabilities and ids, as they are logged."""
+"""Log probabilities and token ids in responses, as they are logged."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _LISTS = ("content", "refusal", "token_ids")
 
 
 def of_raw(raw: bytes) -> bytes:
-    """Those of the first choice of a raw response, as JSON; empty where it has none.
+    """Return the log probabilities of a raw response's first choice, as JSON; empty without any.
 
-    They are an object: ``content`` and ``refusal`` as OpenAI has them, ``token_ids`` where a server returns these,
-    ``logprobsResult`` of Gemini.  What stands in several chunks of a stream is put together.
+    The result is an object with ``content`` and ``refusal`` as in OpenAI's format, ``token_ids`` if the server returns
+    them, and Gemini's ``logprobsResult``. Values from several chunks of a stream are concatenated.
     """
     if b"logprobs" not in raw and b"token_ids" not in raw:
         return b""
@@ -28,15 +28,15 @@ def of_raw(raw: bytes) -> bytes:
     values: dict[str, Any] = {}
     for event in streamed[0] if streamed else [body]:
         for holder in holders(event):
-            _take(holder, values)
+            _collect(holder, values)
     return jsonio.dumps(values) if values else b""
 
 
-def _take(holder: dict[str, Any], values: dict[str, Any]) -> None:
-    """Take what a response, or a chunk of one, says."""
+def _collect(holder: dict[str, Any], values: dict[str, Any]) -> None:
+    """Collect the values of a response, or of one of its chunks."""
     for name in ("choices", "candidates"):
-        listed = holder.get(name)
-        choice = listed[0] if isinstance(listed, list) and listed else None
+        choices = holder.get(name)
+        choice = choices[0] if isinstance(choices, list) and choices else None
         if isinstance(choice, dict):
             _add(choice.get("logprobs"), values)
             _extend("token_ids", choice.get("token_ids"), values)

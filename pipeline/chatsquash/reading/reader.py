@@ -1,4 +1,4 @@
-"""One session's log, open, to its entries: which lines are its own, how they are wrapped, in which format they are."""
+"""Read the open log of one session into entries: detect its format, envelope and lines."""
 
 from __future__ import annotations
 
@@ -41,17 +41,19 @@ from chatsquash.sources.lines import Buffers, Line, at_hand, lines
 
 _PIECE = 1 << 20
 _ANSWERS = 4096
-"""Responses in other logs that a request may refer to."""
+"""The number of responses in other logs that requests may refer to."""
 
 
 Items = Generator[Entry | SkippedLine, None, str | None]
-"""The entries of a log and its lines that are none, in file order; returns why the rest of it is not read."""
+"""The entries of a log and its lines without entries, in file order; returns why the rest was not read, if so."""
 
 
 class Reader:
-    """Reads session logs as the options say; tools met in one need not be parsed again in the next.
+    """Reads session logs according to the options; tools of one log need not be parsed again in the next.
 
-    ``refers_back``: requests may continue by reference what responses in logs before theirs said.
+    Args:
+        options: The options of the run.
+        refers_back: Whether requests may refer to responses in earlier logs.
     """
 
     def __init__(self, options: Options, *, refers_back: bool = False) -> None:
@@ -62,11 +64,11 @@ class Reader:
         self._splits_mixed = options.splits_mixed
         self._bounds = Bounds.of(options)
         self._known: dict[str, KnownTools] = {}
-        self._room = Buffers()
+        self._buffers = Buffers()
         self._refers_back = refers_back
         self._last: EntryReader | None = None
         self._files = 1
-        """How many hold the log that is read."""
+        """The number of files of the current log."""
 
     def read(
         self,
@@ -75,59 +77,63 @@ class Reader:
         hashed: Callable[[memoryview], object] | None = None,
         places: array[int] | None = None,
     ) -> Reading:
-        """What a log is, and its entries, which are read as they are asked for.
+        """Identify a log and return its entries, which are read lazily.
 
-        ``hashed`` is given all bytes of the log in turn, unless the document in it was read before and its digest is
-        known; ``places`` gets those of its lines, as in ``Log.spans``.
+        A file of several sessions is only identified: it has to be split first. If this is only evident from its ids,
+        iterating over the entries raises ``MixedSessionsError``.
 
-        A file of several sessions is only identified: it has to be split first. If only its ids tell, the entries end
-        with ``MixedSessionsError``.
+        Args:
+            file: The open log.
+            log: The location of the log.
+            hashed: Receives all bytes of the log in order, unless the document in it was read before and its hash is
+                known.
+            places: Receives the places of the log's lines, as in ``Log.spans``.
         """
         forget(file)
         self._files = max(1, len(log.pieces))
         if log.part is not None or log.unit is not None:
-            return self._part(file, log, hashed)
+            return self._read_part(file, log, hashed)
         if self._split and not log.pieces and has_units(file, self._options, log):
-            return MIXED
+            return MIXED_SESSIONS
         expanded = file if isinstance(file, ExpandedFile) else None
         beginning = None
         if log.spans is not None:
             stream = lines_of(file, log.spans, hashed, self._bounds.line)
         elif expanded:
-            expanded.hashed = hashed  # as it stands on the disk
-            stream = lines(file, self._bounds.line, room=self._room)
+            expanded.hashed = hashed  # the hash is that of the compressed file
+            stream = lines(file, self._bounds.line, room=self._buffers)
         elif places is None and may_be_remembered(file):
             beginning = Beginning(file, hashed)
-            stream = lines(file, self._bounds.line, beginning.pass_on, self._room)
+            stream = lines(file, self._bounds.line, beginning.pass_on, self._buffers)
         else:
-            stream = lines(file, self._bounds.line, hashed, self._room)
+            stream = lines(file, self._bounds.line, hashed, self._buffers)
         if places is not None:
-            stream = _noting(stream, places)
-        to_the_end = partial(_to_the_end, stream=stream, log=log, expanded=expanded if log.spans is None else None)
+            stream = _record_places(stream, places)
+        to_the_end = partial(_with_problem, stream=stream, log=log, expanded=expanded if log.spans is None else None)
         with identifying(beginning):
-            return self._begin(file, stream, log, to_the_end)
+            return self._identify(file, stream, log, to_the_end)
 
-    def _begin(
+    def _identify(
         self,
         file: BinaryIO,
         stream: Iterator[Line],
         log: Log,
         to_the_end: Callable[[Items], Iterator[Entry | SkippedLine]],
     ) -> Reading:
-        """What a log is, as its first lines or the user say, and its entries."""
+        """Identify a log by its first lines or the options, and return its entries."""
         first = next(stream, None)
         if first is None:
-            return Reading(None, to_the_end(_nothing()))
+            return Reading(None, to_the_end(_no_entries()))
         head, is_chat = [first], False
         if self._from is None and not (self._by_id and log.spans is None):
-            head += _agreeing(first, stream)
+            head += _lines_at_hand(first, stream)
             is_chat = are_chat(head)
         identity = PLAIN_CHAT if is_chat else identify(file, self._options)
         if self._is_mixed(identity, log):
-            return MIXED
+            return MIXED_SESSIONS
         document = identity.document
         if document is None:
-            items = self._lines(identity.shape).entries(chain(head, stream))
+            items = self._entry_reader(identity.shape).entries(chain(head, stream))
             if identity.seen.format is not None or not identity.seen.why:
                 entries = to_the_end(items)
                 is_watched = self._splits_mixed and not log.is_part
@@ -137,10 +143,10 @@ class Reader:
         if has_read(file, document.size):
             file.seek(document.size)
         else:
-            deque(stream, maxlen=0)  # which hashes the rest
+            deque(stream, maxlen=0)  # reading the rest completes the hash
         if document.line:
-            return Reading(identity.seen, to_the_end(self._spread(document, identity.shape)))
-        return Reading(identity.seen, to_the_end(_whole(document, log)), document)
+            return Reading(identity.seen, to_the_end(self._single_entry(document, identity.shape)))
+        return Reading(identity.seen, to_the_end(_document_entries(document, log)), document)
 
     def _is_mixed(self, identity: Identity, log: Log) -> bool:
         """Whether a file has to be split into its sessions first."""
@@ -148,18 +154,18 @@ class Reader:
             return self._split and identity.has_several
         return log.spans is None and (self._by_id or (self._split and identity.may_mix))
 
-    def _lines(self, shape: Shape) -> EntryReader:
-        most = (self._bounds.rejected + 1) * self._files - 1  # so many of each file
+    def _entry_reader(self, shape: Shape) -> EntryReader:
+        limit = (self._bounds.rejected + 1) * self._files - 1  # the limit applies to each file
         answers = self._last.answers if self._last else None
         if answers:
-            answers.forget_all_but(_ANSWERS)
-        entries = EntryReader(shape, self._known, self._bounds._replace(rejected=most), answers=answers)
+            answers.keep_last(_ANSWERS)
+        entries = EntryReader(shape, self._known, self._bounds._replace(rejected=limit), answers=answers)
         if self._refers_back:
             self._last = entries
         return entries
 
-    def _part(self, file: BinaryIO, log: Log, hashed: Callable[[memoryview], object] | None) -> Reading:
-        """One conversation of a document, or one unit."""
+    def _read_part(self, file: BinaryIO, log: Log, hashed: Callable[[memoryview], object] | None) -> Reading:
+        """Read one conversation of a document, or one unit."""
         try:
             document = document_in(file, self._options, log.unit)
         except TurnError as problem:
@@ -167,28 +173,28 @@ class Reader:
                 raise OSError(EIO, "it changed while it was read") from None
             return self._unreadable_unit(file, log, str(problem), hashed)
         if document and log.part is None and len(document.conversations) > 1 and self._options.sessions_by != "file":
-            return MIXED
+            return MIXED_SESSIONS
         if document is None or (log.part or 0) >= max(1, len(document.conversations)):
             raise OSError(EIO, "it changed while it was read")
         if hashed and not document.digest:
             _hash(file, hashed)
         cut = [SkippedLine(lines=0, findings=(reading.cut_short(document.cut),))] if document.cut else []
-        return Reading(document.seen, chain(_whole(document, log), cut), document)
+        return Reading(document.seen, chain(_document_entries(document, log), cut), document)
 
     def _unreadable_unit(
         self, file: BinaryIO, log: Log, problem: str, hashed: Callable[[memoryview], object] | None
     ) -> Reading:
-        """A unit that cannot be read."""
+        """Return a unit that cannot be read."""
         if hashed:
             _hash(file, hashed)
         seen = LogHead(None, "document", problem, conflict=True)
         return Reading(seen, iter([SkippedLine(1, size=log.size, lines=log.unit_lines)]), None)
 
-    def _spread(self, document: LogDocument, shape: Shape) -> Items:
-        """The entry of a file that is one exchange on several lines."""
+    def _single_entry(self, document: LogDocument, shape: Shape) -> Items:
+        """Yield the entry of a file that is one exchange on several lines."""
         line = document.line
         stop = len(line) if len(line) <= self._bounds.line else 0
-        items = self._lines(shape).entries([Line(1, 0, len(line), bytearray(line), 0, stop, document.size)])
+        items = self._entry_reader(shape).entries([Line(1, 0, len(line), bytearray(line), 0, stop, document.size)])
         for item in items:
             if isinstance(item, Entry):
                 yield replace(item, lines=document.line_count)
@@ -199,52 +205,52 @@ class Reader:
 
 
 class MixedSessionsError(Exception):
-    """A file has several sessions, as the ids of its lines tell, and has to be split first."""
+    """The ids of a file's lines belong to several sessions, so it has to be split first."""
 
 
 def until_mixed(items: Iterator[Entry | SkippedLine]) -> Iterator[Entry | SkippedLine]:
-    """Pass on what is read of a file; raise ``MixedSessionsError`` once two ids have two lines each.
+    """Yield the items of a file; raise ``MixedSessionsError`` as soon as two ids have two lines each.
 
-    A single line with another id may be a mistake of the logger, which is for the checks to report.
+    A single line with another id may be a mistake of the logger, which the checks report.
     """
-    once: set[str] = set()
-    repeated: set[str] = set()
+    seen: set[str] = set()
+    confirmed: set[str] = set()
     for item in items:
         if isinstance(item, Entry) and (name := item.session_id) is not None:
-            if name not in once:
-                once.add(name)
-            elif name not in repeated:
-                repeated.add(name)
-                if len(repeated) > 1:
+            if name not in seen:
+                seen.add(name)
+            elif name not in confirmed:
+                confirmed.add(name)
+                if len(confirmed) > 1:
                     raise MixedSessionsError
         yield item
 
 
-def _to_the_end(
+def _with_problem(
     items: Items, stream: Iterator[Line], log: Log, expanded: ExpandedFile | None
 ) -> Iterator[Entry | SkippedLine]:
-    """The entries, and behind them why the rest of the log was not read, if that is so."""
-    ended = yield from items
-    problem: str | None = ended or log.cut
+    """Yield the entries, followed by the reason for not reading the rest of the log, if there is one."""
+    stop_reason = yield from items
+    problem: str | None = stop_reason or log.cut
     if expanded:
         expanded.finish()
-        problem = ended or expanded.problem
-    elif ended:
-        deque(stream, maxlen=0)  # which hashes the rest
+        problem = stop_reason or expanded.problem
+    elif stop_reason:
+        deque(stream, maxlen=0)  # reading the rest completes the hash
     if problem:
         yield SkippedLine(lines=0, findings=(reading.cut_short(problem),))
 
 
-def _nothing() -> Items:
-    """The entries of an empty log."""
+def _no_entries() -> Items:
+    """Return the entries of an empty log."""
     yield from ()
     return None
 
 
-def _whole(document: LogDocument, log: Log) -> Items:
-    """A conversation of a document as the one entry of its session, for all lines of its file.
+def _document_entries(document: LogDocument, log: Log) -> Items:
+    """Yield a conversation of a document as the only entry of its session, for all lines of its file.
 
-    The bytes and lines of a document with several conversations count with the first.
+    The bytes and lines of a document with several conversations are counted for the first one.
     """
     size, lines = (log.size, log.unit_lines) if log.unit is not None else (document.size, document.line_count)
     if log.part:
@@ -253,41 +259,41 @@ def _whole(document: LogDocument, log: Log) -> Items:
         yield SkippedLine(1, size=size, lines=lines)
         return None
     if not log.part:
-        for rejected in document.broken:
-            taken = min(rejected.length + 1, document.size - rejected.offset)
-            size, lines = size - taken, lines - 1
-            yield unreadable(rejected, taken)
+        for rejected in document.rejected_lines:
+            line_size = min(rejected.length + 1, document.size - rejected.offset)
+            size, lines = size - line_size, lines - 1
+            yield unreadable(rejected, line_size)
         if len(document.conversations) > 1 and log.part is None:
             yield SkippedLine(lines=0, findings=(reading.other_conversations(len(document.conversations)),))
-    findings = () if log.part else tuple(_aside(document))
+    findings = () if log.part else tuple(_document_losses(document))
     if not document.conversations:
         yield SkippedLine(1, size=size, lines=lines, findings=findings)
         return None
-    chosen = document.conversations[log.part or 0]
-    yield from _found_in(chosen.origin)
-    yield replace(_entry(chosen, size, findings), lines=lines)
+    conversation = document.conversations[log.part or 0]
+    yield from _origin_findings(conversation.origin)
+    yield replace(_entry(conversation, size, findings), lines=lines)
     return None
 
 
-def _found_in(origin: Origin | None) -> Iterator[SkippedLine]:
-    """What was found in reading a conversation, at the lines of its file, and what was not read."""
+def _origin_findings(origin: Origin | None) -> Iterator[SkippedLine]:
+    """Yield the findings about a conversation at the lines of its file, and about unread lines."""
     if origin:
         yield from (SkippedLine(line, lines=0, findings=(each,)) for line, each in origin.findings)
         yield from [SkippedLine(lines=0, findings=(files.not_read(origin.unread),))] if origin.unread else []
 
 
-def _entry(chosen: Conversation, size: int, findings: tuple[RepeatedViolation, ...]) -> Entry:
-    """A conversation as the entry of its last reply, as far as its file tells of that."""
-    origin = chosen.origin or Origin()
+def _entry(conversation: Conversation, size: int, findings: tuple[RepeatedViolation, ...]) -> Entry:
+    """Return a conversation as the entry of its last reply, with what the file contains about that reply."""
+    origin = conversation.origin or Origin()
     last = origin.replies[-1] if origin.replies else OriginReply(0)
     reply = Response(included=True, finish_reason=last.finish_reason, model=last.model)
-    line, edits = first_line(origin) or 1, (AddedRun(tuple(chosen.messages)),)
-    named = origin.started_at, origin.session_id, chosen.messages, edits, chosen.tools, reply
-    return Entry(line, *named, size=size, findings=findings, has_private=True, origin=chosen.origin)
+    line, edits = first_line(origin) or 1, (AddedRun(tuple(conversation.messages)),)
+    values = origin.started_at, origin.session_id, conversation.messages, edits, conversation.tools, reply
+    return Entry(line, *values, size=size, findings=findings, has_private=True, origin=conversation.origin)
 
 
-def _aside(document: LogDocument) -> Iterator[RepeatedViolation]:
-    """What of a document does not reach the record."""
+def _document_losses(document: LogDocument) -> Iterator[RepeatedViolation]:
+    """Yield findings about the parts of a document that do not reach the record."""
     if document.aside.hosted:
         yield RepeatedViolation("hosted-tools")
     if document.aside.elsewhere:
@@ -295,7 +301,7 @@ def _aside(document: LogDocument) -> Iterator[RepeatedViolation]:
 
 
 def _hash(file: BinaryIO, hashed: Callable[[memoryview], object]) -> None:
-    """Have a whole file hashed, as it stands on the disk."""
+    """Hash an entire file as it is stored."""
     if isinstance(file, ExpandedFile):
         file.seek(0)
         file.hashed = hashed
@@ -306,35 +312,36 @@ def _hash(file: BinaryIO, hashed: Callable[[memoryview], object]) -> None:
         hashed(memoryview(piece))
 
 
-def _agreeing(first: Line, stream: Iterator[Line]) -> Iterator[Line]:
-    """The next few lines, as far as they stand in the buffer of the first one, which stays as it is."""
+def _lines_at_hand(first: Line, stream: Iterator[Line]) -> Iterator[Line]:
+    """Yield the next few lines that are complete in the buffer of the first one, which stays unchanged."""
     line = first
     for _ in range(AGREEING - 1):
+        # Reading more would overwrite the buffer of the first line, which is still needed.
         if line.buffer.find(b"\n", line.stop + 1, at_hand(first, line)) < 0:
             return
         line = next(stream)
         yield line
 
 
-def _noting(stream: Iterator[Line], places: array[int]) -> Iterator[Line]:
-    """The same lines, whose places are noted."""
+def _record_places(stream: Iterator[Line], places: array[int]) -> Iterator[Line]:
+    """Yield the same lines and record their places."""
     for line in stream:
         places.extend((line.number, line.offset, line.length, line.size - line.length))
         yield line
 
 
 class Reading(NamedTuple):
-    """A session's log while it is read."""
+    """The log of a session while it is read."""
 
     seen: LogHead | None
-    """What it was identified as; ``None`` for an empty log."""
+    """The format and evidence of the log; ``None`` for an empty log."""
     items: Iterator[Entry | SkippedLine]
-    """Its entries and its lines that are none, in file order, read as they are asked for."""
+    """Its entries and its lines without entries, in file order, read lazily."""
     document: LogDocument | None = None
-    """The document that it is, or is a conversation of."""
+    """The document that the log is, or whose conversation it is."""
     is_mixed: bool = False
-    """Whether it has several sessions and has to be split first; it has no items then."""
+    """Whether it has several sessions and has to be split first; ``items`` is empty in that case."""
 
 
-MIXED = Reading(None, iter(()), is_mixed=True)
+MIXED_SESSIONS = Reading(None, iter(()), is_mixed=True)
 """A file of several sessions."""

@@ -1,6 +1,7 @@
-"""Members that a line has as the line before had them: its tools, its system prompt, and both in its response, too.
+"""Members repeated from the previous line: tools and system prompt, which some responses repeat as well.
 
-Markers take their places, so that they are neither split nor parsed again; where these stand in the result proves that.
+Markers replace them, so that they need not be split or parsed again; the positions of the markers in the result prove
+the replacement.
 """
 
 from __future__ import annotations
@@ -17,49 +18,49 @@ from msgspec.structs import replace
 from chatsquash.core.model import Tool
 from chatsquash.formats.base import Format
 from chatsquash.reading.exchange import Exchange
-from chatsquash.reading.members import REFUSED, elements
+from chatsquash.reading.members import PARSE_ERRORS, elements
 from chatsquash.reading.repeats import find
 from chatsquash.sources.lines import Line
 
-# No log can hold these by chance or by intent: they are drawn anew in every process.
+# Markers are random for each process, so no log can contain them by chance or by intent.
 MARKER = b'"' + os.urandom(16).hex().encode()
-"""What markers begin with."""
+"""The beginning of all markers."""
 TOOLS, SYSTEM = MARKER + b't"', MARKER + b's"'
-"""What stands in the place of tools, and of a system prompt, that are those of the line before."""
+"""The markers of tools and of a system prompt that are equal to those of the previous line."""
 Cut = tuple[int, int, bytes]
-"""Bytes of a line from one place to another, and the marker that takes their place."""
+"""The start and stop of bytes in a line, and the marker that replaces them."""
 _SHORT = 64
-"""Bytes of a member that are split faster than they are looked for."""
+"""The size in bytes up to which splitting a member is faster than searching for it."""
 
 
 class _Member(NamedTuple):
-    """A member of the request of the line before."""
+    """A member of the previous line's request."""
 
     names: tuple[str, ...]
-    """All that it may have, of which the first that is there counts."""
+    """All possible names; the first one that is present counts."""
     name: str
     raw: bytes
     marker: bytes
 
     def cuts(self, line: Line, *places: tuple[int, int], is_echoed: bool) -> list[Cut]:
-        """Where the request has it between two places; ``is_echoed``: and the response behind that."""
+        """Return the cuts in the request between two places and, if ``is_echoed``, in the response after it."""
         key = b'"%b"' % self.name.encode()
         for start, stop in places:
             at = find(line.buffer, key, self.raw, start, stop)
             if at >= 0:
-                behind = at + len(self.raw)
-                again = find(line.buffer, key, self.raw, behind, line.stop) if is_echoed else -1
+                after = at + len(self.raw)
+                again = find(line.buffer, key, self.raw, after, line.stop) if is_echoed else -1
                 echo = [(again, again + len(self.raw), self.marker)] if again >= 0 else []
-                return [(at, behind, self.marker), *echo]
+                return [(at, after, self.marker), *echo]
         return []
 
 
-Violation = tuple[_Member, list[Cut]]
-"""A member, and where a line has it."""
+Repeat = tuple[_Member, list[Cut]]
+"""A member, and its cuts in a line."""
 
 
 class RepeatedMembers(Struct):
-    """What the line before had beside its messages."""
+    """The members other than messages in the previous line."""
 
     form: Format
     tools: KnownTools
@@ -68,10 +69,10 @@ class RepeatedMembers(Struct):
     _tools: _Member | None = None
     _system: _Member | None = None
 
-    def find(self, line: Line, behind: int, before: int) -> list[Violation]:
-        """The members that a line has, too, behind its messages or before them."""
-        ahead, later = (line.start, before), (behind, line.stop)
-        raw, repeats = self.tools.raw, list[Violation]()
+    def find(self, line: Line, after: int, before: int) -> list[Repeat]:
+        """Return the members that a line repeats after or before its messages."""
+        ahead, later = (line.start, before), (after, line.stop)
+        raw, repeats = self.tools.raw, list[Repeat]()
         if self._tools is None or self._tools.raw is not raw:
             self._tools = _Member(self.form.TOOLS, "tools", raw, TOOLS) if raw and isinstance(raw, bytes) else None
         if self._tools and (cuts := self._tools.cuts(line, later, ahead, is_echoed=self.is_echoed)):
@@ -81,44 +82,44 @@ class RepeatedMembers(Struct):
         return repeats
 
     def learn_system(self, exchange: Exchange) -> None:
-        """Take note of the system prompt of a request that is an entry."""
+        """Remember the system prompt of a request with a valid entry."""
         names = self.form.SYSTEM
         raw = exchange.first(names)
         if raw != SYSTEM:
             name = next((name for name in names if name in exchange.request), "")
             self._system = _Member(names, name, raw, SYSTEM) if len(raw) > _SHORT else None
 
-    def proven(self, exchange: Exchange, repeats: list[Violation]) -> Exchange | None:
-        """The exchange in a line without these members; ``None`` where they stood elsewhere."""
+    def verify(self, exchange: Exchange, repeats: list[Repeat]) -> Exchange | None:
+        """Return the exchange in a line without markers; ``None`` if a marker is not where its member should be."""
         for member, _ in repeats:
             if exchange.first(member.names) != member.marker:
                 return None
         echoed = [member for member, cuts in repeats if len(cuts) > 1]
-        restored = _restored(exchange, echoed) if echoed else exchange
-        self.is_echoed = self.is_echoed and restored is not None
-        return restored
+        result = _restore_response(exchange, echoed) if echoed else exchange
+        self.is_echoed = self.is_echoed and result is not None
+        return result
 
 
 def shorten(line: Line, cuts: list[Cut]) -> bytes | None:
-    """A line with markers in the places of cuts; ``None`` where these overlap."""
+    """Return a line with markers instead of the cuts; ``None`` if these overlap."""
     pieces: list[bytes | bytearray] = []
-    at = line.start
+    position = line.start
     for start, stop, marker in sorted(cuts):
-        if start < at:
+        if start < position:
             return None
-        pieces += line.buffer[at:start], marker
-        at = stop
-    pieces.append(line.buffer[at : line.stop])
+        pieces += line.buffer[position:start], marker
+        position = stop
+    pieces.append(line.buffer[position : line.stop])
     return b"".join(pieces)
 
 
-def _restored(exchange: Exchange, echoed: list[_Member]) -> Exchange | None:
-    """An exchange with its response as it was logged; ``None`` where that has markers elsewhere than these members."""
+def _restore_response(exchange: Exchange, echoed: list[_Member]) -> Exchange | None:
+    """Return an exchange with its response as logged; ``None`` if other members of the response contain markers."""
     reply = exchange.reply
     raw, body = reply.raw, reply.body or {}
     try:
         members = _members(tuple(each.name for each in echoed)).decode(raw)
-    except REFUSED:
+    except PARSE_ERRORS:
         return None
     for each in echoed:
         if bytes(getattr(members, each.name)) != each.marker or each.name in body:
@@ -133,47 +134,47 @@ def _members(names: tuple[str, ...]) -> msgspec.json.Decoder[Any]:
 
 
 NO_TOOLS: list[Tool] = []
-"""The tools of a request that has none; always this object."""
+"""The tools of a request without tools; always this object."""
 _MOST = 512
-"""Definitions that are remembered, some megabytes at most where they are of the usual size."""
+"""The number of cached definitions; usually a few megabytes at most."""
 _LARGE = 1 << 14
-"""Bytes of a definition that is not."""
+"""The size in bytes above which a definition is not cached."""
 
 
-Spelled = bytes | list[bytes]
-"""A raw list, or its raw elements where these were split with the line."""
+RawTools = bytes | list[bytes]
+"""A raw list, or its raw elements if these were split with the line."""
 
 
 class KnownTools(Struct):
-    """The last tool list that was read, and single definitions, for lists that differ in a few.
+    """The last list of tools, and single definitions for lists that differ in a few.
 
-    They may outlive a session.
+    One instance may serve several sessions.
     """
 
-    hold: Callable[[dict[bytes, Tool]], None] | None = None
-    """Raises for definitions that are not to be learnt; each is held once."""
-    raw: Spelled = b""
+    check: Callable[[dict[bytes, Tool]], None] | None = None
+    """Raises an error for definitions that exceed a limit; called once for each definition."""
+    raw: RawTools = b""
     value: list[Tool] = field(default_factory=list)
     single: dict[bytes, Tool] = field(default_factory=dict)
 
-    def learn(self, raw: Spelled, load: Callable[[bytes], Any]) -> list[Tool]:
-        """The tools in raw JSON: the same objects as before for the same bytes."""
+    def learn(self, raw: RawTools, load: Callable[[bytes], Any]) -> list[Tool]:
+        """Return the tools in raw JSON; equal bytes return the same objects."""
         if raw != self.raw:
             self.raw, self.value = raw, self._load(raw, load)
         return self.value
 
-    def _load(self, raw: Spelled, load: Callable[[bytes], Any]) -> Any:
+    def _load(self, raw: RawTools, load: Callable[[bytes], Any]) -> Any:
         if isinstance(raw, bytes) and raw[:1] != b"[":
             return load(raw)
-        spelled = elements(raw) if isinstance(raw, bytes) else raw
-        known = list(map(self.single.get, spelled))
+        definitions = elements(raw) if isinstance(raw, bytes) else raw
+        known = list(map(self.single.get, definitions))
         if all(known):
             return known
-        new = _load_definitions([each for each, tool in zip(spelled, known, strict=True) if not tool], load)
-        if self.hold:
-            self.hold(new)
+        new = _load_definitions([each for each, tool in zip(definitions, known, strict=True) if not tool], load)
+        if self.check:
+            self.check(new)
         self._remember(new)
-        return [tool or new[each] for each, tool in zip(spelled, known, strict=True)]
+        return [tool or new[each] for each, tool in zip(definitions, known, strict=True)]
 
     def _remember(self, new: dict[bytes, Tool]) -> None:
         for raw, tool in new.items():
@@ -183,9 +184,9 @@ class KnownTools(Struct):
                 self.single[raw] = tool
 
 
-def _load_definitions(spelled: list[bytes], load: Callable[[bytes], Any]) -> dict[bytes, Tool]:
-    """What definitions are by their raw JSON, parsed in one go where that can be."""
+def _load_definitions(definitions: list[bytes], load: Callable[[bytes], Any]) -> dict[bytes, Tool]:
+    """Parse definitions, if possible in one pass, and return them by their raw JSON."""
     try:
-        return dict(zip(spelled, load(b"[%b]" % b",".join(spelled)), strict=True))
-    except (ValueError, RecursionError):  # which one is bad matters, and where in it
-        return {each: load(each) for each in spelled}
+        return dict(zip(definitions, load(b"[%b]" % b",".join(definitions)), strict=True))
+    except (ValueError, RecursionError):  # parsed one by one to locate the invalid one
+        return {each: load(each) for each in definitions}

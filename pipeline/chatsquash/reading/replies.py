@@ -1,4 +1,4 @@
-"""What a logged response answers: a body of its format, whole, or as the events that it was streamed in."""
+"""Parse the reply in a logged response: a complete body in its format, or the events of a stream."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ from chatsquash.formats.providers.openai_chat.foreign import is_foreign
 from chatsquash.formats.providers.openai_chat.response import FIELDS, has_service_fields
 from chatsquash.reading import usage
 
-_LINE = re.compile(r"\r\n|\n|\r")  # str.splitlines knows more ends of lines, which may stand in the text
+_LINE = re.compile(r"\r\n|\n|\r")  # str.splitlines also splits at other characters, which may occur in the text
 _GAP = re.compile(r"[\s,]*")
 _CODE = re.compile(rb"\d{3}(?!\d)")
 _STARTS = re.compile(r"\s*(data:|event:|id:|retry:|:|\{)")
 _FIELD = re.compile(r":|(event|id|retry)\b|data\b|\[DONE\]")
 _DONE = "[DONE]"
 _RAW, _BODY = "body_raw", "body"
-ASKED = "model"
-"""The member of a request that names the model that is asked for."""
+REQUESTED_MODEL = "model"
+"""The member of a request with the name of the requested model."""
 _MODEL = ("model", "modelVersion")
 _STATUS = ("status", "status_code", "statusCode")
 
 
 class Choice(Struct, gc=False):
-    """A choice of a chat response, without what is not read."""
+    """A choice of a chat response, without unused members."""
 
     message: dict[str, Any]
     finish_reason: str | None = None
 
 
 class _Chat(Struct, gc=False):
-    """A chat response as nearly all are."""
+    """A chat response of the most frequent kind."""
 
     choices: list[Choice]
     error: None = None
@@ -53,27 +53,35 @@ _chat = jsonio.decoder(_Chat)
 
 
 def reply(raw: bytes, form: Format, status: bytes = b"", model: bytes = b"") -> Response:
-    """What a raw response answers, or why it answers nothing; raises ``ValueError`` for what is no JSON after all.
+    """Return the reply in a raw response, or the reason for a missing reply.
 
-    ``status`` is the raw one of HTTP, or the word of a logger; ``asked`` is the raw model of the request.
+    Args:
+        raw: The response.
+        form: Its format.
+        status: The raw HTTP status, or the status word of a logger.
+        model: The raw model of the request.
+
+    Raises:
+        ValueError: The response is not valid JSON.
     """
     code = _failure(status.strip(b'"')) if status else ""
-    if not code and (quick := _quick(raw, model) if form.NAME == PLAIN else _lean(raw, model, form)):
+    if not code and (quick := _read_chat(raw, model) if form.NAME == PLAIN else _read_body(raw, model, form)):
         return quick
     if raw in (b"", b"null"):
         return Response(problem=f"there is no response{code}", requested_model=model)
     try:
-        response, code = _read(_loads(raw), form, code)
-    except UnicodeDecodeError:  # which matters in what is kept of the response only
-        response, code = _read(_loads(raw.decode("latin-1")), form, code)
+        response, code = _read_with_status(_loads(raw), form, code)
+    # Invalid bytes only matter in the parts of the response that are used.
+    except UnicodeDecodeError:
+        response, code = _read_with_status(_loads(raw.decode("latin-1")), form, code)
         if response.message is not None and not code:
             raise
     response = Response(problem=f"the response is an error body{code}") if code else response
     return replace(response, raw=raw, requested_model=model)
 
 
-def _quick(raw: bytes, requested: bytes) -> Response | None:
-    """The reply in a chat response that is as nearly all are; ``None`` for any other."""
+def _read_chat(raw: bytes, requested_model: bytes) -> Response | None:
+    """Return the reply in a chat response of the most frequent kind; ``None`` for any other response."""
     try:
         response = _chat.decode(raw)
     except (msgspec.MsgspecError, ValueError, RecursionError):
@@ -87,33 +95,40 @@ def _quick(raw: bytes, requested: bytes) -> Response | None:
     model = response.model if type(response.model) is str else None
     message: Any = first.message
     own = response.id if type(response.id) is str else None
-    used = usage.of_usage(response.usage)
+    tokens = usage.of_usage(response.usage)
     return Response(
-        message, len(choices), first.finish_reason, model=model, id=own, raw=raw, requested_model=requested, tokens=used
+        message,
+        len(choices),
+        first.finish_reason,
+        model=model,
+        id=own,
+        raw=raw,
+        requested_model=requested_model,
+        tokens=tokens,
     )
 
 
 @cache
-def _body(name: str) -> msgspec.json.Decoder[Any] | None:
-    """What parses of a response's body of a format no more than is read; it may repeat tools and system prompt."""
+def _body_decoder(name: str) -> msgspec.json.Decoder[Any] | None:
+    """Return a decoder of the used members of a format's body, which may repeat tools and the system prompt."""
     first, *others = get_format(name).READS
     if not first:
         return None
-    members = dict.fromkeys((*others, "error", *usage.IDS, *_MODEL, *usage.WITHIN, *usage.MEMBERS))
+    members = dict.fromkeys((*others, "error", *usage.IDS, *_MODEL, *usage.RESPONSE_HOLDERS, *usage.MEMBERS))
     members.pop(first, None)
     return jsonio.decoder(
         msgspec.defstruct("Body", [(first, Any), *((each, Any, UNSET) for each in members)], gc=False)
     )
 
 
-def _lean(raw: bytes, requested: bytes, form: Format) -> Response | None:
-    """The reply in a whole body that has one; ``None`` for anything else."""
-    lean = _body(form.NAME)
-    if lean is None:
+def _read_body(raw: bytes, requested_model: bytes, form: Format) -> Response | None:
+    """Return the reply in a complete body; ``None`` for anything else."""
+    decoder = _body_decoder(form.NAME)
+    if decoder is None:
         return None
     try:
-        parsed = lean.decode(raw)
-        str(raw, "utf-8")  # what is not read, too
+        parsed = decoder.decode(raw)
+        str(raw, "utf-8")  # the decoder does not check unused members
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
     body = {name: value for name, value in asdict(parsed).items() if value is not UNSET}
@@ -122,19 +137,19 @@ def _lean(raw: bytes, requested: bytes, form: Format) -> Response | None:
         return None
     own = next((body[name] for name in usage.IDS if type(body.get(name)) is str), "")
     return replace(
-        response, model=model([body]), id=own, raw=raw, requested_model=requested, tokens=usage.of_bodies([body])
+        response, model=model([body]), id=own, raw=raw, requested_model=requested_model, tokens=usage.of_bodies([body])
     )
 
 
-def _read(response: Json, form: Format, code: str) -> tuple[Response, str]:
-    """The reply in a response, and why it is none all the same, which its own status may say, too."""
-    wrapped = isinstance(response, dict) and unwrapped(response) is not response
-    own = next((response[key] for key in _STATUS if key in response), None) if wrapped else None
+def _read_with_status(response: Json, form: Format, code: str) -> tuple[Response, str]:
+    """Return the reply in a response and why it failed, if so; a wrapped response may have its own status."""
+    is_wrapped = isinstance(response, dict) and unwrapped(response) is not response
+    own = next((response[key] for key in _STATUS if key in response), None) if is_wrapped else None
     return read(response, form), code or _failure(str(own).encode())
 
 
 def _failure(status: bytes) -> str:
-    """What a status that is none of success says of a response; empty for any other, and for none."""
+    """Describe an unsuccessful status; empty for success and for no status."""
     code = _CODE.match(status)
     if code and not 200 <= int(code[0]) < 300:
         return f", with status {int(code[0])}"
@@ -143,18 +158,18 @@ def _failure(status: bytes) -> str:
 
 
 def read(response: Json, form: Format) -> Response:
-    """The reply in a response that may be a body, one wrapped in ``body`` or ``body_raw``, a list or text of events."""
+    """Return the reply in a body, in a body wrapped in ``body`` or ``body_raw``, or in a list or text of events."""
     body = unwrapped(response)
     stream_events = events(body)
     if stream_events is None:
         return replace(_answer(body, form), model=model([body]), tokens=usage.of_bodies([body]))
-    streamed, whole = stream_events
+    streamed, is_complete = stream_events
     if not streamed:
         seen = "an empty list" if isinstance(body, list) else "a string without events"
         return Response(problem=f"the response is {seen}", wrong=WrongType("response", seen))
     stream = form.assemble(streamed)
     answer = stream.answer(partial(_answer, form=form))
-    return replace(answer, cut=not (stream.is_complete and whole), **_beside(streamed))
+    return replace(answer, cut=not (stream.is_complete and is_complete), **_stream_metadata(streamed))
 
 
 def _answer(body: Json, form: Format) -> Response:
@@ -164,30 +179,30 @@ def _answer(body: Json, form: Format) -> Response:
     return replace(response, body=body) if form.reply_turns else response
 
 
-def _beside(events: list[Json]) -> dict[str, Any]:
-    """What events say beside the turn."""
+def _stream_metadata(events: list[Json]) -> dict[str, Any]:
+    """Return the parts of a streamed response other than the turn."""
     return {"model": model(events), "tokens": usage.of_bodies(events), "id": _id(events)}
 
 
 def _id(events: list[Json]) -> str | None:
-    """The id of a response that was streamed in events, each of which may have it."""
+    """Return the id of a streamed response, which any of its events may have."""
     holders = (holder for event in events for holder in usage.holders(event))
-    named = (holder[name] for holder in holders for name in usage.IDS if isinstance(holder.get(name), str))
-    return next(named, None)
+    ids = (holder[name] for holder in holders for name in usage.IDS if isinstance(holder.get(name), str))
+    return next(ids, None)
 
 
 def model(bodies: list[Json]) -> str | None:
-    """The first model that is named in these: a response's body, or the events of a stream."""
+    """Return the first model named in a response's body or in the events of a stream."""
     for body in bodies:
         for holder in usage.holders(body):
             for name in _MODEL:
-                if isinstance(named := holder.get(name), str) and named:
-                    return named
+                if isinstance(name_of_model := holder.get(name), str) and name_of_model:
+                    return name_of_model
     return None
 
 
 def unwrapped(response: Json) -> Json:
-    """The body of a response that a logger wrapped."""
+    """Return the body of a response that a logger wrapped."""
     if isinstance(response, dict) and not response.keys() & {"choices", "content", "candidates", "output", "message"}:
         for name in (_RAW, _BODY):
             if isinstance(response.get(name), str | dict | list):
@@ -196,40 +211,40 @@ def unwrapped(response: Json) -> Json:
 
 
 def _parse(body: Json) -> Json:
-    """A body that was logged as text, where the text is one JSON value."""
+    """Parse a body that was logged as text if the text is one JSON value; otherwise return it unchanged."""
     if not isinstance(body, str) or body.lstrip()[:1] not in ("{", "["):
         return body
     try:
         value = _loads(body)
     except (ValueError, RecursionError):
-        return body  # several objects, or one that was cut
+        return body  # several objects, or a truncated one
     return value
 
 
 def events(body: Json) -> tuple[list[Json], bool] | None:
-    """The events of a streamed response, and whether all could be read; ``None`` for what was not streamed."""
+    """Return the events of a streamed response and whether all were readable; ``None`` if it was not streamed."""
     if isinstance(body, str):
         return _from_text(body)
     if not isinstance(body, list):
         return None
     values: list[Json] = []
-    pieces: list[str] = []  # of text, since the last event that is none
-    whole = True
+    pieces: list[str] = []  # text since the last event that is not text
+    is_complete = True
     for item in [*body, None]:
         if isinstance(item, str):
             pieces.append(item)
             continue
         if pieces:
-            read, complete = _from_text(_join_message(pieces))
+            read, is_text_complete = _from_text(_join_message(pieces))
             values += read
-            whole = whole and complete
+            is_complete = is_complete and is_text_complete
             pieces = []
         values += [] if item is None else [item]
-    return values, whole
+    return values, is_complete
 
 
 def _join_message(pieces: list[str]) -> str:
-    """Pieces of a stream as one text: as they were received, or events that were taken apart at their ends."""
+    """Join pieces of a stream, which are either arbitrary chunks of text or separate events without their line ends."""
     text: list[str] = []
     for piece in pieces:
         if text and _STARTS.match(piece) and _is_whole(text[-1]):
@@ -239,7 +254,7 @@ def _join_message(pieces: list[str]) -> str:
 
 
 def _is_whole(piece: str) -> bool:
-    """Whether a piece ends with an event as it stands, and not with the beginning of one."""
+    """Whether a piece ends with a complete event and not with the beginning of one."""
     last = piece.rpartition("\n")[2].strip().removeprefix("data:").strip()
     if not last.startswith("{"):
         return True
@@ -251,33 +266,33 @@ def _is_whole(piece: str) -> bool:
 
 
 def _from_text(text: str) -> tuple[list[Json], bool]:
-    """The events of server-sent events, of JSON lines or of a JSON array; what was cut in the middle ends them."""
+    """Return the events in server-sent events, JSON lines or a JSON array, up to the first truncated one."""
     text = text.removeprefix("\ufeff")
     if text.lstrip().startswith("["):
         return _from_array(text)
     values: list[Json] = []
-    blocks, whole = _data(text)
+    blocks, is_complete = _data(text)
     for data in blocks:
         if data == _DONE:
-            return values, whole
+            return values, is_complete
         try:
             values.append(_loads(data))
         except (ValueError, RecursionError):
             return values, False
-    return values, whole
+    return values, is_complete
 
 
 def _from_array(text: str) -> tuple[list[Json], bool]:
-    """The elements of an array as far as it goes."""
+    """Return the elements of an array, up to the first invalid one."""
     values: list[Json] = []
     decoder = json.JSONDecoder()
-    at = text.index("[") + 1
-    while gap := _GAP.match(text, at):
-        at = gap.end()
-        if text[at : at + 1] == "]":
+    position = text.index("[") + 1
+    while gap := _GAP.match(text, position):
+        position = gap.end()
+        if text[position : position + 1] == "]":
             return values, True
         try:
-            value, at = decoder.raw_decode(text, at)
+            value, position = decoder.raw_decode(text, position)
         except (ValueError, RecursionError):
             break
         values.append(value)
@@ -285,9 +300,9 @@ def _from_array(text: str) -> tuple[list[Json], bool]:
 
 
 def _data(text: str) -> tuple[list[str], bool]:
-    """The data of each event, whose lines are joined, and whether every line was one of a stream."""
+    """Return the joined data lines of each event, and whether every line is part of a stream."""
     blocks: list[list[str]] = [[]]
-    whole = True
+    is_complete = True
     for line in _LINE.split(text):
         if not line.strip():
             blocks.append([])
@@ -296,12 +311,12 @@ def _data(text: str) -> tuple[list[str], bool]:
         elif line.lstrip().startswith("{"):
             blocks += [[line], []]
         elif not _FIELD.match(line):
-            whole = False
-    return ["\n".join(block) for block in blocks if block], whole
+            is_complete = False
+    return ["\n".join(block) for block in blocks if block], is_complete
 
 
 def _loads(data: bytes | str) -> Any:
-    """Parse; a number that is not finite matters only in what is kept of the response, which its format judges."""
+    """Parse JSON; non-finite numbers are allowed because they only matter in used members, which the format checks."""
     try:
         return jsonio.loads(data)
     except jsonio.NotFiniteError:

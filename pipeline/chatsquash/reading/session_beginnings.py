@@ -1,4 +1,4 @@
-"""Files in which the session of another file begins: agents write forks without what these have from their parents."""
+"""Files that contain the beginning of another file's session: agents omit inherited messages from forks."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from chatsquash.sources.compression import uncompressed
 from chatsquash.sources.open import open_file
 
 _LONGEST = 256 << 20
-"""Bytes of all files together."""
+"""The maximum total size of all files in bytes."""
 _DEEPEST = 100
-"""Forks of forks of one session."""
+"""The maximum number of forks of forks of one session."""
 _PIECE = 1 << 20
 _decode = jsonio.decoder(Any).decode
 
@@ -32,16 +32,15 @@ class Beginning(NamedTuple):
     """The beginning of a session."""
 
     files: list[list[Json]] | None
-    """The lines of each file, the oldest file first; ``None`` if one of them is missing."""
+    """The lines of each file, oldest file first; ``None`` if a file is missing."""
     patterns: list[str]
-    """What was looked for."""
+    """The patterns of file names that were searched for."""
 
 
 def read(form: str, path: object, objects: list[Json], options: Options) -> Beginning | None:
-    """Return the beginning of a session that is in other files; ``None`` if there is none.
+    """Return the beginning of a session that is in other files, if any.
 
-    Files in linked folders are not read without ``--follow-links``, and a file is read once, so that files that name
-    each other end.
+    Files in linked folders are only read with ``--follow-links``.
     """
     if form not in documents.names() or not isinstance(path, str) or not path:
         return None
@@ -49,26 +48,27 @@ def read(form: str, path: object, objects: list[Json], options: Options) -> Begi
     if continued is None:
         return None
     lineage = _Lineage(form, relatives.absolute(path), options)
+    # Each file is read once, so files that refer to each other do not loop forever.
     while continued and lineage.add(continued):
         continued = documents.get_format(form).continues_from(lineage.path, lineage.files[-1])
     return Beginning(None if continued else lineage.files[::-1], lineage.patterns)
 
 
 class _Lineage:
-    """The files before a file."""
+    """The files that precede a file."""
 
     def __init__(self, form: str, path: str, options: Options) -> None:
         self.form, self.path, self.options = form, path, options
         self.files: list[list[Json]] = []
-        """The newest first."""
+        """Newest first."""
         self.patterns: list[str] = []
         self._seen = {uncompressed(path)}
         self._end: int | None = None
-        self._left, self._memory = _LONGEST, options.max_memory
-        """Bytes that may still be read, and those that their parsed form may take."""
+        self._remaining, self._memory = _LONGEST, options.max_memory
+        """Bytes that may still be read, and bytes that their parsed form may take."""
 
     def add(self, continued: Continuation) -> bool:
-        """Read the file that a session continues; whether it is there, and is not among those that were read."""
+        """Read the file that a session continues; return false if it is missing or was read before."""
         end = continued.end if self._end is None else min(continued.end, self._end)
         path = self._find(continued.patterns)
         if path is None or len(self.files) == _DEEPEST:
@@ -82,15 +82,15 @@ class _Lineage:
         return bool(self.files[-1])
 
     def _lines(self, continued: Continuation, end: int) -> Iterator[Json]:
-        """Yield the lines of the file before a number; none of another session; ``None`` for one that is not JSON."""
+        """Yield the lines of the file up to a number or the first line of another session; ``None`` if not JSON."""
         with open_file(self.path, self.options) as raw, BufferedReader(raw, _PIECE) as file:  # type: ignore[type-var]
             place = 0
-            while written := file.readline(self._left + 1):
-                self._left -= len(written)
-                self._memory -= footprint.weigh(written)
-                if self._left < 0 or self._memory < 0:
+            while raw_line := file.readline(self._remaining + 1):
+                self._remaining -= len(raw_line)
+                self._memory -= footprint.weigh(raw_line)
+                if self._remaining < 0 or self._memory < 0:
                     raise OSError(EFBIG, footprint.refusal(self.options.max_memory))
-                if not (line := written.strip(BLANK)):
+                if not (line := raw_line.strip(BLANK)):
                     continue
                 try:
                     value = _decode(line)

@@ -1,4 +1,4 @@
-"""A file that holds several sessions: whose each line is, found in one pass that keeps places only."""
+"""Split a file with several sessions into the lines of each, in one pass that only records places."""
 
 from __future__ import annotations
 
@@ -28,25 +28,28 @@ from chatsquash.storage.folder import Folder
 
 T = TypeVar("T")
 SPAN = 4
-"""Numbers that a line takes in ``Log.spans``: its number, its offset, its length, and that of its line feed."""
+"""The number of values per line in ``Log.spans``: its number, offset, length and the length of its line feed."""
 
 
 Parts = Callable[[Log, BinaryIO, Options], "list[Log]"]
-"""The sessions in an open log."""
+"""Returns the sessions in an open log."""
 
 
 def split(
     log: Log, options: Options | None = None, expanded: Folder | None = None, parts_of: Parts | None = None
 ) -> list[Log]:
-    """The sessions in a file, in the order of their first lines; lines that name none are one session together.
+    """Return the sessions in a file, in the order of their first lines.
 
-    Of a document each conversation is a session.
+    Lines without a session id form one session together. An unreadable line belongs to the session of the line before
+    it. Each conversation of a document is a session. A file that cannot be read is returned unchanged, so that
+    converting it reports the problem.
 
-    A compressed log is expanded into the folder ``expanded``, so that each session is read from its place; where there
-    is no such folder, all that lies before a line is expanded to read it.
-
-    A line that cannot be read stays with the one before it.  ``parts_of`` tells sessions otherwise than by ids.
-    A file that cannot be read is left as it is, so that converting it will say what is wrong.
+    Args:
+        log: The file.
+        options: The options of the run.
+        expanded: A folder for expanded copies of compressed logs, so that lines can be read by their place. Without it,
+            reading a line expands everything before it.
+        parts_of: Determines the sessions by something other than ids.
     """
     options = options or Options()
     parts_of = parts_of or by_ids
@@ -57,7 +60,7 @@ def split(
             if not isinstance(file, ExpandedFile) and getattr(file, "is_direct", True):
                 unchanged = as_found(file, log)
                 parts = parts_of(log, unchanged, options)
-                # Of a log in a store, each session would ask for all of it.
+                # From a remote store, every session would request the entire log.
                 is_copied = len(parts) > 1 and is_remote(log.path) and log.size <= options.max_expanded
                 return _of_copy(log, unchanged, expanded, parts_of, options) if is_copied and expanded else parts
             if expanded is None:
@@ -70,17 +73,18 @@ def split(
 
 
 def document_parts(log: Log, file: BinaryIO, options: Options) -> list[Log]:
-    """The conversations of the document in a file, or the units of one that is read unit by unit.
+    """Return the conversations of a document, or the units of a file that is read unit by unit.
 
-    There are none of a log, of a broken document, and of any other file.
+    Empty for logs, invalid documents and all other files.
     """
     try:
         if not log.unit and (units := units_of(file, options)):
-            shared = zip(units, _shares(units, log.size), unit_lines(file, len(units)), strict=True)
+            rows = zip(units, _shares(units, log.size), unit_lines(file, len(units)), strict=True)
             return [
-                replace(log, unit=unit, size=size, unit_lines=of, container_size=log.size) for unit, size, of in shared
+                replace(log, unit=unit, size=size, unit_lines=of, container_size=log.size) for unit, size, of in rows
             ]
-        document = document_in(file, options, log.unit)  # which takes less of a log than its lines
+        # Detecting a document needs less of a log than reading its lines.
+        document = document_in(file, options, log.unit)
         if document and not (log.unit or document.is_identified):
             document = identify(file, options).document
     except (OSError, TurnError):
@@ -89,13 +93,13 @@ def document_parts(log: Log, file: BinaryIO, options: Options) -> list[Log]:
 
 
 def _shares(units: tuple[bytes, ...], size: int) -> list[int]:
-    """The bytes of a file that count for each of its units, so that they come to all of them."""
+    """Distribute the bytes of a file over its units, so that the total is correct."""
     share = size // len(units)
     return [size - share * (len(units) - 1), *[share] * (len(units) - 1)]
 
 
 def _of_copy(log: Log, file: BinaryIO, folder: Folder, parts_of: Parts, options: Options) -> list[Log]:
-    """The sessions in a copy of what a file gives."""
+    """Return the sessions in an expanded or downloaded copy of a file."""
     file.seek(0)
     name = _copy(file, folder)
     with _or_shortage(file, folder):
@@ -105,14 +109,14 @@ def _of_copy(log: Log, file: BinaryIO, folder: Folder, parts_of: Parts, options:
 
 
 def expanded_copy(log: Log, options: Options, folder: Folder) -> str:
-    """The path of a new file in a folder with what is in a compressed log."""
+    """Expand a compressed log to a new file in a folder and return its path."""
     with open_file(log.path, options) as file:
         assert isinstance(file, ExpandedFile)
         return f"{folder.path}/{_copy(file, folder)}"
 
 
-def cleared(done: Iterable[tuple[Log, T]], expanded: Folder) -> Iterator[tuple[Log, T]]:
-    """The same, in the order of the logs; each file in the folder goes once the sessions in it are done."""
+def remove_finished(done: Iterable[tuple[Log, T]], expanded: Folder) -> Iterator[tuple[Log, T]]:
+    """Yield the same results in order; remove each expanded copy as soon as its sessions are finished."""
     before, inside = "", f"{expanded.path}/"
     for log, outcome in done:
         if log.path != before and before.startswith(inside) and MARK not in before:
@@ -122,9 +126,10 @@ def cleared(done: Iterable[tuple[Log, T]], expanded: Folder) -> Iterator[tuple[L
 
 
 def _copy(file: BinaryIO, folder: Folder) -> str:
-    """The name of a new file with what is in another one, for its owner alone.
+    """Copy a file to a new one that only its owner can read, and return its name.
 
-    Raises ``ShortageError`` where there is no room for it.
+    Raises:
+        ShortageError: There is not enough space.
     """
     name = f"{os.urandom(8).hex()}.jsonl"
     with _or_shortage(file, folder):
@@ -141,7 +146,7 @@ def _copy(file: BinaryIO, folder: Folder) -> str:
 
 @contextmanager
 def _or_shortage(file: BinaryIO, folder: Folder) -> Iterator[None]:
-    """Whatever goes wrong with the copy is no damage of the log."""
+    """Raise ``ShortageError`` for any problem with a copy, since the log itself is not damaged."""
     try:
         yield
     except OSError as problem:
@@ -155,37 +160,37 @@ def _write(descriptor: int, piece: bytes) -> None:
 
 
 def by_ids(log: Log, file: BinaryIO, options: Options | None = None) -> list[Log]:
-    """The sessions in an open log by the ids that its lines name."""
-    return [part(log, spans) for spans in places_by_id(file, options or Options()).values()] or [log]
+    """Return the sessions in an open log by the ids of its lines."""
+    return [part_of(log, spans) for spans in places_by_id(file, options or Options()).values()] or [log]
 
 
 def places_by_id(file: BinaryIO, options: Options) -> dict[str | None, array[int]]:
-    """The places of a log's lines, as in ``Log.spans``, by the ids that these name; ``None``: none."""
+    """Return the places of a log's lines, as in ``Log.spans``, by session id; ``None`` for lines without an id."""
     places: dict[str | None, array[int]] = {}
     name: str | None = None
-    waiting = array("Q")
+    pending = array("Q")
     for line in lines(file):
         data = bytes(line.buffer[line.start : line.stop])
         raw = None if footprint.exceeds(data, options.max_memory) else members(data)
         place = (line.number, line.offset, line.length, line.size - line.length)
-        if raw is not None and envelopes.is_aside(raw):  # which stays with the one before, or the first one
-            places.get(name, waiting).extend(place)
+        if raw is not None and envelopes.is_aside(raw):  # belongs to the session before it, or to the first one
+            places.get(name, pending).extend(place)
             continue
         name = name if raw is None else envelopes.session_id(raw)
-        places.setdefault(name, waiting).extend(place)
-        waiting = array("Q") if places[name] is waiting else waiting
-    return places or ({None: waiting} if waiting else {})
+        places.setdefault(name, pending).extend(place)
+        pending = array("Q") if places[name] is pending else pending
+    return places or ({None: pending} if pending else {})
 
 
-def part(log: Log, spans: array[int]) -> Log:
-    """The session in a log whose lines stand at these places."""
+def part_of(log: Log, spans: array[int]) -> Log:
+    """Return the session that consists of the lines at these places."""
     return replace(log, size=sum(spans[2::SPAN]), spans=spans, container_size=log.size)
 
 
 def lines_of(
     file: BinaryIO, spans: array[int], hashed: Callable[[memoryview], object] | None, longest: int
 ) -> Iterator[Line]:
-    """The lines of one session in a file that holds several."""
+    """Yield the lines of one session in a file with several sessions."""
     for at in range(0, len(spans), SPAN):
         number, offset, length, feed = spans[at : at + SPAN]
         if length > longest:
@@ -194,9 +199,9 @@ def lines_of(
         file.seek(offset)
         data = bytearray(length)
         with memoryview(data) as view:
-            filled = 0
-            while count := file.readinto(view[filled:]):  # type: ignore[attr-defined]
-                filled += count
+            read_size = 0
+            while count := file.readinto(view[read_size:]):  # type: ignore[attr-defined]
+                read_size += count
             if hashed:
-                hashed(view[:filled])
-        yield Line(number, offset, filled, data, 0, filled, filled + feed)
+                hashed(view[:read_size])
+        yield Line(number, offset, read_size, data, 0, read_size, read_size + feed)

@@ -1,4 +1,4 @@
-"""Files that lie beside a document and tell more of it: which call began a sub-agent, or the events of a session."""
+"""Files next to a document with additional data, such as the call that started a sub-agent or session events."""
 
 from __future__ import annotations
 
@@ -20,27 +20,28 @@ from chatsquash.sources.compression import uncompressed
 from chatsquash.sources.open import open_file
 
 _FIRST = 3
-"""Files beside a document in which its first message is looked for."""
+"""The number of files next to a document in which its first message is searched for."""
 _NUMBER = re.compile(r"(\d{1,18})")
 _LONGEST = 256 << 20
-"""Bytes of all files together."""
+"""The maximum total size of all files in bytes."""
 _HEAD = 1 << 16
-"""Bytes in which a mark of files is looked for."""
+"""Bytes in which a marker of relevant files is searched for."""
 
 
 class Sidecar(NamedTuple):
-    """What lies beside a document."""
+    """The additional data of a document."""
 
     content: Json
-    """What the file holds, or a list of what several hold; ``None`` for one that is no JSON, or not there."""
+    """The content of the file, or a list for several files; ``None`` for a file that is missing or not JSON."""
     pattern: str
-    """What found it."""
+    """The glob that matched it."""
 
 
 def read(form: str, path: object, options: Options) -> Sidecar | None:
-    """What lies beside a document of a format; ``path`` is where it lies, if that is a text.
+    """Return the additional data of a document; ``path`` is its location if that is a string.
 
-    Raises ``OSError`` where the files are too large together.
+    Raises:
+        OSError: The files are too large together.
     """
     pattern = _pattern(form, path)
     if pattern is None:
@@ -52,7 +53,7 @@ def read(form: str, path: object, options: Options) -> Sidecar | None:
 
 
 def first(form: str, path: str, options: Options) -> list[Json]:
-    """What the first files that lie beside a document hold, each at most as much as a mark is looked for in."""
+    """Return the beginnings of the first files next to a document, each at most ``_HEAD`` bytes."""
     pattern = _pattern(form, path)
     paths = relatives.paths_of(pattern.partition(EACH)[0])[:_FIRST] if pattern else []
     document = relatives.absolute(path)
@@ -61,17 +62,17 @@ def first(form: str, path: str, options: Options) -> list[Json]:
 
 
 def _pattern(form: str, path: object) -> str | None:
-    """The globs for what lies beside a document."""
+    """Return the globs for the files next to a document."""
     if form not in documents.names() or not isinstance(path, str) or not path or EACH in path:
         return None
     folder, _, name = relatives.absolute(path).rpartition("/")
     first, *more = (documents.get_format(form).companions(uncompressed(name)) or "").split(EACH, 1)
-    below = [_below(folder, each) for each in (first, *more) if each]
+    below = [_resolve(folder, each) for each in (first, *more) if each]
     return EACH.join(filter(None, below)) if below and all(below) else None
 
 
-def _below(folder: str, other: str) -> str | None:
-    """A glob that counts from a folder, which it may leave first; ``None`` where that leaves an archive or a store."""
+def _resolve(folder: str, other: str) -> str | None:
+    """Return a glob relative to a folder, which may start with ``../``; ``None`` if it leaves an archive or a store."""
     while other.startswith("../"):
         if relatives.is_root(folder):
             return None
@@ -80,17 +81,17 @@ def _below(folder: str, other: str) -> str | None:
 
 
 def _values(pattern: str, document: str, options: Options, marks: tuple[bytes, ...]) -> list[Json]:
-    """The contents of files; of those that have a mark, if a format has any, the values of their lines."""
+    """Return the contents of the matching files; for formats with markers, only files with one, as values of lines."""
     values: list[Json] = []
-    left, weight = _LONGEST, 0
+    remaining, weight = _LONGEST, 0
     for path in sorted(relatives.paths_of(pattern), key=_numbers_in_order):
         if not options.follow_links and is_linked(path, document):
             continue
         if marks and (path == document or not _has_one(marks, _bytes(path, _HEAD, options))):
             continue
-        data = _bytes(path, left, options)
-        left, weight = left - len(data), weight + footprint.weigh(data)
-        if left < 0 or weight > options.max_memory:
+        data = _bytes(path, remaining, options)
+        remaining, weight = remaining - len(data), weight + footprint.weigh(data)
+        if remaining < 0 or weight > options.max_memory:
             raise OSError(EFBIG, footprint.refusal(options.max_memory))
         values.append(_values_of_lines(data, options) if marks or path.endswith(".jsonl") else _value(data, options))
     return values
@@ -101,29 +102,29 @@ def _has_one(marks: tuple[bytes, ...], data: bytes) -> bool:
 
 
 def _numbers_in_order(path: str) -> list[tuple[int, str]]:
-    """What sorts ``a_2`` before ``a_10``."""
+    """Return a sort key that orders ``a_2`` before ``a_10``."""
     return [(int(part), "") if part.isdecimal() else (0, part) for part in _NUMBER.split(path)]
 
 
 def is_linked(path: str, beside: str) -> bool:
-    """Whether a file lies in a linked folder, of those in which the document beside it does not lie, too."""
+    """Whether a file is in a linked folder that does not also contain the document ``beside`` it."""
     folder, common = Path(path).parent, Path(os.path.commonpath([path, beside]))
     return any(
         each.is_symlink() for each in (folder, *folder.parents) if each.is_relative_to(common) and each != common
     )
 
 
-def _bytes(path: str | None, most: int, options: Options) -> bytes:
-    """The bytes of a file; nothing of one that cannot be read."""
+def _bytes(path: str | None, limit: int, options: Options) -> bytes:
+    """Return the first bytes of a file, one more than ``limit`` if it is longer; empty if it cannot be read."""
     try:
         with open_file(path or "", options) as file:
-            return beginnings.read(file, most + 1)
+            return beginnings.read(file, limit + 1)
     except OSError:
         return b""
 
 
 def _values_of_lines(data: bytes, options: Options) -> Json:
-    """The values in the lines of a file; ``None`` if too many of these are no JSON."""
+    """Return the values in the lines of a file; ``None`` if too many of these are not JSON."""
     if footprint.exceeds(data, options.max_memory):
         return None
     try:

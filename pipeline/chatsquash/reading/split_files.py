@@ -1,7 +1,7 @@
-"""Files of many sessions that are read one after the other: databases, arrays of conversations, and what else divides.
+"""Files with many sessions that are read one after another: databases, arrays of conversations and other archives.
 
-A unit is what is read at a time: a session with those that belong to it.  It is told by the name of its format and by
-where it stands.
+A unit is read at a time: a session with the sessions that belong to it. It is identified by the name of its format and
+its place in the file.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
     from chatsquash.formats.databases import AgentDatabase, Database
 
 DATABASE = b"SQLite format 3\0"
-"""What a database begins with."""
+"""The first bytes of a database."""
 LONGEST = 256 << 20
-"""Bytes of a database that is held in memory; a larger one is read from its file."""
+"""The size in bytes up to which a database is loaded into memory; a larger one is read from its file."""
 _TRIES = 5
 _MARK = b"\0"
 _GLANCE = 1 << 10
 _OBJECTS = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\r\n]*+\[[ \t\r\n]*+\{")
-"""What an array of objects begins with."""
+"""The beginning of an array of objects."""
 _FIRST = 64 << 20
-"""Bytes of the first element of an array, by which it is told."""
+"""The maximum size in bytes of the first element of an array, which identifies its format."""
 
 
 class Division(Struct, frozen=True):
@@ -48,21 +48,27 @@ class Division(Struct, frozen=True):
     format: str
     why: str
     places: Callable[[], list[bytes]]
-    """Gives where its units stand; raises ``TurnError`` and ``OSError``."""
+    """Returns the places of its units; raises ``TurnError`` and ``OSError``."""
     seeks: bool = False
-    """Whether units are read from their places, so that a compressed file is expanded first."""
+    """Whether units are read by their place, so that a compressed file is expanded first."""
 
     def units(self) -> list[bytes]:
-        """Its units, in order."""
+        """Return its units, in order."""
         return [_MARK.join((self.format.encode(), place)) for place in self.places()]
 
 
 def divide(file: BinaryIO, forced: str | None, options: Options, head: bytes | None = None) -> Division | None:
-    """How a file is divided; ``None`` for one that is read whole.  The file stands anywhere after.
+    """Return how a file is divided into units; ``None`` for a file that is read at once. The file position changes.
 
-    ``head`` is what it begins with, where that is known.
+    Args:
+        file: The open file.
+        forced: The format set by ``--from``.
+        options: The options of the run.
+        head: The first bytes of the file, if they are known.
 
-    Raises ``TurnError`` for a file that is damaged, and ``OSError`` for one that is beyond the bounds.
+    Raises:
+        TurnError: The file is damaged.
+        OSError: The file exceeds a limit.
     """
     if head is None:
         head = read_from_start(file, _GLANCE)
@@ -82,13 +88,13 @@ def divide(file: BinaryIO, forced: str | None, options: Options, head: bytes | N
 
 
 def objects(file: BinaryIO, unit: bytes, options: Options) -> list[Json]:
-    """The objects of a unit; raises as ``split``."""
+    """Return the objects of a unit; raises the errors of ``divide``."""
     name, _, place = unit.partition(_MARK)
     form = documents.get_format(name.decode())
     if form.tables:
         database = _content(file, options)
         if database is None:
-            raise TurnError("is no longer what it was")
+            raise TurnError("changed while it was read")
         return database[1].objects(jsonio.loads(place))
     if form.split and form.objects:
         return list(form.objects(file, place))
@@ -98,9 +104,9 @@ def objects(file: BinaryIO, unit: bytes, options: Options) -> list[Json]:
 
 
 def unit_lines(file: BinaryIO, count: int) -> list[int]:
-    """The lines that each unit of a file counts for: the first one has all lines of a text.
+    """Return the number of lines counted for each unit of a file; the first unit counts all lines of a text.
 
-    A database and an archive have no lines, so that each of their units counts as one.
+    Databases and archives have no lines, so each of their units counts as one.
     """
     if _MARK in read_from_start(file, _GLANCE):
         return [1] * count
@@ -122,7 +128,7 @@ def _of_form(file: BinaryIO, form: DocumentFormat) -> Division | None:
 
 
 def _of_array(file: BinaryIO, forced: str | None, options: Options) -> Division | None:
-    """An array of which each element is a conversation, as the first one tells."""
+    """Return the division of an array whose elements are conversations, according to its first element."""
     file.seek(0)
     try:
         first = next(arrays.elements(file, longest=_FIRST), None)
@@ -167,18 +173,18 @@ def _of_database(file: BinaryIO, forced: str | None, options: Options) -> Divisi
 
 
 _last: tuple[object, Database, tuple[DocumentFormat, AgentDatabase] | None] | None = None
-"""The database that was read last, which is open for its other sessions."""
+"""The last database, kept open for its other sessions."""
 
 
 def _content(file: BinaryIO, options: Options) -> tuple[DocumentFormat, AgentDatabase] | None:
-    global _last  # noqa: PLW0603 - one of a process
+    global _last  # noqa: PLW0603 - one of a process  # one per process
     key = (status_of(file), options.max_memory, options.max_database_time)
     if _last and _last[0] == key:
         return _last[2]
     if _last:
         _last[1].close()
         _last = None
-    from chatsquash.formats import databases  # which few files need
+    from chatsquash.formats import databases  # imported late because few files need it
 
     database = _database(file, options)
     try:
@@ -192,7 +198,7 @@ def _content(file: BinaryIO, options: Options) -> tuple[DocumentFormat, AgentDat
 
 
 def forget() -> None:
-    """Close the database that was read last."""
+    """Close the cached database."""
     global _last  # noqa: PLW0603 - as above
     if _last:
         _last[1].close()
@@ -200,7 +206,7 @@ def forget() -> None:
 
 
 def _database(file: BinaryIO, options: Options) -> Database:
-    """A database as it is now, with what only its log of changes holds."""
+    """Open a database in its current state, including changes that are only in its write-ahead log."""
     name = str(getattr(file, "name", ""))
     from chatsquash.formats.databases import Database  # as above
 
@@ -212,9 +218,11 @@ def _database(file: BinaryIO, options: Options) -> Database:
 
 
 def _snapshot(file: BinaryIO, name: str, size: int) -> bytearray:
-    """The bytes of a database and of its log, of one moment: both are read again where either changed meanwhile."""
+    """Return the bytes of a database with its write-ahead log applied; read again if either changes meanwhile."""
     if size > LONGEST:
-        raise TurnError(f"is a database of more than {LONGEST:,} bytes with changes that are only in its log")
+        raise TurnError(
+            f"is a database of more than {LONGEST:,} bytes with changes only in its write-ahead log: close its program"
+        )
     for _ in range(_TRIES):
         before = _state(name)
         file.seek(0)
@@ -226,7 +234,7 @@ def _snapshot(file: BinaryIO, name: str, size: int) -> bytearray:
             except ValueError as problem:
                 raise TurnError(f"is a database that {problem}") from None
             return data
-    raise TurnError("is a database that a program writes to all the time: try again when it rests")
+    raise TurnError("is a database that another program keeps changing: try again when it is idle")
 
 
 def _state(name: str) -> tuple[object, ...]:
@@ -242,12 +250,15 @@ def _log(name: str) -> bytes:
 
 
 def _refuse_journal(name: str) -> None:
-    """Raise ``TurnError`` for a database in the middle of a change that has to be undone."""
+    """Raise ``TurnError`` for a database with an unfinished transaction that has to be rolled back."""
     path = f"{name}-journal"
     if not name or not relatives.size_of(path):
         return
     with raw(path) as journal:
-        is_open = journal.read(1) not in (b"", b"\0")  # some programs leave it behind empty, or with a blank header
+        is_open = journal.read(1) not in (
+            b"",
+            b"\0",
+        )  # some programs leave an empty journal, or one with a blank header
     if is_open:
-        what = f"is a database in the middle of a change, which {Path(path).name} tells how to undo"
-        raise TurnError(f"{what}: end the program that writes it, or start it once")
+        what = f"is a database with an unfinished transaction ({Path(path).name})"
+        raise TurnError(f"{what}: close the program that writes it, or start it once to finish the transaction")

@@ -1,4 +1,4 @@
-"""The turns of requests as canonical messages, loaded as far as they differ from those of the request before."""
+"""Convert the turns of requests to canonical messages, as far as they differ from those of the previous request."""
 
 from __future__ import annotations
 
@@ -14,67 +14,76 @@ from chatsquash.reading.exchange import LineError
 
 
 class Turns(Struct, frozen=True):
-    """The turns of one request, loaded."""
+    """The converted turns of one request."""
 
     states: list[Any]
-    """The state before each turn, and after the last one; a later request may share the list and add its own."""
+    """The state before each turn and after the last one; a later request may share the list and append to it."""
     stops: list[int]
-    """How many messages there are before each turn, and after the last one; shared likewise."""
+    """The number of messages before each turn and after the last one; shared in the same way."""
     system: Json = None
-    """The system member, as the same object while unchanged."""
+    """The system member; the same object as long as it is unchanged."""
     messages: list[Message] = field(default_factory=list)
-    """Those of the system member, of the turns, and those still open after the last turn."""
+    """The messages of the system member, of the turns, and those still unfinished after the last turn."""
     edits: Edits = ()
-    """How they come out of the previous request's."""
+    """The edits against the messages of the previous request."""
 
     @property
     def are_verbatim(self) -> bool:
-        """Whether the messages are those that were logged, in a log of plain chat."""
+        """Whether the messages are exactly the logged ones, in a log of plain chat."""
         return self.stops[0] == 0 and self.states[-1] is False
 
 
 TurnReader = Callable[[Format, Json, Any], tuple[list[Message], Any]]
-"""Loads a turn, given the state before it, as messages and the state after it; raises ``TurnError``."""
+"""Converts a turn, given the state before it, to messages and the state after it; raises ``TurnError``."""
 
 
 def blocks_of(form: Format, turn: Json, state: Any) -> tuple[list[Message], Any]:
-    """A turn as its format reads it."""
-    loaded = form.load(turn, state)
-    return view.messages(loaded.turns), loaded.state
+    """Convert a turn with its format."""
+    result = form.load(turn, state)
+    return view.messages(result.turns), result.state
 
 
 def rewrite(form: Format, turn: Json, state: Any) -> tuple[list[Message], Any]:  # noqa: ARG001 - the interface's
-    """A message of plain chat as it was logged, or rewritten; the state is whether any message so far was."""
-    from chatsquash.formats.providers.openai_chat import rewriting  # which plain chat does not need
+    """Convert a message of plain chat if necessary; the state is whether any message so far was converted."""
+    from chatsquash.formats.providers.openai_chat import rewriting  # imported late because plain chat does not need it
 
     messages = rewriting.messages(turn)
     is_same = len(messages) == 1 and messages[0] is turn
     return messages, state is True or not is_same
 
 
-def nothing(form: Format) -> Turns:
-    """The turns before the first request: none."""
+def no_turns(form: Format) -> Turns:
+    """Return the turns before the first request: none."""
     return Turns([form.START], [0])
 
 
 def follow(  # noqa: PLR0913, PLR0917 - what a request is made of
     form: Format, before: Turns, turns: list[Any], edits: Edits, system: Json, read: TurnReader = blocks_of
 ) -> Turns:
-    """Load what a request adds to the one before; raises ``LineError`` for anything that is not a turn.
+    """Convert the turns that a request adds to the previous one.
 
-    ``edits`` are those of the turns.
+    Args:
+        form: The format of the turns.
+        before: The turns of the previous request.
+        turns: The turns of this request.
+        edits: The edits from the previous turns to these.
+        system: The system member.
+        read: Converts a turn.
+
+    Raises:
+        LineError: A turn is invalid.
     """
-    same = system is before.system
-    head = before.messages[: before.stops[0]] if same else _system(form, system)
+    is_same_system = system is before.system
+    head = before.messages[: before.stops[0]] if is_same_system else _system(form, system)
     start = False if read is rewrite else form.START
     loading = _Loading(form, before, read, [start], [len(head)], list(head), [])
-    loading.add(KeptRun(0, len(head)) if same else head)
-    at = 0
+    loading.add(KeptRun(0, len(head)) if is_same_system else head)
+    index = 0
     for run in edits:
-        at = loading.run(run, turns, at)
-    still_open = [] if read is rewrite else view.messages(form.close(loading.states[-1]))
-    loading.messages += still_open
-    loading.add(still_open)
+        index = loading.run(run, turns, index)
+    unfinished = [] if read is rewrite else view.messages(form.close(loading.states[-1]))
+    loading.messages += unfinished
+    loading.add(unfinished)
     return Turns(loading.states, loading.stops, system, loading.messages, tuple(loading.edits))
 
 
@@ -88,16 +97,17 @@ class _Loading(Struct):
     edits: list[KeptRun | AddedRun]
 
     def run(self, run: KeptRun | AddedRun, turns: list[Any], at: int) -> int:
-        """Load or keep a run of turns from ``at`` on; return the place after it."""
+        """Convert or keep a run of turns from ``index`` on; return the index after it."""
         return self.keep(run, turns, at) if isinstance(run, KeptRun) else self.load(turns, at, at + len(run.messages))
 
-    def keep(self, run: KeptRun, turns: list[Any], at: int) -> int:
-        """A run of the previous request's turns: what they gave, if they begin in the same state."""
+    def keep(self, run: KeptRun, turns: list[Any], index: int) -> int:
+        """Reuse the messages of the previous request's turns if the run begins in the same state."""
         if self.states[-1] != self.before.states[run.start]:
-            return self.load(turns, at, at + run.stop - run.start)
+            return self.load(turns, index, index + run.stop - run.start)
         start, stop = self.before.stops[run.start], self.before.stops[run.stop]
         shift = len(self.messages) - start
-        if not (run.start or at or shift) and len(self.before.states) == run.stop + 1:  # no other request added to them
+        # Share the lists as long as no other request has appended to them.
+        if not (run.start or index or shift) and len(self.before.states) == run.stop + 1:
             self.states, self.stops = self.before.states, self.before.stops
             head, self.messages = self.messages, self.before.messages[:stop]
             self.messages[:start] = head
@@ -108,12 +118,12 @@ class _Loading(Struct):
         self.stops += [each + shift for each in stops] if shift else stops
         self.messages += self.before.messages[start:stop]
         self.add(KeptRun(start, stop))
-        return at + run.stop - run.start
+        return index + run.stop - run.start
 
-    def load(self, turns: list[Any], at: int, stop: int) -> int:
-        """New turns, one by one."""
+    def load(self, turns: list[Any], index: int, stop: int) -> int:
+        """Convert new turns one by one."""
         first = len(self.messages)
-        for number in range(at, stop):
+        for number in range(index, stop):
             try:
                 messages, state = self.read(self.form, turns[number], self.states[-1])
             except TurnError as problem:
@@ -125,7 +135,7 @@ class _Loading(Struct):
         return stop
 
     def add(self, run: KeptRun | list[Message]) -> None:
-        """One run more, joined to the last one where they are neighbours."""
+        """Append a run of messages, merged with the last one if they are adjacent."""
         last = self.edits[-1] if self.edits else None
         if isinstance(run, list):
             if run and isinstance(last, AddedRun):

@@ -1,4 +1,4 @@
-"""Files of no known format: reported once, not line by line; those that an agent keeps beside sessions are counted."""
+"""Report files of unknown formats once instead of line by line; files that an agent keeps near sessions are counted."""
 
 from __future__ import annotations
 
@@ -14,43 +14,47 @@ _Items = Generator[Entry | SkippedLine, None, str | None]
 
 
 def describe(head: LogHead, path: str) -> LogHead:
-    """What reports show of a file: nothing of one that is located where an agent keeps parts of a session."""
+    """Return the head of a file for reports; without a reason if an agent keeps parts of a session at its location."""
     is_part = not head.conflict and any(map(relatives.is_there, documents.owners(path)))
     return head._replace(why="") if is_part else head
 
 
 def items(lines: _Items, rest: Iterator[Line], *, is_part: bool) -> _Items:
-    """The items of a file of which no line may be an exchange: its lines that cannot be read, as one item.
+    """Yield the items of a file that probably has no exchanges: its unreadable lines, combined in one item.
 
-    If a later line is an exchange after all, or one of another endpoint, each line is reported. ``rest`` are the lines
-    that follow those that are read.
+    If a later line is an exchange after all, or a call of another endpoint, each line is reported.
+
+    Args:
+        lines: The items of the lines.
+        rest: The lines after those that were read.
+        is_part: Whether the file is part of another one.
     """
-    waiting: list[SkippedLine] = []
-    ended: str | None = None
+    pending: list[SkippedLine] = []
+    stop_reason: str | None = None
     while True:
         try:
             item = next(lines)
         except StopIteration as stop:
-            ended = stop.value
+            stop_reason = stop.value
             break
         if isinstance(item, Entry) or (item.findings and item.why != "unreadable"):
-            yield from waiting
+            yield from pending
             yield item
             return (yield from lines)
-        waiting.append(item)
-    unread = [each for each in waiting if each.why == "unreadable"]
-    yield from (each for each in waiting if each.why != "unreadable")
-    counted, size = len(unread), sum(each.size for each in unread)
-    if ended:
+        pending.append(item)
+    unread = [each for each in pending if each.why == "unreadable"]
+    yield from (each for each in pending if each.why != "unreadable")
+    count, size = len(unread), sum(each.size for each in unread)
+    if stop_reason:
         for line in rest:
-            counted += 1
+            count += 1
             size += line.size
-    if counted:
-        yield _together(counted, size, is_part=is_part)
+    if count:
+        yield _combine(count, size, is_part=is_part)
     return None
 
 
-def _together(lines: int, size: int, *, is_part: bool) -> SkippedLine:
+def _combine(lines: int, size: int, *, is_part: bool) -> SkippedLine:
     if not is_part:
         return SkippedLine(lines=lines, size=size)
     return SkippedLine(why="blank", lines=lines, size=size, findings=(RepeatedViolation("no-exchange", (PART,)),))

@@ -113,11 +113,11 @@ def picture(part: Json) -> Picture:
     kind = chat.media_type(part)
     url = _url(part) if isinstance(part, dict) and kind in _IMAGES else None
     if url is None:
-        raise NoPictureError(f"a part of type {kind} is no image with its data")
+        raise NoPictureError(f"a part of type {kind} is not an image with its data")
     data_url = parts.DATA_URL.fullmatch(url)
     if data_url is None:
         if url.startswith("data:"):
-            raise NoPictureError("an image has a data URL that is no base64")
+            raise NoPictureError("an image has a data URL that is not valid base64")
         raise NoPictureError("an image is at an address, and nothing is fetched")
     return _decode(data_url[2])
 
@@ -141,7 +141,7 @@ def _decode(data: str) -> Picture:
         raise NoPictureError(f"an image has more than {_LARGEST >> 20} MiB")
     image = parts.decode_base64(parts.standard_base64("".join(data.split())))
     if image is None:
-        raise NoPictureError("the data of an image is no base64")
+        raise NoPictureError("the data of an image is not valid base64")
     kind = type_of(image)
     if kind is None:
         raise NoPictureError("the data of an image is neither PNG, JPEG, GIF nor WebP")

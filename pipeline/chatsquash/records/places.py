@@ -72,7 +72,7 @@ def read(folder: Folder, place: Place) -> bytes:
 def read_all(folder: Folder, name: str, places: Iterable[Place]) -> Iterator[tuple[Place, bytes]]:
     """The JSON of records of one file, in their order there, so that it is expanded once; raises as ``read``."""
     if not is_dataset(folder.path / name):
-        raise UsageError(f"{name}: is no file of records")
+        raise UsageError(f"{name}: is not a file of records")
     ordered = sorted(places, key=attrgetter("row"))
     if _is_parquet(name):
         yield from ((place, _text(folder, place)) for place in ordered)
@@ -139,7 +139,7 @@ def _naming_errors(name: str) -> Iterator[None]:
     except FooterError as problem:
         raise UsageError(f"{name}: cannot be read ({error_text(problem)})") from None
     except (OSError, ValueError, OverflowError) as problem:
-        why = getattr(problem, "strerror", None) or "it is no name of a file in it"
+        why = getattr(problem, "strerror", None) or "it is not a name of a file in it"
         raise UsageError(f"{name}: cannot be read ({why})") from None
 
 

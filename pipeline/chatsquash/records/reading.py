@@ -19,7 +19,7 @@ def parse(data: bytes) -> Json:
     try:
         return jsonio.loads(data)
     except (ValueError, RecursionError) as problem:
-        raise NotARecordError(f"the line is no JSON ({type(problem).__name__})") from None
+        raise NotARecordError(f"the line is not valid JSON ({type(problem).__name__})") from None
 
 
 def record(value: Json) -> StoredRecord:
@@ -35,7 +35,7 @@ def record(value: Json) -> StoredRecord:
         raise NotARecordError("messages is missing" if messages is None else f"messages is {json_type(messages)}")
     for at, message in enumerate(messages):
         if not isinstance(message, dict) or not isinstance(message.get("role"), str):
-            raise NotARecordError(f"messages[{at}] is no object with a role")
+            raise NotARecordError(f"messages[{at}] is not an object with a role")
     return StoredRecord(messages, value.get("tools"))
 
 

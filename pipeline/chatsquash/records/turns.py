@@ -207,7 +207,7 @@ class _TurnReader:
         if not calls:
             return
         if not isinstance(calls, list):
-            raise CannotHoldError(shapes.unsupported_shape("tool_calls is no list", at))
+            raise CannotHoldError(shapes.unsupported_shape("tool_calls is not a list", at))
         if chat.CALL_OPEN in media.text_of(turn["content"]):
             raise CannotHoldError(
                 shapes.unsupported_shape(f"{chat.CALL_OPEN} stands in the text beside tool_calls", at)
@@ -221,7 +221,7 @@ class _TurnReader:
             call = {**call, "type": "function", "custom": None, "function": function}
         name = chat.call_name(call) if isinstance(call, dict) else None
         if name is None or call.get("type") not in ("function", "", None):
-            raise CannotHoldError(shapes.unsupported_shape("a call is no call of a function with a name", at))
+            raise CannotHoldError(shapes.unsupported_shape("a call is not a call of a function with a name", at))
         function = call["function"]
         if len(call) > 3 or len(function) > 2:
             self._unknown(call, ("id", "type", "function", "index"))

@@ -70,7 +70,7 @@ class ValueList:
         if line.startswith(_HASH):
             digest = line.removeprefix(_HASH).strip().lower()
             if not _HEX.fullmatch(digest):
-                raise UsageError(f"{place}: is no SHA-256 of 64 hexadecimal digits")
+                raise UsageError(f"{place}: is not a SHA-256 of 64 hexadecimal digits")
             self.hashes.add(digest)
         elif line.startswith(_PATTERN):
             regex = line.removeprefix(_PATTERN)
@@ -221,7 +221,7 @@ def _text(data: bytes, option: str) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise UsageError(f"{option}: the file is no UTF-8") from None
+        raise UsageError(f"{option}: the file is not valid UTF-8") from None
 
 
 _FILLING = Filling(" \t\r\n\\\"'+>|#*-\u00a0\u00ad\u200b\ufeff")

@@ -52,7 +52,7 @@ def _parse_names(data: bytes) -> Iterator[_ListedName]:
     try:
         lines = data.decode("utf-8-sig").split("\n")
     except UnicodeDecodeError:
-        raise UsageError(f"{_OPTION}: the file is no UTF-8") from None
+        raise UsageError(f"{_OPTION}: the file is not valid UTF-8") from None
     count = 0
     for number, line in enumerate(lines, 1):
         if not line.strip() or line.startswith("#"):

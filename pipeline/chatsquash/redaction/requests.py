@@ -62,7 +62,7 @@ def with_kinds(options: Options) -> Options:
     """Options that name kinds only, with what the file of names holds, and with addresses as the kinds say."""
     kinds, names = parts(options.redact)
     if names is not None and options.redact_names is not None:
-        raise UsageError("--redact names:FILE has no effect with --redact-names: leave one of them out")
+        raise UsageError("--redact names:FILE has no effect with --redact-names: use only one of them")
     if names is not None:
         options = replace(options, redact=kinds, redact_names=content(names))
     if kinds == "none" and options.anonymize:

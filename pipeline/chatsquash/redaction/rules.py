@@ -129,7 +129,7 @@ def _rules(data: bytes, place: str, group: str) -> Iterator[Rule]:
     try:
         pack = tomllib.loads(data.decode())
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as problem:
-        raise UsageError(f"{place}: is no TOML ({error_text(problem)})") from None
+        raise UsageError(f"{place}: is not valid TOML ({error_text(problem)})") from None
     if set(pack) != {"rule"} or not isinstance(pack["rule"], list):
         raise UsageError(f"{place}: holds tables [[rule]] and nothing else")
     for at, each in enumerate(pack["rule"], 1):
@@ -138,7 +138,7 @@ def _rules(data: bytes, place: str, group: str) -> Iterator[Rule]:
 
 def _rule(members: Any, place: str, group: str) -> Rule:
     if not isinstance(members, dict):
-        raise UsageError(f"{place}: is no table")
+        raise UsageError(f"{place}: is not a table")
     known = _MEMBERS | _OURS if group else _MEMBERS
     if unknown := sorted(set(members) - known):
         raise UsageError(f"{place}: {quote(unknown[0])} is not known; known are {', '.join(sorted(known))}")
@@ -193,15 +193,15 @@ def _refuse(members: dict[str, Any], place: str) -> None:
     if not isinstance(kind, str) or not _KIND.fullmatch(kind):
         raise UsageError(f"{place}: kind is not of capital letters, digits and underscores")
     if not isinstance(literals, list) or not literals or not all(isinstance(each, str) and each for each in literals):
-        raise UsageError(f"{place}: literals is no list of texts of which one has to be near")
+        raise UsageError(f"{place}: literals is not a list of texts of which one has to be near")
     if not isinstance(shape, str) or not shape:
         raise UsageError(f"{place}: shape is missing")
     if members.get("value", "shape") not in get_args(Check):
-        raise UsageError(f"{place}: value is none of {', '.join(get_args(Check))}")
+        raise UsageError(f"{place}: value is not one of {', '.join(get_args(Check))}")
     if reach is not None and not (type(reach) is int and 1 <= reach <= _FARTHEST):
-        raise UsageError(f"{place}: reach is no number of characters up to {_FARTHEST:,}")
+        raise UsageError(f"{place}: reach is not a number of characters up to {_FARTHEST:,}")
     if least is not None and not isinstance(least, (int, float)):
-        raise UsageError(f"{place}: entropy is no number of bits a character")
+        raise UsageError(f"{place}: entropy is not a number of bits a character")
 
 
 Level = Literal["", "token", "password"]

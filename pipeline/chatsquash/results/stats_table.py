@@ -154,7 +154,7 @@ def _overview(stats: Stats) -> Overview:
     records = f"{pluralize(stats.records, 'record')} in {pluralize(stats.files, 'file')}"
     headlines = [Headline((records,))]
     if stats.unreadable:
-        lines = pluralize(stats.unreadable, "line that is no record", "lines that are no records")
+        lines = pluralize(stats.unreadable, "line that is not a record", "lines that are not records")
         headlines.append(Headline((f"{lines}:", "see chatsquash check"), "error"))
     if stats.refused:
         refused = f"{pluralize(stats.refused, 'record')} refused by the template,"

@@ -21,7 +21,7 @@ from chatsquash.core.options import Options
 from chatsquash.core.times import moment
 from chatsquash.reading import envelopes
 from chatsquash.reading.bounds import Bounds
-from chatsquash.reading.call_ids import number_calls
+from chatsquash.reading.call_ids import are_call_ids
 from chatsquash.reading.identify import forget, is_readable
 from chatsquash.reading.members import members
 from chatsquash.reading.reader import Reader
@@ -76,7 +76,7 @@ class ChainedLogs(Struct):
     def read(self) -> None:
         """Read all logs in the order of their first times."""
         logs = self.logs
-        self._ignores_ids = number_calls(logs, self.options)
+        self._ignores_ids = are_call_ids(logs, self.options)
         self.digests = [""] * len(logs)
         start_times = array("q", [0])
         if len(logs) > 1:  # a log without a time keeps its place after the one before

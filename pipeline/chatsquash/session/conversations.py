@@ -210,21 +210,18 @@ def convert_each(
         records.append(replace(count_flags(result, options), conversation=ids[id(path)], kind=path.kind, parent=parent))
     rows = with_side_requests(account(trees, paths, placements, ids), session.side_requests, name, paths, ids)
     selected_ids = set(map(id, selected_paths))
-    coverage_of_session = sum_coverage(
-        rows, (each for each in paths if id(each) not in selected_ids), len(paths), len(session.side_requests)
-    )
+    others = (each for each in paths if id(each) not in selected_ids)
+    sums = sum_coverage(rows, others, len(paths), len(session.side_requests))
     last = session.snapshot.entry.line if session.snapshot else None
     alone = unexplained(trees, paths, session.growth.unanswered)
     line_findings += _tail(session, alone, selected, rows)
     unfiltered = coverage(row for row in rows if row.why != "filtered")
-    losses = loss_findings(
-        coverage_of_session, last, unfiltered, options_keeping(coverage_of_session, len(session.side_requests), options)
-    )
+    losses = loss_findings(sums, last, unfiltered, options_keeping(sums, len(session.side_requests), options))
     losses += find_repeated(sum(bool(row.others) for row in rows), last, options)
     return (
         with_session_prefix(records, first_reply, session, options),
         line_findings,
-        SessionCoverage(coverage_of_session, rows, losses, alone - _continued(trees)),
+        SessionCoverage(sums, rows, losses, alone - _continued(trees)),
         why,
     )
 

@@ -131,7 +131,7 @@ def _inner(form: str, path: str, call_id: str, options: Options) -> str | None:
     """Return the id of the conversation in a file that contains a call; files without the call id are not parsed."""
     try:
         with open_file(path, options) as file:
-            data = contents.whole(file)
+            data = contents.read_all(file)
             if data is None or jsonio.dumps(call_id) not in data:
                 return None
             document = read_document(file, options)

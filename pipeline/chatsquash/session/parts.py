@@ -35,7 +35,7 @@ def parts(log: Log, options: Options, expanded: Folder | None = None) -> list[Lo
 
 def _parts(log: Log, file: BinaryIO, options: Options) -> list[Log]:
     places = sessions.places_by_id(file, options)
-    logs = [sessions.part(log, spans) for spans in places.values()] or [log]
+    logs = [sessions.part_of(log, spans) for spans in places.values()] or [log]
     if options.sessions_by is not None:
         return logs
     file.seek(0)

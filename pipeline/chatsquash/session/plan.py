@@ -114,17 +114,9 @@ class Plan(NamedTuple):
         version: str | None = None,
         marks: list[Mark] | None = None,
     ) -> tuple[Record | Rejection, list[Violation]]:
-        """Convert a snapshot into its record.
+        """Convert a snapshot; return its record, or why there is none, and all findings.
 
-        Args:
-            snapshot: The snapshot to convert.
-            has_private: Whether the log has a format other than plain OpenAI chat.
-            source: The name of the format.
-            version: The version of the agent that wrote the log.
-            marks: The marks of the assistant messages; the record returns them with their final positions.
-
-        Returns:
-            The record, or the reason why there is none, and all findings.
+        ``marks`` are those of the assistant messages; the record has them with their final positions.
         """
         conversation, composed = self.compose(snapshot, has_private=has_private, source=source, version=version)
         shared_calls = {id(conversation.messages[at]): number for at, number in snapshot.shared_calls.items()}
@@ -148,7 +140,7 @@ class Plan(NamedTuple):
             findings = with_logged_positions(findings, logged_messages, conversation.messages)
         if why:
             return Rejection(why), findings
-        source_without_tools = format_without_tools(conversation) if self.checks else ""
+        without_tools = format_without_tools(conversation) if self.checks else ""
         conversation, more = run_stages(self.record_stages, conversation)
         line = self.encode(conversation)
         findings += [*more, *line.findings]
@@ -156,16 +148,8 @@ class Plan(NamedTuple):
             assert line.refused
             return Rejection(line.refused), findings
         digest = xxh3_128_digest(line.data)
-        result = Record(
-            line.data,
-            usage,
-            line.images,
-            source_without_tools,
-            unflagged=line.unflagged,
-            marks=line.marks,
-            digest=digest,
-        )
-        return replace(result, ending=session_ending), findings
+        result = Record(line.data, usage, line.images, without_tools, unflagged=line.unflagged, marks=line.marks)
+        return replace(result, digest=digest, ending=session_ending), findings
 
     def _check_reply(self, conversation: Conversation, snapshot: Snapshot) -> Violation | None:
         """Return why a session without any reply has no record; in the default format, a plain log's request is one."""

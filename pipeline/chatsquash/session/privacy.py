@@ -131,11 +131,11 @@ class OutcomePrivacy:
         for (_, value), count in counts.items():
             values[value] += count
         secrets = sum(count for value, count in values.items() if is_secret(value.kind))
-        replaced_count = record.replaced + (secrets if are_replaced else 0)
+        replaced_count = record.replaced_secrets + (secrets if are_replaced else 0)
         hashes = self._options.write_known is not None
         new_redactions = [redaction(value, count, self._placeholders, hashes=hashes) for value, count in values.items()]
         redactions = [*record.redactions, *new_redactions]
-        return replace(record, secrets=record.secrets + secrets, replaced=replaced_count, redactions=redactions)
+        return replace(record, secrets=record.secrets + secrets, replaced_secrets=replaced_count, redactions=redactions)
 
     # Replacing
 
@@ -206,10 +206,10 @@ class OutcomePrivacy:
     def _mask(self, outcome: Outcome, log: Log) -> Outcome:
         """Stop training on replies with placeholders for secrets; without flags, report them instead."""
         records, findings, places = [*outcome.records], list[Finding](), set[tuple[int, int]]()
-        rows = outcome.replies.rows if any(record.replaced for record in records) else []
+        rows = outcome.replies.rows if any(record.replaced_secrets for record in records) else []
         reply_lines = {(row.record, row.message): row.line for row in rows}
         for number, record in enumerate(outcome.records):
-            if not record.replaced:
+            if not record.replaced_secrets:
                 continue
             value = jsonio.loads(record.line)
             masked = Pieces(value).secret_replies()
@@ -227,7 +227,7 @@ class OutcomePrivacy:
         return replace(outcome, replies=replace(outcome.replies, rows=[_reply(each, places) for each in rows]))
 
     def _unflag(self, value: dict[str, Any], masked: list[int], record: Record) -> tuple[dict[str, int], int]:
-        """Clear the flags of some replies; return the new flag counts, and the number of trained replies of a sample."""
+        """Clear the flags of some replies; return the new flag counts, and how many replies a sample trains on."""
         flag = self._options.flag
         turns = value.get("messages", value.get("conversations"))
         if flag == "none" or not isinstance(turns, list):

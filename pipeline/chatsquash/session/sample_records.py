@@ -34,7 +34,7 @@ from chatsquash.trees.replies import LogPath, Reply
 from chatsquash.trees.trees import Trees
 
 SampledSession = tuple[list[Record], Violation | None, list[LineFinding], SessionCoverage]
-"""As in ``session.converter``."""
+"""The records of a session, why there are none, findings, and the coverage of the session."""
 
 
 class _Selection(Struct, frozen=True):
@@ -76,11 +76,7 @@ class _Selection(Struct, frozen=True):
 
 
 def of_log(session: Session, name: str, request: SampleRequest) -> SampledSession:
-    """Make the samples of a gateway's log.
-
-    Returns:
-        The records, why there are none, findings, and the coverage of the session.
-    """
+    """Make the samples of a gateway's log."""
     selection = _select(session, name, request.options, request.reread)
     replies = selection.reply_paths()
     sampling = Sampling(request, lambda longer, shorter: _continues(selection.trees.replies, longer, shorter))
@@ -212,11 +208,7 @@ def _context(path: LogPath, replies: Iterable[Reply], messages: list[Message], t
 def of_document(
     part: DocumentPart, snapshot: Snapshot | None, request: SampleRequest, why: Violation | None
 ) -> tuple[list[Record], Violation | None, list[LineFinding], SessionCoverage]:
-    """Make the samples of a conversation in an agent's file.
-
-    Returns:
-        The records, why there are none, findings, and the coverage of the conversation's replies.
-    """
+    """Make the samples of a conversation in an agent's file."""
     sampling = Sampling(request, lambda longer, shorter: longer > shorter)
     placement = part.placement(snapshot)
     unmarked: dict[int, str] = {}

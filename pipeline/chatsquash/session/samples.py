@@ -142,7 +142,7 @@ class Sampling(Struct):
             self._samples.append(separate)
 
     def _absorb(self, longer: Sample, shorter: Sample) -> bool:
-        """Train on the shorter sample's replies in the longer one, which extends it; return whether that is possible."""
+        """Train on the shorter sample's replies in the longer one, which extends it; return whether that worked."""
         options = self.request.options
         if options.shape == "messages" and options.flag == "none":
             return False

@@ -28,15 +28,8 @@ def select(
 ) -> Session:
     """Select the last entry with the most messages; count every line.
 
-    Later entries with fewer messages are usually side requests of the client. Findings from comparing entries count
-    only once a later entry is selected.
-
-    Args:
-        items: The entries and skipped lines of a session, in order.
-        trace_roles: Check that each request begins with the roles of the one before.
-        last_tools: Of definitions with the same name, use the last one instead of the first.
-        trace_calls: Record which of several definitions applied to each call.
-        begin: Creates the tally.
+    Findings from comparing entries count only up to the snapshot. ``last_tools``: the last definition of a name wins.
+    ``trace_calls``: record which definition applied to each call. ``begin`` creates the tally.
     """
     tally = begin()
     best: Entry | None = None

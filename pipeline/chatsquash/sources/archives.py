@@ -67,7 +67,7 @@ def entries(file: io.RawIOBase | PositionedFile) -> list[ArchiveEntry]:
         members.extend(_zipped(file) if read_at(file, 2, 0) == b"PK" else _tarred(file))
     except _BROKEN as problem:
         if not members:
-            raise OSError(EINVAL, f"it is no archive that can be read: {error_text(problem)}") from None
+            raise OSError(EINVAL, f"it is not an archive that can be read: {error_text(problem)}") from None
         members.append(
             ArchiveEntry(
                 "", 0, 0, 0, problem=f"stands behind a place where the archive is damaged ({error_text(problem)})"
@@ -120,7 +120,7 @@ def _kind(info: tarfile.TarInfo) -> str:
     """What a member of a tar is, unless it is a file."""
     if info.issym() or info.islnk():
         return "is a link"
-    return "is sparse" if info.issparse() else "" if info.isfile() else "is no file"
+    return "is sparse" if info.issparse() else "" if info.isfile() else "is not a file"
 
 
 def member(archive: io.FileIO | PositionedFile, name: str) -> Member:

@@ -49,7 +49,7 @@ def elements(file: Readable, path: tuple[str, ...] = (), longest: int = LONGEST)
     """
     window = _Window(file, longest)
     if not _enter(window, path):
-        raise ValueError(f"has no array {'.'.join(path)}" if path else "is no array")
+        raise ValueError(f"has no array {'.'.join(path)}" if path else "is not an array")
     number = longest_yet = 0
     between: re.Pattern[bytes] | None = None
     while (start := _next_element(window)) is not None:

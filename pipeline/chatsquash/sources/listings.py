@@ -89,14 +89,14 @@ class Listing(Struct):
     def _of_list(self, store: Store, place: Address, entry: StoredObject) -> Iterator[ListedFile]:
         """The files of a text file with a URL on each line; empty lines and those with # are none."""
         if entry.size > _LONGEST_LIST:
-            raise UsageError(f"{place.shown}: has more than {_LONGEST_LIST:,} bytes, so it is no list of URLs")
+            raise UsageError(f"{place.shown}: has more than {_LONGEST_LIST:,} bytes, so it is not a list of URLs")
         text = bytes(store.get(place.key, 0, _LONGEST_LIST, None).data).decode("utf-8", "replace")
         for number, line in enumerate(text.splitlines(), 1):
             url = line.strip()
             if not url or url.startswith("#"):
                 continue
             if not url.startswith(f"{place.scheme}://"):
-                raise UsageError(f"{place.shown}:{number}: is no URL that begins with {place.scheme}://")
+                raise UsageError(f"{place.shown}:{number}: is not a URL that begins with {place.scheme}://")
             named = stores.address(url)
             if len(named.shown) > LONGEST_KEY:
                 raise UsageError(f"{place.shown}:{number}: is a URL of more than {LONGEST_KEY:,} characters")

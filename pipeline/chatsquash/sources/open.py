@@ -35,7 +35,7 @@ def raw(path: str | os.PathLike[str]) -> io.FileIO:
     mode = os.fstat(descriptor).st_mode
     if not stat.S_ISREG(mode):
         os.close(descriptor)
-        raise OSError(EINVAL, os.strerror(EISDIR) if stat.S_ISDIR(mode) else "it is no regular file")
+        raise OSError(EINVAL, os.strerror(EISDIR) if stat.S_ISDIR(mode) else "it is not a regular file")
     file = io.FileIO(descriptor)
     file.name = os.fspath(path)  # as files have it that were opened by name
     return file
@@ -112,4 +112,4 @@ def shortage(path: str, what: str, problem: OSError) -> ShortageError:
     """The error for a log of which something cannot be done for want of what the machine should have."""
     why = problem.strerror or type(problem).__name__
     todo = "make room or raise the limit, then run the same command again"
-    return ShortageError(f"{path}: cannot be {what} ({why}), which is no fault of the log: {todo}")
+    return ShortageError(f"{path}: cannot be {what} ({why}), which is not a fault of the log: {todo}")

@@ -131,7 +131,7 @@ class Template:
             try:
                 problem = jsonio.loads(process.answer(_MOST))
             except EndedError as ended:
-                problem = f"{self._path}: is no template that can be used: {self._why(ended, 'compiling it')}"
+                problem = f"{self._path}: is not a template that can be used: {self._why(ended, 'compiling it')}"
             if problem:
                 process.close()
                 raise UsageError(problem)

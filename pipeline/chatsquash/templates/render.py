@@ -52,7 +52,7 @@ class Renderer:
         if not messages:
             return TemplateOutput(None, "ValueError: there is no message")
         if tools is not None and not (isinstance(tools, list) and all(isinstance(tool, dict) for tool in tools)):
-            return TemplateOutput(None, "ValueError: tools is no list of objects")
+            return TemplateOutput(None, "ValueError: tools is not a list of objects")
         chat = [_aliased(message, nulls=nulls) for message in messages]
         template = self._compiled[self._source.choose(with_tools=tools is not None)]
         given = {"messages": chat, "tools": tools, "documents": None, "add_generation_prompt": generation}
@@ -73,7 +73,7 @@ def _compile(path: str, source: str) -> Template:
     except OUT_OF_MEMORY:
         raise
     except Exception as problem:  # noqa: BLE001 - jinja2 lets through what Python's compiler makes of its code
-        raise UsageError(f"{path}: is no template ({_describe(problem)})") from None
+        raise UsageError(f"{path}: is not a template ({_describe(problem)})") from None
 
 
 def _describe(problem: Exception) -> str:

@@ -96,7 +96,7 @@ def unpack(data: bytes) -> TemplateSource:
     value = jsonio.value(data)
     are_texts = isinstance(value, list) and len(value) == 2 and all(isinstance(each, dict) for each in value)
     if not are_texts or _DEFAULT not in value[0]:
-        raise UsageError("template: is no template; give what chatsquash.templates.source.packed reads of a file")
+        raise UsageError("template: is not a template; give what chatsquash.templates.source.packed reads of a file")
     return TemplateSource(_texts(value[0].items()), _texts(value[1].items()))
 
 
@@ -146,7 +146,7 @@ def _text(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        raise UsageError(f"{file}: is no text in UTF-8") from None
+        raise UsageError(f"{file}: is not a text in UTF-8") from None
     except OSError as problem:
         raise UsageError(f"{file}: cannot be read ({problem.strerror})") from None
 
@@ -155,9 +155,9 @@ def _object(file: Path, text: str) -> dict[str, Any]:
     try:
         value = jsonio.loads(text)
     except (ValueError, RecursionError):
-        raise UsageError(f"{file}: is no JSON; a bare template has the suffix .jinja") from None
+        raise UsageError(f"{file}: is not valid JSON; a bare template has the suffix .jinja") from None
     if not isinstance(value, dict):
-        raise UsageError(f"{file}: is no JSON object")
+        raise UsageError(f"{file}: is not a JSON object")
     return value
 
 

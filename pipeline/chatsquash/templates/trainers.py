@@ -112,7 +112,7 @@ def split_model(trainer: str, template: str | None) -> tuple[str, str | None]:
     """
     name, _, model = trainer.partition("=")
     if model and template:
-        raise UsageError(f"--template {template} has no effect with --for {trainer}: leave one of them out")
+        raise UsageError(f"--template {template} has no effect with --for {trainer}: use only one of them")
     return name, model or template
 
 

@@ -211,7 +211,7 @@ def _refuse_none(conversation: Conversation) -> None:
     except TurnError as problem:
         raise UsageError(str(problem)) from None
     if not isinstance(conversation.tools, list):
-        raise UsageError("tools is no list")
+        raise UsageError("tools is not a list")
 
 
 def losses(conversation: Conversation, format: str) -> comparison.Losses:  # noqa: A002

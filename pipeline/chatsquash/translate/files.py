@@ -151,7 +151,7 @@ def _refuse_wrong(wanted: Translation) -> None:
     conversations.holds_branches(wanted.to)  # which has to be written
     conversations.named(wanted.from_format or wanted.to)
     if wanted.force and wanted.output == STREAM:
-        raise UsageError("--force has no effect with --output -: leave one of them out")
+        raise UsageError("--force has no effect with --output -: use only one of them")
     if wanted.foreign_reasoning and not wanted.sendable:
         raise UsageError("--foreign-reasoning has no effect without --sendable: add it")
     if wanted.sendable and sendable.service_of(conversations.named(wanted.to)) is None:

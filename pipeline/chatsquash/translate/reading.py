@@ -17,7 +17,7 @@ from chatsquash.formats import bodies, documents
 from chatsquash.formats.base import Tools, TurnError
 from chatsquash.reading import contents, sidecars, split_files
 from chatsquash.reading.identify import log_in
-from chatsquash.reading.members import MARK
+from chatsquash.reading.members import BYTE_ORDER_MARK
 from chatsquash.reading.sessions import by_ids
 from chatsquash.sources.compression import ExpandedFile
 from chatsquash.sources.open import open_file
@@ -197,7 +197,7 @@ class Reader:
 
 
 def _value(line: NumberedLine) -> Json:
-    raw = line.raw.removeprefix(MARK) if line.number == 1 else line.raw
+    raw = line.raw.removeprefix(BYTE_ORDER_MARK) if line.number == 1 else line.raw
     return jsonio.loads(raw)
 
 

@@ -23,7 +23,7 @@ from chatsquash.formats import documents
 from chatsquash.formats.base import TurnError
 from chatsquash.reading import envelopes, split_files
 from chatsquash.reading.identify import PART, forget, is_readable
-from chatsquash.reading.members import MARK
+from chatsquash.reading.members import BYTE_ORDER_MARK
 from chatsquash.records.datasets import PARQUET
 from chatsquash.records.datasets import files as record_files
 from chatsquash.sources.compression import uncompressed
@@ -204,7 +204,7 @@ def _lines(file: Iterable[bytes]) -> Iterator[NumberedLine]:
     offset = 0
     for number, raw in enumerate(file, 1):
         line = raw.removesuffix(b"\n")
-        text = line.removeprefix(MARK) if number == 1 else line
+        text = line.removeprefix(BYTE_ORDER_MARK) if number == 1 else line
         if text and not text.isspace():
             yield NumberedLine(number, offset, line)
         offset += len(raw)

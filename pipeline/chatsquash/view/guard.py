@@ -113,7 +113,7 @@ class Guard:
         here.
         """
         if not self._keys.is_token(token):
-            await _answer(send, 403, tag("p", "403: this is no token of this run; use the URL that it printed."))
+            await _answer(send, 403, tag("p", "403: this is not a token of this run; use the URL that it printed."))
             return
         goes_on = tag("meta", http_equiv="refresh", content=f"0;url={self._keys.start}")
         page = together((goes_on, tag("p", tag("a", "Go on", href=self._keys.start))))

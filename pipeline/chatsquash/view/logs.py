@@ -173,7 +173,7 @@ class SessionLogs:
     def raw(self, looked: Looked, line: int) -> bytes:
         """A line of the log as it stands there; raises ``NoLogError``."""
         if not looked.is_in_lines:
-            raise NoLogError("the log is no file of lines")
+            raise NoLogError("the log is not a file of lines")
         try:
             with opened_log(looked.log, self._options) as file:
                 for each in lines(file, RAW):

@@ -155,7 +155,7 @@ def _listening(port: int) -> Iterator[socket.socket]:
             bound.bind((HOST, port))
             bound.listen()  # so that whoever is quick waits and is not refused, and nobody else takes the port
         except OSError as problem:
-            raise UsageError(f"--port {port}: {problem.strerror}; leave it out for one that is free") from None
+            raise UsageError(f"--port {port}: {problem.strerror}; remove it for one that is free") from None
         yield bound
 
 

@@ -32,7 +32,7 @@ from chatsquash.dataset.attention import next_step
 from chatsquash.dataset.choice import stop_for
 from chatsquash.dataset.manifest import RecordsMade
 from chatsquash.dataset.summary import summary_of
-from chatsquash.reading.sessions import cleared, expanded_copy
+from chatsquash.reading.sessions import expanded_copy, remove_finished
 from chatsquash.redaction.privacy import Privacy
 from chatsquash.redaction.pseudonyms import fingerprint
 from chatsquash.session.private_texts import rejected_lines
@@ -99,7 +99,7 @@ def convert_shard(
         except OSError as problem:
             if _is_over(place, listing):
                 hint = "nothing of it is kept, and nothing is left to do where it was merged"
-                raise UsageError(f"shard {shard}: its listing was merged or made anew meanwhile; {hint}") from None
+                raise UsageError(f"shard {shard}: its listing was merged or regenerated meanwhile; {hint}") from None
             problem.filename = problem.filename or place.shown("")
             problem.add_note(f"nothing of shard {shard} is kept, and the same command converts it")
             raise
@@ -239,7 +239,7 @@ class _ShardConversion:
             return iter(())
         if self._options.sessions_by == "chain":
             return outcomes(inputs.logs, self._options, None, work, inputs.logs, processes=self._processes)
-        return cleared(outcomes(inputs.logs, self._options, None, work, processes=self._processes), work)
+        return remove_finished(outcomes(inputs.logs, self._options, None, work, processes=self._processes), work)
 
     def _write(self, writer: PartWriter, job: int, log: Log, outcome: Outcome) -> Outcome:
         """Write an outcome; it has one finding more where lines are to be kept that are gone."""

@@ -101,9 +101,9 @@ def _find(
     logs: str | PathLike[str] | Iterable[str | PathLike[str]], output: str | PathLike[str], options: Options
 ) -> Discovery:
     if options.limit is not None:
-        raise UsageError("--limit: no shard knows what the others have; leave it out")
+        raise UsageError("--limit: no shard knows what the others have; remove it")
     if options.join:
-        raise UsageError("--join: a session and what it is joined with may be in two shards; leave it out")
+        raise UsageError("--join: a session and what it is joined with may be in two shards; remove it")
     refuse_wrong(options)
     discovery = find(logs, place_of(output), options)
     if signed := next((log for log in discovery.logs if log.path != log.display_path), None):

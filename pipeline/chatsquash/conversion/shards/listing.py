@@ -190,7 +190,7 @@ def read(place: Place) -> Listing:
     except (ValueError, RecursionError):
         listing = None
     if listing is None or listing.options.get("limit") is not None:
-        raise UsageError(f"{place.shown(LISTING)}: is no listing; make it again")
+        raise UsageError(f"{place.shown(LISTING)}: is not a listing; make it again")
     if (listing.version, listing.code) != (__version__, code_digest()):
         hint = "run that version, or make the listing again"
         raise UsageError(f"{place.shown(LISTING)}: was made by another chatsquash, {listing.version}; {hint}")

@@ -99,7 +99,7 @@ def read(place: Place, shard: Shard) -> Marker | None:
         hint = (
             f"convert the shard again with: chatsquash convert --shard {shard} --full -o {command_argument(place.out)}"
         )
-        raise UsageError(f"{place.shown(shard.marker)}: is no marker; {hint}")
+        raise UsageError(f"{place.shown(shard.marker)}: is not a marker; {hint}")
     return marker
 
 

@@ -56,7 +56,7 @@ def parse_shard(text: str) -> Shard:
     """A shard as it is typed, ``3/64``; raises ``UsageError``."""
     number, slash, count = text.partition("/")
     if not (slash and number.isdecimal() and count.isdecimal() and len(text) < 20):
-        raise UsageError(f"--shard {text!r}: is no shard; write one as 3/64, the third of 64")
+        raise UsageError(f"--shard {text!r}: is not a shard; write one as 3/64, the third of 64")
     shard = Shard(int(number), int(count))
     if shard.count < 1:
         raise UsageError(f"--shard {text}: is none of any; write one as 3/64, the third of 64")

@@ -69,7 +69,7 @@ def _load(array: Json) -> Conversation:
 
 def _entry(entry: Json, state: State) -> LoadedTurn:
     if not isinstance(entry, dict):
-        raise TurnError("is no object")
+        raise TurnError("is not an object")
     role, content = role_of(entry, _ROLES), entry.get("content")
     if not isinstance(content, str | None):
         raise TurnError(f"has a content that is {kind(content)}, not text")
@@ -101,7 +101,7 @@ def _objects_in(entry: Object, member: str, has_place: bool) -> list[Object]:
         raise TurnError(f"has {member} that are {kind(value)}, not a list")
     number = next((number for number, each in enumerate(value) if not isinstance(each, dict)), None)
     if number is not None:
-        raise TurnError(f"has {member}[{number}] that is no object")
+        raise TurnError(f"has {member}[{number}] that is not an object")
     return value
 
 

@@ -107,7 +107,7 @@ def outside_link(url: str, *children: Child) -> Html:
 def _attribute(key: str, value: Any) -> str:
     name = key.rstrip("_").replace("_", "-")
     if not _ATTRIBUTE.fullmatch(name) or _FORBIDDEN.fullmatch(name):
-        raise ValueError(f"{name} is no attribute of a page of ours")
+        raise ValueError(f"{name} is not an attribute of a page of ours")
     if value is None or value is False:
         return ""
     if value is True:

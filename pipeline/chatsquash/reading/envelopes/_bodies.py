@@ -1,4 +1,4 @@
-"""Bodies of requests and responses in what tracers log: a body, messages, content blocks, or one text."""
+"""Find request and response bodies in the data of tracers: a body, messages, content blocks, or a single text."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from chatsquash.formats.values import Object, as_list, at, objects, string
 
 _TURNS = ("messages", "contents", "input")
 _BODIES = ("choices", "candidates", "stop_reason")
-_ANSWERED = 4
-"""The rank up to which a body is one of a provider."""
+_RESPONSE_RANK = 4
+"""The largest rank of evidence for the body of a provider; smaller ranks are stronger."""
 
 
 def request(value: Json) -> Object | None:
-    """Return the request in a value; ``None`` if there is none.
+    """Return the request in a value, if any.
 
     Definitions of tools that are logged as messages become tools.
     """
-    made = _members(value)
-    if made is None or not isinstance(made.get("messages"), list):
-        return made
-    listed = made["messages"]
-    defined = [each["content"] for each in objects(listed) if _is_definition(each)]
-    if not defined:
-        return made
-    tools = made.get("tools") or defined
-    return {**made, "messages": [each for each in listed if not _is_definition(each)], "tools": tools}
+    body = _members(value)
+    if body is None or not isinstance(body.get("messages"), list):
+        return body
+    messages = body["messages"]
+    definitions = [each["content"] for each in objects(messages) if _is_definition(each)]
+    if not definitions:
+        return body
+    tools = body.get("tools") or definitions
+    return {**body, "messages": [each for each in messages if not _is_definition(each)], "tools": tools}
 
 
 def _members(value: Json) -> Object | None:
@@ -43,7 +43,7 @@ def _members(value: Json) -> Object | None:
 
 
 def _of_object(value: Object) -> Object | None:
-    """The request in an object: a body, a body whose turns are elsewhere, or one message."""
+    """Return the request in an object: a body, a body with nested turns, or a single message."""
     turns = value.get("input")
     if isinstance(turns, list) and _are_messages(turns):
         return {**{name: each for name, each in value.items() if name != "input"}, **_by_member(turns)}
@@ -58,7 +58,7 @@ def _of_object(value: Object) -> Object | None:
 
 
 def _by_member(turns: list[Json]) -> Object:
-    """The turns of a list, by the member that has them in a request: items, contents with parts, or messages."""
+    """Return a list of turns in the member for its kind: Responses items, contents with parts, or messages."""
     if any(_is_item(turn) for turn in objects(turns)) and not any(isinstance(turn, list) for turn in turns):
         return {"input": turns}
     if any(isinstance(turn.get("parts"), list) and "content" not in turn for turn in objects(turns)):
@@ -68,33 +68,38 @@ def _by_member(turns: list[Json]) -> Object:
 
 
 def _is_item(turn: Object) -> bool:
-    """Whether a turn is an item of OpenAI Responses, and neither a message nor a block."""
-    of = turn.get("type")
-    return isinstance(of, str) and of in _items() and (of == "message" or "role" not in turn) and "data" not in turn
+    """Whether a turn is an item of OpenAI Responses rather than a message or a block."""
+    kind = turn.get("type")
+    return (
+        isinstance(kind, str) and kind in _items() and (kind == "message" or "role" not in turn) and "data" not in turn
+    )
 
 
 @cache
 def _items() -> frozenset[str]:
-    """The types of the items of OpenAI Responses."""
-    from chatsquash.formats.providers.openai_responses.items import CALLS, RESULTS  # which plain chat does not need
+    """Return the types of OpenAI Responses items."""
+    from chatsquash.formats.providers.openai_responses.items import (
+        CALLS,
+        RESULTS,
+    )  # plain chat does not need it
 
     return frozenset((*CALLS, *RESULTS, "reasoning", "message", "item_reference"))
 
 
 def _are_messages(turns: list[Json]) -> bool:
-    """Whether the turns of an ``input`` are messages of a chat after all, as LangChain writes them."""
+    """Whether the turns of an ``input`` are actually chat messages, as written by LangChain."""
     return any(isinstance(turn, list) or "kwargs" in turn for turn in turns if isinstance(turn, list | dict))
 
 
 def _is_definition(message: Object) -> bool:
-    """Whether a message of the role ``tool`` is the definition of one, as LangChain's integration for Langfuse logs."""
+    """Whether a ``tool`` message is a tool definition, as logged by LangChain's integration for Langfuse."""
     content = message.get("content")
     is_unlinked = message.get("role") == "tool" and not message.get("tool_call_id")
     return is_unlinked and isinstance(content, dict) and is_definition(content)
 
 
 def response(value: Json, model: Json = None) -> Json:
-    """Return the body of a response in a value: that of a provider as it is, anything else as one of chat."""
+    """Return the response body in a value: that of a provider unchanged, anything else as a chat response."""
     if value is None or _is_body(value):
         return value
     if (generation := langchain.generation(value)) is not None:
@@ -108,13 +113,13 @@ def response(value: Json, model: Json = None) -> Json:
 
 
 def join_pieces(messages: list[Json]) -> list[Json]:
-    """Join messages of the assistant that follow each other and are pieces of one reply: of these, one has a text."""
-    joined: list[Json] = []
+    """Join consecutive assistant messages that are pieces of one reply, at most one of which has text."""
+    result: list[Json] = []
     for is_reply, run in groupby(messages, lambda each: string(each, "role") == "assistant"):
         pieces = list(run)
         is_one = is_reply and len(pieces) > 1 and sum(map(_has_text, pieces)) < 2
-        joined += [_join_pieces(pieces)] if is_one else pieces
-    return joined
+        result += [_join_pieces(pieces)] if is_one else pieces
+    return result
 
 
 def _has_text(message: Any) -> bool:
@@ -125,54 +130,54 @@ def _has_text(message: Any) -> bool:
 def _join_pieces(pieces: list[Any]) -> Object:
     parts = [part for each in pieces for part in as_list(each.get("content") or None)]
     content = [{"type": "text", "text": part} if isinstance(part, str) else part for part in parts]
-    called = [call for each in pieces for call in as_list(each.get("tool_calls"))]
-    made: Object = {"role": "assistant", "content": content or None}
-    return {**made, "tool_calls": called} if called else made
+    calls = [call for each in pieces for call in as_list(each.get("tool_calls"))]
+    message: Object = {"role": "assistant", "content": content or None}
+    return {**message, "tool_calls": calls} if calls else message
 
 
 def _is_body(value: Json) -> bool:
     if isinstance(value, dict) and any(name in value for name in _BODIES):
         return True
-    answered = recognise_response(value, None)
-    return answered.name is not None and answered.rank <= _ANSWERED
+    evidence = recognise_response(value, None)
+    return evidence.name is not None and evidence.rank <= _RESPONSE_RANK
 
 
 def _of_list(values: list[Json], model: Json) -> Json:
-    """The response in a list: of items, of blocks, of calls, of choices, or of messages, the last of which it is."""
-    listed = objects(values)
-    if listed and all(map(_is_item, listed)):
+    """Return the response in a list of items, blocks, calls, choices or messages; of messages, the last one."""
+    items = objects(values)
+    if items and all(map(_is_item, items)):
         return {"object": "response", "status": "completed", "output": values}
     messages = [each for each in langchain.messages(values) or [] if string(each, "role")]
-    messages = messages or [at(each, "message") for each in listed if isinstance(at(each, "message"), dict)]
+    messages = messages or [at(each, "message") for each in items if isinstance(at(each, "message"), dict)]
     if messages and all(string(each, "role") == "assistant" for each in messages):
-        made = holding(messages[0], model)
-        made["choices"] += [{"index": number, "message": each} for number, each in enumerate(messages[1:], 1)]
-        return made
+        body = holding(messages[0], model)
+        body["choices"] += [{"index": number, "message": each} for number, each in enumerate(messages[1:], 1)]
+        return body
     if messages:
         return holding({"role": "assistant", **messages[-1]}, model)
-    if listed and all("toolName" in each for each in listed) and not any("type" in each for each in listed):
+    if items and all("toolName" in each for each in items) and not any("type" in each for each in items):
         return holding({"role": "assistant", "content": None, "tool_calls": values}, model)
-    return holding({"role": "assistant", "content": values}, model) if listed else values
+    return holding({"role": "assistant", "content": values}, model) if items else values
 
 
 def _of_generation(generation: Object, model: Json) -> Object:
-    """The response of a generation of LangChain."""
+    """Return the response of a LangChain generation."""
     message = _message(generation.get("message") or string(generation, "text"))
-    made = holding(message, model)
+    body = holding(message, model)
     if reason := langchain.finish_reason(generation):
-        made["choices"][0]["finish_reason"] = reason
-    used = langchain.usage(generation)
-    return {**made, "usage": used} if used else made
+        body["choices"][0]["finish_reason"] = reason
+    usage = langchain.usage(generation)
+    return {**body, "usage": usage} if usage else body
 
 
 def _message(value: Json) -> Json:
-    """The assistant's message in a value; ``None`` if there is none."""
+    """Return the assistant message in a value, if any."""
     if isinstance(value, str):
         return {"role": "assistant", "content": value}
-    made = langchain.message(value)
-    if not isinstance(made, dict):
+    message = langchain.message(value)
+    if not isinstance(message, dict):
         return None
-    inner = made["message"] if isinstance(made.get("message"), dict) else made
+    inner = message["message"] if isinstance(message.get("message"), dict) else message
     inner = langchain.message(inner)
     is_one = isinstance(inner, dict) and bool(inner.keys() & {"role", "content", "tool_calls", "function_call"})
     return {"role": "assistant", **inner} if is_one else None

@@ -1,9 +1,9 @@
-"""Amazon Bedrock's logs of invocations, as they lie in S3 or come from CloudWatch."""
+"""Invocation logs of Amazon Bedrock, from S3 or CloudWatch."""
 
 from __future__ import annotations
 
-from chatsquash.reading.envelopes.plain import NAMED
-from chatsquash.reading.members import Members, first_present, present, within
+from chatsquash.reading.envelopes.plain import SESSION_MEMBERS
+from chatsquash.reading.members import Members, first_present, object_members, present
 
 NAME = "Bedrock invocation logs"
 WHAT = "`{schemaType: ModelInvocationLog, modelId, input, output, timestamp}`"
@@ -13,33 +13,33 @@ MIXES = True
 
 
 def fits(line: Members) -> bool:
-    """All that have the members."""
+    """Whether a line has the schema type of invocation logs."""
     return line["schemaType"] == b'"ModelInvocationLog"'
 
 
 def session(line: Members) -> bytes | None:
-    """The session that whoever asked gave with the request, for the log alone."""
-    return first_present(within(line.get("requestMetadata")), NAMED)
+    """Return the session id that the client sent as request metadata."""
+    return first_present(object_members(line.get("requestMetadata")), SESSION_MEMBERS)
 
 
 def unwrap(line: Members) -> Members:
-    """The bodies, those of them aside that lie in objects of their own, since they are long."""
-    asked, answered = within(line.get("input")), within(line.get("output"))
-    cut = b'"the response, whose body lies in another object"' if "outputBodyS3Path" in answered else None
+    """Return the bodies; long ones are missing because Bedrock stores them in separate objects."""
+    input_part, output_part = object_members(line.get("input")), object_members(line.get("output"))
+    cut = b'"the response: its body is in another object"' if "outputBodyS3Path" in output_part else None
     return present(
-        request=_request(asked.get("inputBodyJson"), line),
-        response=answered.get("outputBodyJson"),
+        request=_request(input_part.get("inputBodyJson"), line),
+        response=output_part.get("outputBodyJson"),
         status=b"500" if "errorCode" in line else None,
         timestamp=line.get("timestamp"),
         session_id=session(line),
-        cut=cut if "outputBodyJson" not in answered else None,
-        problem=b'"its body lies in another object (input.inputBodyS3Path)"' if "inputBodyS3Path" in asked else None,
+        cut=cut if "outputBodyJson" not in output_part else None,
+        problem=b'"its body is in another object (input.inputBodyS3Path)"' if "inputBodyS3Path" in input_part else None,
     )
 
 
 def _request(body: bytes | None, line: Members) -> bytes | None:
-    """A body with the model, which is named beside it."""
-    if body is None or body[:1] != b"{" or "model" in within(body):
+    """Return a body with the model, which the log stores outside of it."""
+    if body is None or body[:1] != b"{" or "model" in object_members(body):
         return body
     inside = body[1:].lstrip()
     comma = b"" if inside.startswith(b"}") else b","

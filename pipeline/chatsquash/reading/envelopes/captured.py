@@ -1,4 +1,4 @@
-"""Exchanges that a proxy or a browser captured over HTTP, as ``chatsquash.sources.captures`` makes lines of them."""
+"""Exchanges captured over HTTP by a proxy or browser, as lines written by ``chatsquash.sources.captures``."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ MIXES = True
 
 
 def fits(line: Members) -> bool:
-    """All that have the members."""
+    """Whether a line has the marker of this envelope."""
     return "request" in line
 
 
 def unwrap(line: Members) -> Members:
-    """What is read of a line."""
+    """Return the members without the marker of captures."""
     return {name: raw for name, raw in line.items() if name != "captured"}

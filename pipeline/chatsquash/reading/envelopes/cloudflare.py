@@ -1,9 +1,9 @@
-"""Logpush of Cloudflare's AI Gateway."""
+"""Logpush data of Cloudflare's AI Gateway."""
 
 from __future__ import annotations
 
-from chatsquash.reading.envelopes.plain import NAMED
-from chatsquash.reading.members import Members, first_present, present, unquoted, within
+from chatsquash.reading.envelopes.plain import SESSION_MEMBERS
+from chatsquash.reading.members import Members, first_present, object_members, present, unquoted
 
 NAME = "Cloudflare Logpush"
 WHAT = "`{RequestBody, ResponseBody, Metadata, ...}`"
@@ -17,32 +17,32 @@ _STATUS = ("StatusCode", "ResponseStatus", "Status")
 
 
 def fits(line: Members) -> bool:
-    """All that have the members."""
+    """Whether a line with these members is not in the standard envelope."""
     return "request" not in line
 
 
 def session(line: Members) -> bytes | None:
-    """The session that the client named in the metadata."""
-    return first_present(within(unquoted(line.get("Metadata"))), NAMED)
+    """Return the session id that the client sent as metadata."""
+    return first_present(object_members(unquoted(line.get("Metadata"))), SESSION_MEMBERS)
 
 
 def unwrap(line: Members) -> Members:
-    """The bodies; those that are encrypted cannot be read."""
-    asked, answered = _plain(line.get("RequestBody")), _plain(line.get("ResponseBody"))
+    """Return the bodies; encrypted ones cannot be read."""
+    request_body, response_body = _plain(line.get("RequestBody")), _plain(line.get("ResponseBody"))
     return present(
-        request=asked,
-        response=answered,
+        request=request_body,
+        response=response_body,
         status=first_present(line, _STATUS),
         timestamp=first_present(line, _TIMES),
         session_id=session(line),
-        problem=_ENCRYPTED if asked is None else None,
+        problem=_ENCRYPTED if request_body is None else None,
     )
 
 
 def _plain(body: bytes | None) -> bytes | None:
-    """A body that is not encrypted, without what is wrapped around it."""
+    """Return a body without its wrapper; ``None`` if it is encrypted."""
     value = unquoted(body)
-    inside = within(value)
+    inside = object_members(value)
     if "data" in inside and "iv" in inside:
         return unquoted(inside["data"]) if "key" not in inside else None
     return value

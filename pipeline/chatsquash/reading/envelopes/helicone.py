@@ -1,8 +1,8 @@
-"""Helicone's exports and webhooks: the provider's bodies, beside what the gateway knows."""
+"""Helicone's exports and webhooks: the provider's bodies with the gateway's metadata."""
 
 from __future__ import annotations
 
-from chatsquash.reading.members import Members, first_present, present, unquoted, within
+from chatsquash.reading.members import Members, first_present, object_members, present, unquoted
 
 NAME = "Helicone"
 WHAT = "`{request_body, response_body, request_created_at, request_properties}`"
@@ -19,25 +19,25 @@ _TIMES = ("request_created_at", "created_at", "timestamp")
 
 
 def fits(line: Members) -> bool:
-    """All that have the members."""
+    """Whether a line with these members is not in the standard envelope."""
     return "request" not in line
 
 
 def session(line: Members) -> bytes | None:
-    """The session that the client named in a property."""
+    """Return the session id that the client sent as a property."""
     for name in ("request_properties", "properties"):
-        given = within(unquoted(line.get(name)))
-        if session_id := given.get(_SESSION) or given.get(_SESSION.lower()):
+        properties = object_members(unquoted(line.get(name)))
+        if session_id := properties.get(_SESSION) or properties.get(_SESSION.lower()):
             return session_id
     return None
 
 
 def unwrap(line: Members) -> Members:
-    """The bodies, which are exported only where they are asked for."""
-    asked = unquoted(line.get("request_body"))
-    is_elsewhere = asked is None or asked in (b'""', b"{}")
+    """Return the bodies, which are only exported on request."""
+    request_body = unquoted(line.get("request_body"))
+    is_elsewhere = request_body is None or request_body in (b'""', b"{}")
     return present(
-        request=None if is_elsewhere else asked,
+        request=None if is_elsewhere else request_body,
         response=unquoted(line.get("response_body")),
         status=line.get("response_status"),
         timestamp=first_present(line, _TIMES),

@@ -1,9 +1,9 @@
-"""HTTP pairs, as proxies log them: the bodies of a request and a response, as objects or as text."""
+"""HTTP pairs logged by proxies: the bodies of a request and a response, as objects or text."""
 
 from __future__ import annotations
 
 from chatsquash.reading.envelopes.plain import SESSION
-from chatsquash.reading.members import Members, first_present, present, unquoted, within
+from chatsquash.reading.members import Members, first_present, object_members, present, unquoted
 
 NAME = "HTTP pairs"
 WHAT = "`{request: {headers, body}, response: {status, body}, logged_at}`"
@@ -15,14 +15,14 @@ _TURNS = {"messages", "contents", "input"}
 
 
 def fits(line: Members) -> bool:
-    """A request that has a body, and no turns beside it."""
-    request = within(line.get("request"))
+    """Whether a line's request has a body and no turns next to it."""
+    request = object_members(line.get("request"))
     return "body" in request and not request.keys() & _TURNS
 
 
 def unwrap(line: Members) -> Members:
-    """The bodies, with the status and the time that stand beside them."""
-    request, response = within(line.get("request")), within(line.get("response"))
+    """Return the bodies with their status and time."""
+    request, response = object_members(line.get("request")), object_members(line.get("response"))
     return present(
         request=unquoted(request.get("body")),
         response=first_present(response, ("body_raw", "body")) or line.get("response"),

@@ -6,7 +6,7 @@ import base64
 import re
 
 from chatsquash.reading.envelopes.plain import SESSION
-from chatsquash.reading.members import Members, first_present, join_members, present, unquoted, within
+from chatsquash.reading.members import Members, first_present, join_members, object_members, present, unquoted
 
 NAME = "LiteLLM"
 WHAT = "`{call_type, messages, response, startTime, ...}`"
@@ -16,25 +16,25 @@ MIXES = True
 TIMES = ("timestamp", "startTime", "logged_at", "start_time")
 _MARK = b"(litellm_truncated "
 _TRACES = ("trace_id", "litellm_trace_id")
-_BESIDE = (
+_PARAMETERS = (
     *("tools", "functions", "system", "instructions", "previous_response_id", "conversation"),
     *("max_tokens", "max_completion_tokens", "max_output_tokens"),
 )
-"""What a request has in addition to its turns."""
+"""The members of a request in addition to its turns."""
 _TURNS, _VALUES = ("messages", "input", "contents"), (b"[", b'"', b"{")
 _REFERS, _ENCODED, _ID = "previous_response_id", b"resp_bGl0ZWxsbT", re.compile(rb"[\w.:-]+")
-"""What a request refers to an earlier response by, how LiteLLM's ids of responses begin, and what ids consist of."""
+"""The member that refers to an earlier response, the prefix of LiteLLM's response ids, and the syntax of ids."""
 _ROW = "request_id"
-"""A member of rows of the spend logs, whose session id is a new one for each call if the client sends none."""
+"""A member of spend log rows, whose session id is new for each call unless the client sends one."""
 
 
 def fits(line: Members) -> bool:
-    """All that have the members."""
+    """Whether a line has the marker of this envelope."""
     return "call_type" in line
 
 
 def unwrap(line: Members) -> Members:
-    """The turns, from the proxied request if the logger did not log them, and the parameters of the request."""
+    """Return the turns, from the proxied request if the logger did not log them, and the request parameters."""
     return present(
         request=join_members(_with_plain_ids(_request(line), _REFERS)),
         response=_response(line),
@@ -46,27 +46,25 @@ def unwrap(line: Members) -> Members:
 
 
 def _request(line: Members) -> Members:
-    body, given = _body(line), within(unquoted(line.get("model_parameters")))
-    logged = unquoted(line.get("messages"))
-    is_listed = logged is not None and logged[:1] == b"[" and logged.translate(None, b" \t\r\n") != b"[]"
+    body, parameters = _body(line), object_members(unquoted(line.get("model_parameters")))
+    messages = unquoted(line.get("messages"))
+    is_listed = messages is not None and messages[:1] == b"[" and messages.translate(None, b" \t\r\n") != b"[]"
     if not is_listed and any(body.get(name, b"")[:1] in _VALUES for name in _TURNS):
-        return {**{name: raw for name in _BESIDE if (raw := given.get(name))}, **body}
-    turns = {"input" if b"responses" in line["call_type"] else "messages": logged} if logged else {}
-    return turns | {name: raw for name in _BESIDE if (raw := given.get(name) or body.get(name))}
+        return {**{name: raw for name in _PARAMETERS if (raw := parameters.get(name))}, **body}
+    turns = {"input" if b"responses" in line["call_type"] else "messages": messages} if messages else {}
+    return turns | {name: raw for name in _PARAMETERS if (raw := parameters.get(name) or body.get(name))}
 
 
 def _response(line: Members) -> bytes | None:
     raw = unquoted(line.get("response"))
     if raw is None or _ENCODED not in raw:
         return raw
-    return join_members(_with_plain_ids(within(raw), "id")) or raw
+    return join_members(_with_plain_ids(object_members(raw), "id")) or raw
 
 
 def _with_plain_ids(body: Members, name: str) -> Members:
-    """A body with the provider's id of a response instead of LiteLLM's, which has that in base64.
-
-    Clients send LiteLLM's id, and the parameters that it logs have the provider's.
-    """
+    """Return a body with the provider's response id instead of LiteLLM's, which contains it in base64."""
+    # Clients send LiteLLM's id, but the logged parameters have the provider's.
     raw = body.get(name, b"")
     if not raw.startswith(b'"' + _ENCODED):
         return body
@@ -74,28 +72,26 @@ def _with_plain_ids(body: Members, name: str) -> Members:
         decoded = base64.b64decode(raw[1:-1].removeprefix(b"resp_"))
     except ValueError:
         return body
-    _, _, known = decoded.partition(b";response_id:")
-    return {**body, name: b'"%b"' % known} if known and _ID.fullmatch(known) else body
+    _, _, provider_id = decoded.partition(b";response_id:")
+    return {**body, name: b'"%b"' % provider_id} if provider_id and _ID.fullmatch(provider_id) else body
 
 
 def _body(line: Members) -> Members:
-    """The body of the proxied request, which may be logged alone or with its address and headers."""
-    asked = within(unquoted(line.get("proxy_server_request")))
-    return within(unquoted(asked["body"])) if "body" in asked else asked
+    """Return the body of the proxied request, which is logged by itself or with its address and headers."""
+    proxied = object_members(unquoted(line.get("proxy_server_request")))
+    return object_members(unquoted(proxied["body"])) if "body" in proxied else proxied
 
 
 def trace(line: Members) -> bytes | None:
-    """Return the trace id of a row that names no session; a session id that repeats the trace id names none.
-
-    Rows of the spend logs have the trace id as the session id, and no other.
-    """
+    """Return the trace id of a row that has no other session id."""
     if not fits(line):
         return None
-    traced, named = first_present(line, _TRACES), first_present(line, SESSION)
-    return named if named == traced or (traced is None and _ROW in line) else None
+    # A session id that repeats the trace id identifies a call, and spend log rows have no other trace id.
+    trace_id, session_id = first_present(line, _TRACES), first_present(line, SESSION)
+    return session_id if session_id == trace_id or (trace_id is None and _ROW in line) else None
 
 
 def _cut(line: Members) -> bytes | None:
-    """What spend logs cut of long texts, in the middle, as a mark says."""
-    named = [name for name in ("messages", "response", "proxy_server_request") if _MARK in line.get(name, b"")]
-    return b'"a text in %b"' % named[0].encode() if named else None
+    """Name a text that spend logs truncated in the middle, according to their marker."""
+    members = [name for name in ("messages", "response", "proxy_server_request") if _MARK in line.get(name, b"")]
+    return b'"a text in %b"' % members[0].encode() if members else None

@@ -1,10 +1,10 @@
-"""Completions that OpenHands logs, with the calls that it wrote into the text where a model knows none."""
+"""Completions logged by OpenHands, which writes calls into the text for models without tool support."""
 
 from __future__ import annotations
 
 from chatsquash.reading.envelopes.litellm import TIMES
 from chatsquash.reading.envelopes.plain import SESSION
-from chatsquash.reading.members import Members, first_present, join_members, present, within
+from chatsquash.reading.members import Members, first_present, join_members, object_members, present
 
 NAME = "OpenHands completions"
 WHAT = "`{messages, response, args, kwargs, timestamp}`"
@@ -13,15 +13,15 @@ MIXES = False
 
 
 def fits(line: Members) -> bool:
-    """All that have the members."""
+    """Whether a line has the marker of this envelope."""
     return "response" in line
 
 
 def unwrap(line: Members) -> Members:
-    """The messages and the response as they are with calls, where both are logged."""
-    given = within(line.get("kwargs"))
+    """Return the messages and the response, preferring the versions with calls if both are logged."""
+    kwargs = object_members(line.get("kwargs"))
     request = {"messages": line.get("fncall_messages") or line["messages"]}
-    request |= {name: given[name] for name in ("tools",) if name in given}
+    request |= {name: kwargs[name] for name in ("tools",) if name in kwargs}
     return present(
         request=join_members(request),
         response=line.get("fncall_response") or line["response"],

@@ -1,4 +1,4 @@
-"""Spans of OpenInference, as Phoenix exports them: messages in attributes with numbers in their names."""
+"""OpenInference spans exported by Phoenix, with messages in attributes whose names contain numbers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from chatsquash.formats.definitions import function_tool
 from chatsquash.formats.providers.openai_chat.response import holding
 from chatsquash.formats.values import as_list, at
 from chatsquash.reading.envelopes import _bodies
-from chatsquash.reading.members import Members, first_present, present, within
+from chatsquash.reading.members import Members, first_present, object_members, present
 
 NAME = "Phoenix"
 WHAT = "`{attributes: {llm.input_messages.0.message.role, ...}, start_time}`"
@@ -26,14 +26,14 @@ MIXES = True
 
 _BEGINS, _KIND = "attributes.", "openinference.span.kind"
 _PYTHON = re.compile(r"\s*+\w++\((?:\w+=|\[|')|\s*+\[\w+\(")
-"""What the representation of an object of Python begins with."""
+"""The beginning of the representation of a Python object."""
 _BODIES = ("choices", "candidates", "content", "output", "generations")
-"""The members of which a response has one."""
+"""The members of a response; it has at least one of them."""
 _TRACES = ("context.trace_id", "trace_id", "traceId")
 
 
 def fits(line: Members) -> bool:
-    """Attributes that OpenInference names."""
+    """Whether a line has attributes of OpenInference."""
     attributes = line.get("attributes", b"")
     flat = any(name.startswith(("attributes.llm.", "attributes.openinference.")) for name in line)
     return (
@@ -45,39 +45,39 @@ def fits(line: Members) -> bool:
 
 
 def aside(line: Members) -> str | None:
-    """What a span is that is no exchange."""
+    """Describe a span that is not an exchange."""
     attributes = _attributes(line)
-    of = at(attributes, "openinference", "span", "kind") or jsonio.value(line.get("span_kind", b"null"))
-    return f"span of the kind {of}" if isinstance(of, str) and of.upper() != "LLM" else None
+    kind = at(attributes, "openinference", "span", "kind") or jsonio.value(line.get("span_kind", b"null"))
+    return f"span of the kind {kind}" if isinstance(kind, str) and kind.upper() != "LLM" else None
 
 
 def session(line: Members) -> bytes | None:
-    """The session that the client named, else the trace."""
-    named = at(_attributes(line), "session", "id")
-    if isinstance(named, str) and named:
-        return jsonio.dumps(named)
-    return first_present(line, _TRACES) or first_present(within(line.get("context")), ("trace_id",))
+    """Return the client's session id, or else the trace id."""
+    session_id = at(_attributes(line), "session", "id")
+    if isinstance(session_id, str) and session_id:
+        return jsonio.dumps(session_id)
+    return first_present(line, _TRACES) or first_present(object_members(line.get("context")), ("trace_id",))
 
 
 def unwrap(line: Members) -> Members:
-    """The bodies of the provider where they are kept, else the messages of the attributes."""
+    """Return the bodies of the provider if they are stored, otherwise the messages in the attributes."""
     attributes = _attributes(line)
-    asked, given = _request(attributes), _response(attributes)
+    request, response = _request(attributes), _response(attributes)
     repr_of = next((name for name in ("input", "output") if _is_python(at(attributes, name, "value"))), None)
-    problem = f"its {repr_of} is the text of an object of Python" if repr_of and not (asked and given) else None
-    problem = problem or (None if asked else "its attributes have no messages")
+    problem = f"its {repr_of} is the text of a Python object" if repr_of and not (request and response) else None
+    problem = problem or (None if request else "its attributes have no messages")
     return present(
-        request=jsonio.dumps(asked) if asked else None,
-        response=jsonio.dumps(given) if given is not None else None,
+        request=jsonio.dumps(request) if request else None,
+        response=jsonio.dumps(response) if response is not None else None,
         status=b"500" if line.get("status_code") in (b'"ERROR"', b'"STATUS_CODE_ERROR"') else None,
         timestamp=line.get("start_time"),
         session_id=session(line),
-        problem=jsonio.dumps(problem) if problem and not asked else None,
+        problem=jsonio.dumps(problem) if problem and not request else None,
     )
 
 
 def _attributes(line: Members) -> dict[str, Json]:
-    """The attributes of a span, each name with a point as a member of a member."""
+    """Return the attributes of a span; names with dots become nested members."""
     attributes = jsonio.value(line["attributes"]) if "attributes" in line else {}
     flat = dict(attributes) if isinstance(attributes, dict) else {}
     flat |= {name[len(_BEGINS) :]: jsonio.value(raw) for name, raw in line.items() if name.startswith(_BEGINS)}
@@ -100,7 +100,7 @@ def _put(holder: dict[str, Json], path: list[str], value: Json) -> None:
 
 
 def _numbered_values(value: Json) -> list[Json]:
-    """What stands under numbers, in their order, or in a list."""
+    """Return the values with numbers as names, in numeric order, or those of a list."""
     if isinstance(value, list):
         return value
     if not isinstance(value, dict):
@@ -117,42 +117,42 @@ def _request(attributes: dict[str, Json]) -> dict[str, Json] | None:
     raw = at(attributes, "input", "value")
     body = jsonio.value(raw) if isinstance(raw, str) else raw
     model = at(attributes, "llm", "model_name")
-    made = _bodies.request(body) if isinstance(body, dict | list) else None
-    if made is None:
-        listed = _numbered_values(at(attributes, "llm", "input_messages"))
-        messages = [_message(at(each, "message") or each) for each in listed]
+    request = _bodies.request(body) if isinstance(body, dict | list) else None
+    if request is None:
+        items = _numbered_values(at(attributes, "llm", "input_messages"))
+        messages = [_message(at(each, "message") or each) for each in items]
         if not messages:
             return None
-        made = {"messages": _bodies.join_pieces(messages)}
-    if isinstance(model, str) and "model" not in made:
-        made = {"model": model, **made}
+        request = {"messages": _bodies.join_pieces(messages)}
+    if isinstance(model, str) and "model" not in request:
+        request = {"model": model, **request}
     tools = [tool for each in _numbered_values(at(attributes, "llm", "tools")) if (tool := _tool(each))]
     tools = tools or _invocation_tools(attributes)
-    return {**made, "tools": tools} if tools and not made.get("tools") else made
+    return {**request, "tools": tools} if tools and not request.get("tools") else request
 
 
 def _invocation_tools(attributes: dict[str, Json]) -> list[Json]:
-    """The definitions among the parameters of a call, which are spelled as a text."""
-    given = at(attributes, "llm", "invocation_parameters")
-    parameters = jsonio.value(given) if isinstance(given, str) else given
+    """Return the definitions in the parameters of a call, which are written as text."""
+    value = at(attributes, "llm", "invocation_parameters")
+    parameters = jsonio.value(value) if isinstance(value, str) else value
     return as_list(at(parameters, "tools"))
 
 
 def _message(message: Json) -> Json:
-    """A message as OpenAI chat has it."""
+    """Return a message in the format of OpenAI chat."""
     if not isinstance(message, dict):
         return message
     members: dict[str, Json] = {}
     for name, value in message.items():
         _put(members, name.removeprefix("message.").split("."), value)
-    made: dict[str, Json] = {"role": members.get("role"), "content": members.get("content")}
+    result: dict[str, Json] = {"role": members.get("role"), "content": members.get("content")}
     contents = [at(each, "message_content") or each for each in _numbered_values(members.get("contents"))]
-    if contents and made["content"] is None:
-        # Calls among the parts are those of the message once more.
-        made["content"] = parts.content([_part(each) for each in contents if at(each, "type") != "tool_use"])
+    if contents and result["content"] is None:
+        # Calls among the parts repeat those of the message.
+        result["content"] = parts.content([_part(each) for each in contents if at(each, "type") != "tool_use"])
     calls = [at(each, "tool_call") or each for each in _numbered_values(members.get("tool_calls"))]
     if calls:
-        made["tool_calls"] = [
+        result["tool_calls"] = [
             {
                 "id": at(call, "id"),
                 "type": "function",
@@ -161,22 +161,22 @@ def _message(message: Json) -> Json:
             for call in calls
         ]
     if members.get("tool_call_id"):
-        made["tool_call_id"] = members["tool_call_id"]
-    return made
+        result["tool_call_id"] = members["tool_call_id"]
+    return result
 
 
 def _part(part: Json) -> Json:
-    """A part of a content as OpenAI chat has it."""
-    said, shown = at(part, "text"), at(part, "image", "image", "url")
-    if at(part, "type") == "reasoning" and isinstance(said, str):
-        return {"type": "thinking", "thinking": said, "signature": at(part, "signature") or ""}
-    if isinstance(said, str):
-        return parts.text(said)
-    return {"type": "image_url", "image_url": {"url": shown}} if isinstance(shown, str) else part
+    """Return a content part in the format of OpenAI chat."""
+    text, url = at(part, "text"), at(part, "image", "image", "url")
+    if at(part, "type") == "reasoning" and isinstance(text, str):
+        return {"type": "thinking", "thinking": text, "signature": at(part, "signature") or ""}
+    if isinstance(text, str):
+        return parts.text(text)
+    return {"type": "image_url", "image_url": {"url": url}} if isinstance(url, str) else part
 
 
 def _tool(value: Json) -> Json:
-    """A definition, which is spelled as a text."""
+    """Return a definition, which is written as text."""
     return function_tool(at(value, "tool", "json_schema") or at(value, "json_schema"))
 
 
@@ -185,17 +185,22 @@ def _response(attributes: dict[str, Json]) -> Json:
     body = jsonio.value(raw) if isinstance(raw, str) else raw
     if isinstance(body, dict) and any(name in body for name in _BODIES):
         return _bodies.response(body, model)
-    listed = _numbered_values(at(attributes, "llm", "output_messages"))
-    messages = _bodies.join_pieces([_message(at(each, "message") or each) for each in listed])
+    items = _numbered_values(at(attributes, "llm", "output_messages"))
+    messages = _bodies.join_pieces([_message(at(each, "message") or each) for each in items])
     if not messages:
         return None
-    made = holding(messages[0], model)
-    made["choices"] += [{"index": number, "message": each} for number, each in enumerate(messages[1:], 1)]
+    response = holding(messages[0], model)
+    response["choices"] += [{"index": number, "message": each} for number, each in enumerate(messages[1:], 1)]
     if isinstance(reason := at(attributes, "llm", "finish_reason"), str) and reason:
-        from chatsquash.formats.providers.anthropic.response import FINISHED  # which other envelopes do not need
+        from chatsquash.formats.providers.anthropic.response import (
+            FINISHED,
+        )  # imported late because other envelopes do not need it
 
-        made["choices"][0]["finish_reason"] = FINISHED.get(reason, reason)
-    used = at(attributes, "llm", "token_count")
-    if isinstance(used, dict):
-        made["usage"] = {"prompt_tokens": used.get("prompt"), "completion_tokens": used.get("completion")}
-    return made
+        response["choices"][0]["finish_reason"] = FINISHED.get(reason, reason)
+    token_counts = at(attributes, "llm", "token_count")
+    if isinstance(token_counts, dict):
+        response["usage"] = {
+            "prompt_tokens": token_counts.get("prompt"),
+            "completion_tokens": token_counts.get("completion"),
+        }
+    return response

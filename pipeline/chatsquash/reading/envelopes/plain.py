@@ -1,4 +1,4 @@
-"""The envelope that is read: a request and its response, as ``exchange`` splits it."""
+"""The standard envelope: a request and its response, split by ``exchange``."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ NAME = "request and response"
 WHAT = "`{timestamp, session_id, request, response}`"
 NEEDS = (frozenset(("request",)),)
 SESSION = ("session_id", "litellm_session_id", "trace_id", "litellm_trace_id")
-NAMED = ("session_id", "sessionId", "conversation_id", "conversationId", "chat_id")
-"""The members by which clients name a session in what gateways take for the log alone."""
+SESSION_MEMBERS = ("session_id", "sessionId", "conversation_id", "conversationId", "chat_id")
+"""The members in which clients send a session id as metadata for gateway logs."""
 MIXES = False
 unwrap = None
 
 
 def fits(line: Members) -> bool:
-    """Whatever has a request and no envelope of its own, but a request of a batch of Gemini."""
+    """Whether a line has a request, except a request of a Gemini batch."""
     return "request" in line and not (len(line) == 2 and "key" in line)

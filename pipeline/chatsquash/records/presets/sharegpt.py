@@ -149,7 +149,7 @@ def _wrap(tool: Json) -> Json:
 def _message(turn: Json, at: int) -> dict[str, Any]:
     role = _ROLES.get(turn["from"]) if isinstance(turn, dict) and isinstance(turn.get("from"), str) else None
     if role is None or not isinstance(turn.get("value"), str):
-        raise NotARecordError(f"conversations[{at}] is no object with from and value that sharegpt knows")
+        raise NotARecordError(f"conversations[{at}] is not an object with from and value that sharegpt knows")
     text = turn["value"]
     if turn["from"] == "function_call":
         text = _outlinable(text)

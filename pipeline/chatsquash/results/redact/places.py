@@ -93,7 +93,7 @@ def _find(place: str, others: Counter[str]) -> Iterator[FilePlacement]:
         fixed = _fixed_folder(place)
         yield from (FilePlacement(each, each.relative_to(fixed).as_posix()) for each in fitting)
     elif not path.is_file():
-        raise UsageError(f"{place}: is no file, no folder and no glob")
+        raise UsageError(f"{place}: is not a file, folder or glob")
     else:
         yield FilePlacement(path, path.name)
 

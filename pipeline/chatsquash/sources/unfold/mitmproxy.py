@@ -116,7 +116,7 @@ def _unbrotlied(data: bytes) -> bytes:
     try:
         return bytes(decoder.process(data, output_buffer_limit=_LONGEST))
     except brotli.error:
-        raise ValueError("is no brotli") from None
+        raise ValueError("is not valid brotli") from None
 
 
 _DIGITS = 10
@@ -154,7 +154,7 @@ def _next(file: Readable, first: bytes) -> tuple[bytes, int]:
 
 def _number(digits: bytes) -> int:
     if not digits.isdigit() or len(digits) > _DIGITS:
-        raise ValueError("a length is no number")
+        raise ValueError("a length is not a number")
     return int(digits)
 
 

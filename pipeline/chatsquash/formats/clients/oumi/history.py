@@ -85,9 +85,9 @@ def _validated(document: Json) -> dict[str, Json]:
         raise TurnError(f"is {kind(document)}, not an object")
     for member in ("format", "schema_version", "branches"):
         if member not in document:
-            raise TurnError(f"is no history: it has no {member}")
+            raise TurnError(f"is not a history: it has no {member}")
     if document["format"] != FORMAT:
-        raise TurnError(f"is no history: its format is {compact(document['format'])[:40]}, not {FORMAT}")
+        raise TurnError(f"is not a history: its format is {compact(document['format'])[:40]}, not {FORMAT}")
     version = document["schema_version"]
     if not isinstance(version, str):
         raise TurnError(f"has a schema_version that is {kind(version)}, not text")
@@ -205,7 +205,7 @@ def _message(logged: Json, place: str) -> Turn:
         return _attachment(logged)
     content = logged.get("content")
     if not isinstance(content, str):
-        raise TurnError(f"{place} has {'no content' if content is None else 'a content that is no text'}")
+        raise TurnError(f"{place} has {'no content' if content is None else 'a content that is not a text'}")
     said = (Text(content),) if content else ()
     own = native(PROVIDER, logged, "role", "content", KEY)
     thought = at(logged, "metadata", "thinking_content")

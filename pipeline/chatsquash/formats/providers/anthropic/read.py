@@ -38,7 +38,7 @@ def system(value: Json) -> list[Turn]:
 def load(turn: Json, state: State) -> LoadedTurn:
     """One turn for each; a user's results are a turn of their own, before what else he says."""
     if not isinstance(turn, dict):
-        raise TurnError("is no object")
+        raise TurnError("is not an object")
     role, content = _role(turn), turn.get("content")
     if "content" not in turn:
         raise TurnError("has no content")

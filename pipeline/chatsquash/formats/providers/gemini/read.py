@@ -48,7 +48,7 @@ def _are_instructions(part: Json) -> bool:
 def load(turn: Json, state: State) -> LoadedTurn:
     """A model's turn is one; another one is a turn for each run of results, and one for each run of other parts."""
     if not isinstance(turn, dict):
-        raise TurnError("is no object")
+        raise TurnError("is not an object")
     parts = open_turn(turn)
     role = "" if turn.get("role") is None else turn["role"]
     if role == "model" or (not role and any("functionCall" in camel(part) for part in parts)):

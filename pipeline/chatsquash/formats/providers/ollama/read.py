@@ -27,7 +27,7 @@ _READ = frozenset(("role", "content", "images", "thinking", "tool_calls"))
 def load(turn: Json, state: State) -> LoadedTurn:
     """One turn for each message."""
     if not isinstance(turn, dict):
-        raise TurnError("is no object")
+        raise TurnError("is not an object")
     if not isinstance(turn.get("role"), str):
         raise TurnError("has no role")
     role = turn["role"].lower()  # as the server reads it
@@ -35,7 +35,7 @@ def load(turn: Json, state: State) -> LoadedTurn:
         raise TurnError(f"has the role {compact(role)[:40]}, which is not one of Ollama's")
     content = turn.get("content")
     if not isinstance(content, str | None) and role != "tool":
-        raise TurnError("has a content that is no text")
+        raise TurnError("has a content that is not a text")
     if role == "assistant":
         made, state = said(turn, state)
         return LoadedTurn([made], state)

@@ -96,7 +96,7 @@ def _merge_members(natives: Iterable[Native]) -> Native:
 def load(turn: Json, state: State) -> LoadedTurn:
     """One turn for each message."""
     if not isinstance(turn, dict):
-        raise TurnError("is no object")
+        raise TurnError("is not an object")
     role, content = turn.get("role"), turn.get("content")
     if not isinstance(role, str) or not role:
         raise TurnError("has no role")

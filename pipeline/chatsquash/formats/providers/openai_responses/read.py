@@ -135,7 +135,7 @@ def _close(state: State) -> tuple[list[Turn], Calls]:
 def _whose(item: Json) -> str:
     """The role that an item speaks in; what the assistant's services did and what names no role is among its items."""
     if not isinstance(item, dict):
-        raise TurnError("is no object")
+        raise TurnError("is not an object")
     of, role, content = type_of(item), item.get("role"), item.get("content")
     if not isinstance(of, str):
         raise TurnError(f"has a type that is {kind(of)}, not a text")

@@ -1,0 +1,84 @@
+"""All texts that chatsquash prints, as one listing to read from top to bottom: ``python -m tests.messages``.
+
+``make docs`` writes it to ``tests/messages.txt``, so that a change of a text shows in the diff next to its neighbours.
+Placeholders have the name of their value, as in ``{path}``.
+"""
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+
+import click
+
+from chatsquash.checks import explanations, rules
+from chatsquash.cli.main import cli
+from tests import prose
+
+SECTIONS = ("Errors", "Findings", "Help", "Other texts")
+
+
+def listing() -> str:
+    """Return the listing: errors by module, findings by code, help by command, then all other texts by module."""
+    errors: dict[str, list[str]] = defaultdict(list)
+    others: dict[str, list[str]] = defaultdict(list)
+    for path in sorted(prose.package().rglob("*.py")):
+        module = path.relative_to(prose.package()).as_posix()
+        for text, is_error in _texts(ast.parse(path.read_text(encoding="utf-8"))):
+            (errors if is_error else others)[module].append(text)
+    parts = [_by_module(errors), _findings(), "\n\n".join(_help()), _by_module(others)]
+    return "\n".join(f"{title}\n{'=' * len(title)}\n\n{part}\n" for title, part in zip(SECTIONS, parts, strict=True))
+
+
+def _by_module(texts: dict[str, list[str]]) -> str:
+    return "\n\n".join("\n".join([module, *(f"  {text}" for text in texts[module])]) for module in texts)
+
+
+def _texts(tree: ast.Module) -> Iterator[tuple[str, bool]]:
+    """The strings of a module that are sentences or phrases, in order, each with whether it is part of a ``raise``."""
+    inside = [node for node in ast.walk(tree) if isinstance(node, ast.Raise)]
+    raised = {part for node in inside for part in ast.walk(node)}
+    skipped = {
+        node.value for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    }
+    skipped |= {part for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
+    strings = (
+        node for node in ast.walk(tree) if isinstance(node, ast.Constant | ast.JoinedStr) and node not in skipped
+    )
+    for node in sorted(strings, key=lambda node: (node.lineno, node.col_offset)):
+        if (text := _text(node)) and prose.is_message(text):
+            yield " ".join(text.split()), node in raised
+
+
+def _text(node: ast.Constant | ast.JoinedStr) -> str:
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, str) else ""
+    parts = (part.value if isinstance(part, ast.Constant) else f"{{{_name(part)}}}" for part in node.values)
+    return "".join(map(str, parts))
+
+
+def _name(node: ast.AST) -> str:
+    """A short name for the value of a placeholder."""
+    names = [part for part in ast.walk(node) if isinstance(part, ast.Name | ast.Attribute)]
+    first = names[0] if names else None
+    return first.attr if isinstance(first, ast.Attribute) else first.id if isinstance(first, ast.Name) else "..."
+
+
+def _findings() -> str:
+    """The first sentence of each finding's page, and the sentence with its remedy."""
+    return "\n".join(
+        f"{code} ({'/'.join(rule.severities)})\n  {explanations.meaning(code)}\n  {explanations.remedy(code)}"
+        for code, rule in sorted(rules().items())
+    )
+
+
+def _help() -> Iterator[str]:
+    """The help of each command and of all its options."""
+    for name, command in cli.commands.items():
+        lines = [f"chatsquash {name}", *(f"  {line}" for line in (command.help or "").splitlines() if line.strip())]
+        options = [param for param in command.params if isinstance(param, click.Option)]
+        lines += [f"  {'/'.join(each.opts)}: {' '.join((each.help or '').split())}" for each in options]
+        yield "\n".join(lines)
+
+
+if __name__ == "__main__":
+    print(listing(), end="")
