@@ -156,7 +156,7 @@ def records(
     """Make the record of a conversation if it is selected.
 
     Returns:
-        The record, why there is none, and the coverage of the conversation's replies.
+        The record if there is one, else the reason, and the coverage of the conversation's replies.
     """
     part = DocumentPart(document, log, options)
     snapshot = session.snapshot

@@ -64,7 +64,7 @@ class ChainedLogs(Struct):
     digests: list[str] = field(default_factory=list)
     """The hash of each log's file; empty if it cannot be read."""
     _others: dict[int, list[Log]] = field(default_factory=dict)
-    """What is converted for logs without lines to group, by the number of the log."""
+    """The logs to convert instead of logs without lines to group, by the number of the log."""
     _files: dict[int, _ReadFile] = field(default_factory=dict)
     _copies: dict[int, str] = field(default_factory=dict)
     """The expanded copies of compressed files."""

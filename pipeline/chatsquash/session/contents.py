@@ -46,23 +46,23 @@ class ContentsMeasure:
             value = jsonio.loads(record.line)
         except jsonio.TooLargeError:
             return None
-        stored = records.record(value)
+        content = records.record(value)
         if self._options.preset != presets.DEFAULT:
-            stored = records.native(stored)  # recognised by trying all presets
+            content = records.native(content)  # recognised by trying all presets
         trained = self._trained(value, record)
         models = {mark.place: mark.model for mark in record.marks if mark.model}
         lengths: Counter[str] = Counter()
-        for at, message in enumerate(stored.messages):
-            place = stored.place(at)
+        for at, message in enumerate(content.messages):
+            place = content.place(at)
             if message["role"] == "assistant" and (trained is None or place in trained):
                 lengths[models.get(place or 0, model)] += self._length(records.said(message))
         return Contents(
             characters=len(record.line) if record.line.isascii() else len(record.line.decode()),
-            defines_tools=bool(stored.tools),
-            calls=sum(map(self._calls, stored.messages)),
-            images=bool(value.get("images")) or any(map(media.has_image, stored.messages)),
+            defines_tools=bool(content.tools),
+            calls=sum(map(self._calls, content.messages)),
+            images=bool(value.get("images")) or any(map(media.has_image, content.messages)),
             reasons=any(
-                message["role"] == "assistant" and reasoning.text_or_block(message) for message in stored.messages
+                message["role"] == "assistant" and reasoning.text_or_block(message) for message in content.messages
             ),
             redacted=bool(record.replaced_secrets or record.addresses)
             or any(not is_secret(each.kind) for each in record.redactions),

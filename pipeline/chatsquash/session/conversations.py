@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from chatsquash.trees.loss import Judge
 
 RecordResult = tuple[Record | Rejection, list[Violation]]
-"""The record of a snapshot, or why there is none, and all findings."""
+"""The result of converting a snapshot: the record or the reason for its rejection, and the findings."""
 MakeLast = Callable[[Snapshot | None, list[Mark] | None], Record | Rejection]
 """Makes the default record; its assistant messages may have marks."""
 
@@ -167,7 +167,7 @@ def _judge(options: Options) -> Judge:
 def place_record(
     placement: Placement[P], result: Record | Rejection, index: int, filters: dict[str, RecordFilter]
 ) -> Placement[P]:
-    """Add to a placement its record, or why it has none, if that depends on the record alone."""
+    """Add to a placement its record, or the reason for its absence."""
     if isinstance(result, Rejection):
         return replace(placement, why="refused")
     if any(why(result) for why in filters.values()):
@@ -330,12 +330,12 @@ def _entries(selected: list[LogPath], session: Session, reread: Reread) -> Itera
 
 def entries_of(replies: Iterable[Reply], session: Session, reread: Reread) -> Iterator[tuple[Reply, Entry]]:
     """Yield the entry of each reply, in the order of the lines; entries no longer in memory are read again."""
-    ordered, entries = sorted(replies, key=lambda reply: reply.line), session.growth.entries
-    missing = {reply.line for reply in ordered if reply.number not in entries}
+    replies_by_line, entries = sorted(replies, key=lambda reply: reply.line), session.growth.entries
+    missing = {reply.line for reply in replies_by_line if reply.number not in entries}
     reread_lines = reread(missing) if missing else iter(())
     # If lines are sorted by time, entries arrive in a different order than their line numbers.
     early: dict[int, Entry] = {}
-    for reply in ordered:
+    for reply in replies_by_line:
         entry = entries.get(reply.number) or early.pop(reply.line, None)
         while entry is None and (each := next(reread_lines, None)):
             if each.line == reply.line:
@@ -361,7 +361,7 @@ def with_full_reply(entry: Entry, reply: Reply, canon: Canon) -> Entry:
 def _snapshot(path: LogPath, entry: Entry, *, last_tools: bool) -> Snapshot:
     """Return the snapshot of a conversation: its last entry, with the tools of the requests that belong to it.
 
-    The client's later requests may have other tools than the conversation before them. If they have none, the calls in
+    The client's later requests may have other tools than the conversation before them. If they define no tools, the calls in
     that conversation still need their definitions.
     """
     replies = path.last.path()
@@ -371,5 +371,5 @@ def _snapshot(path: LogPath, entry: Entry, *, last_tools: bool) -> Snapshot:
             pass
     tools.settle()
     times = [reply.at for reply in replies if reply.at is not None]
-    started, ended = (times[0], times[-1]) if times else (None, None)
-    return Snapshot(entry, tools.settled(), started, ended, len(replies) - 1, 0)
+    started_at, ended_at = (times[0], times[-1]) if times else (None, None)
+    return Snapshot(entry, tools.settled(), started_at, ended_at, len(replies) - 1, 0)

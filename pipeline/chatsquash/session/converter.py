@@ -1,7 +1,7 @@
 """Convert one session log to one outcome.
 
 ``Converter`` reads the log, runs the plan for each record of the session and collects findings, accounting and
-coverage. What happens to the conversation itself is in ``plan``; distributing logs over processes is in
+coverage. The stages of a conversation are in ``plan``; distributing logs over processes is in
 ``chatsquash.conversion``.
 """
 
@@ -71,7 +71,7 @@ if TYPE_CHECKING:
     from chatsquash.session.samples import Make, Reread
 
 _Result = tuple[list[Record], Violation | None, list[LineFinding], SessionCoverage]
-"""The records of a session, why there are none, findings, and the coverage of the session."""
+"""The records of a session or the reason for its rejection, findings, and the coverage of the session."""
 
 
 LogVisitor = Callable[[Log, BinaryIO, Hashed], None]
@@ -258,7 +258,7 @@ class Converter:
     def _joined_outcome(self, read: Reading, session: Session, log: Log) -> Outcome:
         """Return the outcome of an agent's conversation that is part of a gateway's session."""
         name = session.id or stem(log)
-        lines, sizes = session.accounts(written=False)
+        lines, sizes = session.accounts(has_record=False)
         report = SessionFindings(findings=session.findings([], name, log.display_path), rejected=session.rejected)
         account = SessionAccount(
             lines=session.lines.all,

@@ -119,9 +119,9 @@ def _calls(view: View) -> Iterator[tuple[dict[str, Any], list[tuple[int, Json]]]
     # If all results follow their calls in order, the columns already pair them.
     if columns.calls is not None and columns.matched:
         count = len(columns.results)
-        answered = list(zip(columns.results, columns.given, strict=True))
+        results = list(zip(columns.results, columns.given, strict=True))
         for at in reversed(range(len(columns.calls.given))):
-            yield columns.calls.given[at]["function"], [answered[at]] if at < count else []
+            yield columns.calls.given[at]["function"], [results[at]] if at < count else []
         return
     for call in reversed(view.once(exchanges).calls):
         function = call.given.get("function")
@@ -130,7 +130,7 @@ def _calls(view: View) -> Iterator[tuple[dict[str, Any], list[tuple[int, Json]]]
 
 
 def _command(arguments: str) -> str:
-    """Return the command in some arguments; empty if there is none."""
+    """Return the command in some arguments, or an empty string."""
     if arguments[:1] == "{" and not any(map(arguments.__contains__, _QUOTED_NAMES)):
         return ""
     try:
@@ -294,7 +294,7 @@ def judge_last_message(view: View) -> tuple[LastUser, str | None]:
 
 
 def _typed_text(text: str) -> str:
-    """Return the beginning of what the user typed, without the tagged blocks that clients add."""
+    """Return the start of the user's own text, without the tagged blocks that clients add."""
     at = 0
     while tag := _TAGGED.match(text, at):
         closing = f"</{tag[1]}>"

@@ -37,7 +37,7 @@ class Lengths:
         self._cuts = options.too_long == "cut" and options.samples == "session"
 
     def measure(self, original: Record) -> tuple[Record | Violation, list[Violation]]:
-        """Return a record with its number of tokens, cut to fit if requested, or why there is none; and findings."""
+        """Return a record with its number of tokens, cut to fit if requested, or the reason to reject it; and findings."""
         value = jsonio.loads(original.line)
         try:
             tokens = self._count(record(value))
@@ -80,10 +80,10 @@ class Lengths:
 
 def _ends(value: dict[str, Any], marks: list[Mark]) -> list[int]:
     """Return where each exchange but the last ends: after assistant messages, and not within a reply."""
-    stored = native(record(value))
-    roles = [message["role"] for message in stored.messages]
+    content = native(record(value))
+    roles = [message["role"] for message in content.messages]
     pairs = zip(roles, [*roles[1:], ""], strict=True)
-    ends = [_at(stored, at) + 1 for at, (role, next_role) in enumerate(pairs) if role == "assistant" != next_role]
+    ends = [_at(content, at) + 1 for at, (role, next_role) in enumerate(pairs) if role == "assistant" != next_role]
     parts: dict[int, list[int]] = {}
     for mark in marks:
         for reply in mark.at:

@@ -59,7 +59,7 @@ class Lineages:
         return list({id(each): each for each in self._by_path().values()}.values())
 
     def state(self, log: Log) -> bytes:
-        """Return a fingerprint of the other logs in a log's lineage; empty if there are none."""
+        """Return a fingerprint of the other logs in a log's lineage; empty if there is no other log."""
         others = [each for each in self._lineage(log) if each.display_path != log.display_path]
         digest = xxh3_128()
         for each in others:
@@ -109,7 +109,7 @@ class Lineages:
         return LineageMember(f"{log.name}\n{log.display_path}", origin.session, origin.parents, origin.started, replies)
 
     def _lineage(self, log: Log) -> list[Log]:
-        """Return the logs in the lineage of a log; empty if it is alone."""
+        """Return the logs in the lineage of a log; empty if there is no other."""
         return [self._logs[number] for number in self._by_path().get(log.display_path, ())]
 
     def _by_path(self) -> dict[str, list[int]]:

@@ -34,7 +34,7 @@ _BEGINNING = 16
 
 
 class Home(Struct, frozen=True):
-    """What the file of a session contains about sub-agents in other files."""
+    """Information in the file of a session about sub-agents in other files."""
 
     by_call: dict[str, int]
     """The conversation for each call id."""

@@ -2,7 +2,7 @@
 
 ``plan`` builds them once per run from the options. A session then passes through these steps:
 
-1. Entry stages process the stream of log entries. Cleaning removes what the agent added around the conversation;
+1. Entry stages process the stream of log entries. Cleaning removes additions of the agent;
    validation checks session ids and timestamps.
 2. ``select`` consumes the stream and picks the snapshot: the last entry with the most messages. On the way it counts
    every line, collects tool definitions and tracks which reply each request continues.
@@ -114,7 +114,7 @@ class Plan(NamedTuple):
         version: str | None = None,
         marks: list[Mark] | None = None,
     ) -> tuple[Record | Rejection, list[Violation]]:
-        """Convert a snapshot; return its record, or why there is none, and all findings.
+        """Convert a snapshot; return its record, or the reason for rejecting it, and all findings.
 
         ``marks`` are those of the assistant messages; the record has them with their final positions.
         """
@@ -131,7 +131,7 @@ class Plan(NamedTuple):
         for check in self.checks:
             findings += check(conversation, view)
         usage = self.measure(view, shared_calls)
-        # The ending and the checks look at the logged conversation: later stages may remove what they look for.
+        # The ending and the checks look at the logged conversation: later stages may remove the content they look for.
         session_ending = detect_ending(view, snapshot.entry.reply, snapshot.entry.origin, source)
         why = self.refuse(view)
         if why:
@@ -169,11 +169,13 @@ def needs_conversations(options: Options) -> bool:
     return needs or options.restore != "none" or options.loss != "none"
 
 
-def with_logged_positions(findings: list[Violation], logged: list[Message], messages: list[Message]) -> list[Violation]:
+def with_logged_positions(
+    findings: list[Violation], logged_messages: list[Message], messages: list[Message]
+) -> list[Violation]:
     """Add to findings the logged position of their message, if messages were added or dropped since."""
-    if len(logged) == len(messages) and all(map(is_, logged, messages)):
+    if len(logged_messages) == len(messages) and all(map(is_, logged_messages, messages)):
         return findings
-    places = {id(message): at for at, message in enumerate(logged)}
+    places = {id(message): at for at, message in enumerate(logged_messages)}
     return [
         each if each.at is None else each._replace(log_index=places.get(id(messages[each.at]), each.log_index))
         for each in findings

@@ -118,15 +118,15 @@ class OutcomePrivacy:
                 for fact, value in _findings_of(counts, pieces):
                     facts.append((fact._replace(conversation=record.conversation), value, line))
         lines = first_lines((value for _, value, line in facts if line is not None), log, file) if facts else {}
-        found = [
+        secret_findings = [
             finding(fact, outcome.session, log.display_path, lines.get(value, line)) for fact, value, line in facts
         ]
-        findings = in_files(found, log)
+        findings = in_files(secret_findings, log)
         privacy = replace(outcome.privacy, unsearched_texts=unsearched)
         return replace(outcome.with_records(records).with_finding(*findings), privacy=privacy)
 
     def _with_counts(self, record: Record, counts: _Counts, *, are_replaced: bool) -> Record:
-        """Add what was found to a record's counts."""
+        """Add the counts of found values to a record."""
         values: Counter[Value] = Counter()
         for (_, value), count in counts.items():
             values[value] += count
@@ -201,7 +201,7 @@ class OutcomePrivacy:
             tokens=self._lengths.count_tokens(line) if self._lengths else record.tokens,
         )
 
-    # What is trained on
+    # Loss
 
     def _mask(self, outcome: Outcome, log: Log) -> Outcome:
         """Stop training on replies with placeholders for secrets; without flags, report them instead."""

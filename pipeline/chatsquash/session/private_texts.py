@@ -180,7 +180,7 @@ def may_be_kept(log: Log, options: Options) -> bool:
     if not log.is_copy:
         return all(_may_be_kept(path, options) for path, _ in files)
     try:
-        return all(_may_be_kept(shown, options) for _, shown in files)
+        return all(_may_be_kept(display_path, options) for _, display_path in files)
     except OSError:
         return False
 
@@ -210,7 +210,7 @@ def _pieces(file: BinaryIO, rejected: RejectedLine) -> Iterator[bytes]:
 
 
 START_MAX = 1 << 16
-"""The maximum number of bytes before a credential: its name, and what separates the two."""
+"""The maximum number of bytes before a credential: its name and the separators."""
 _NAMES = (b"authorization", b"cookie", b"apikey", b"api-key", b"api_key", b"token", b"secret")
 _REMOVED = b"[removed]"
 # To keep matching linear, no pattern may start at a position where an earlier attempt started and then failed.

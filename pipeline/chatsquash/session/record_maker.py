@@ -46,7 +46,7 @@ class RecordMaker:
         """Make a record with facts, pseudonyms, lengths and logprobs.
 
         Returns:
-            The record or the reason why there is none, and the findings.
+            The record or the reason for rejecting it, and the findings.
         """
         source, version = (seen.format, seen.version) if seen else (None, None)
         before = self._anonymizer.count if self._anonymizer else 0
@@ -70,11 +70,11 @@ class RecordMaker:
 
             record = with_logprobs(session, snapshot, record)
         if self.lengths:
-            measured, more = self.lengths.measure(record)
+            result, more = self.lengths.measure(record)
             findings = [*findings, *more]
-            if isinstance(measured, Violation):
-                return Rejection(measured), findings
-            record = measured
+            if isinstance(result, Violation):
+                return Rejection(result), findings
+            record = result
         record = session.other_files.with_exit_code(record, snapshot) if session.other_files else record
         if session.entries:
             record = structs.replace(record, entry=self.selection(snapshot), size=snapshot.entry.size)

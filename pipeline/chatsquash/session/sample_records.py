@@ -34,7 +34,7 @@ from chatsquash.trees.replies import LogPath, Reply
 from chatsquash.trees.trees import Trees
 
 SampledSession = tuple[list[Record], Violation | None, list[LineFinding], SessionCoverage]
-"""The records of a session, why there are none, findings, and the coverage of the session."""
+"""The records of a session or the reason for its rejection, findings, and the coverage of the session."""
 
 
 class _Selection(Struct, frozen=True):

@@ -33,7 +33,7 @@ Make = Callable[[Snapshot, list[Mark] | None], tuple[Record | Rejection, list[Vi
 
 
 class SampleRequest(Struct, frozen=True):
-    """What is needed to make samples."""
+    """The inputs for making samples."""
 
     options: Options
     make: Make
@@ -166,8 +166,8 @@ class Sampling(Struct):
         for fact in findings:
             if fact.code == "unanswered-call" and fact.at is not None and fact.at >= len(messages_of(entry)) - 1:
                 continue  # a sample ends with its reply
-            located = fact._replace(conversation=conversation)
-            self._notes[conversation, fact.code, fact.at] = (line_of(entry, fact), located)
+            fact_in_conversation = fact._replace(conversation=conversation)
+            self._notes[conversation, fact.code, fact.at] = (line_of(entry, fact), fact_in_conversation)
 
     def _shared_calls(self, messages: list[Message]) -> dict[int, int]:
         """Number the messages with calls by index, so that a message has the same number in all samples."""

@@ -75,7 +75,7 @@ def join_agents(
 
 
 class AgentFiles(Struct, eq=False, dict=True):
-    """What agents' files contain about a session."""
+    """The contents of agents' files for a session."""
 
     views: list[AgentView]
     matching: Matching

@@ -52,7 +52,7 @@ class Candidate(NamedTuple):
     kind: PairKind
     snapshot: Snapshot
     """The snapshot of the request."""
-    chosen: LoggedAnswer
+    preferred: LoggedAnswer
     rejected: LoggedAnswer
 
 
@@ -66,21 +66,21 @@ def preference_pairs(
     """
     pairs: dict[bytes, PreferencePair] = {}
     for each in candidates:
-        records = [_split_record(each.snapshot, answer.message, make) for answer in (each.chosen, each.rejected)]
+        records = [_split_record(each.snapshot, answer.message, make) for answer in (each.preferred, each.rejected)]
         if None in records:
             continue
-        chosen, rejected = (value or {} for value in records)
-        prompt, tools = chosen["prompt"], chosen.get("tools")
-        if prompt != rejected["prompt"] or tools != rejected.get("tools") or "images" in chosen:
+        preferred, rejected = (value or {} for value in records)
+        prompt, tools = preferred["prompt"], preferred.get("tools")
+        if prompt != rejected["prompt"] or tools != rejected.get("tools") or "images" in preferred:
             continue
-        if chosen["completion"] == rejected["completion"]:
+        if preferred["completion"] == rejected["completion"]:
             continue
-        value = {"prompt": prompt, "chosen": chosen["completion"], "rejected": rejected["completion"]}
+        value = {"prompt": prompt, "chosen": preferred["completion"], "rejected": rejected["completion"]}
         value |= {} if tools is None else {"tools": tools}
         key = jsonio.dumps([each.kind, value])
         evidence = "; ".join(
-            f"{name} {place(answered.line)}" + ("" if answered.choice is None else f" choice {answered.choice}")
-            for name, answered in (("chosen", each.chosen), ("rejected", each.rejected))
+            f"{name} {place(reply.line)}" + ("" if reply.choice is None else f" choice {reply.choice}")
+            for name, reply in (("chosen", each.preferred), ("rejected", each.rejected))
         )
         line = jsonio.dumps(value | {"evidence": f"{each.kind}; {evidence}"})
         pairs.setdefault(key, PreferencePair(each.kind, line))

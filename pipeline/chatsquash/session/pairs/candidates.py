@@ -46,11 +46,11 @@ def _continued_last(group: Collection[_Alternative[T]]) -> _Alternative[T] | Non
 
 
 def _rejected(
-    group: Iterable[_Alternative[T]], chosen: _Alternative[T], begin: int | None
+    group: Iterable[_Alternative[T]], preferred: _Alternative[T], begin: int | None
 ) -> Iterator[tuple[PairKind, T]]:
     """Yield the replies that were rejected in favour of another one; ``begin`` is its time or position in the log."""
     for other in group:
-        if other.content == chosen.content:
+        if other.content == preferred.content:
             continue
         if not other.is_continued:
             yield "regenerated", other.reply
@@ -62,7 +62,7 @@ class _ReplyPair(NamedTuple):
     """A pair of replies whose requests are not read yet."""
 
     kind: PairKind
-    chosen: Reply
+    preferred: Reply
     rejected: Reply
 
 
@@ -74,9 +74,9 @@ def log_candidates(session: Session, reread: Reread, *, counterfactuals: bool) -
     whys = Judge().whys(trees)
     usable = [reply for reply in trees.replies if not whys[reply.number] and not reply.is_retried]
     sampled_again = [*_sampled_again([each for each in usable if kinds.get(each.number) in OF_PERSONS], trees.replies)]
-    replies_to_read = {reply.number: reply for each in sampled_again for reply in (each.chosen, each.rejected)}
+    replies_to_read = {reply.number: reply for each in sampled_again for reply in (each.preferred, each.rejected)}
     steps = [*_steps(usable)] if counterfactuals else []
-    replies_to_read |= {each.chosen.parent.number: each.chosen.parent for each in steps if each.chosen.parent}
+    replies_to_read |= {each.preferred.parent.number: each.preferred.parent for each in steps if each.preferred.parent}
     entries = {reply.number: entry for reply, entry in entries_of(replies_to_read.values(), session, reread)}
     for each in sampled_again:
         if candidate := _one_request(each, entries):
@@ -86,9 +86,9 @@ def log_candidates(session: Session, reread: Reread, *, counterfactuals: bool) -
         for reply, entry in entries_of(several.values(), session, reread):
             yield from _choices(reply, entry, trees)
     for each in steps:
-        if (asked := entries.get(each.rejected.number)) is not None:
-            snapshot = snapshot_of(each.rejected.path(), asked)
-            yield Candidate(each.kind, snapshot, _answer(each.chosen), _answer(each.rejected))
+        if (previous_entry := entries.get(each.rejected.number)) is not None:
+            snapshot = snapshot_of(each.rejected.path(), previous_entry)
+            yield Candidate(each.kind, snapshot, _answer(each.preferred), _answer(each.rejected))
 
 
 def _answer(reply: Reply) -> LoggedAnswer:
@@ -107,14 +107,14 @@ def _sampled_again(replies: list[Reply], all_replies: list[Reply]) -> Iterator[_
         group = groups.setdefault((reply.asked, reply.parent.number if reply.parent else -1), [])
         group.append(_Alternative(reply, reply.said, (ends[reply.number],), reply.children > 0))
     for group in groups.values():
-        if chosen := _continued_last(group):
-            for kind, other in _rejected(group, chosen, chosen.reply.number):
-                yield _ReplyPair(kind, chosen.reply, other)
+        if preferred := _continued_last(group):
+            for kind, other in _rejected(group, preferred, preferred.reply.number):
+                yield _ReplyPair(kind, preferred.reply, other)
 
 
 def _one_request(each: _ReplyPair, entries: dict[int, Entry]) -> Candidate | None:
     """Return a candidate if the requests of both replies are equal, not only equivalent."""
-    entry, other_entry = entries.get(each.chosen.number), entries.get(each.rejected.number)
+    entry, other_entry = entries.get(each.preferred.number), entries.get(each.rejected.number)
     if (
         entry is None
         or other_entry is None
@@ -122,7 +122,9 @@ def _one_request(each: _ReplyPair, entries: dict[int, Entry]) -> Candidate | Non
         or entry.tools != other_entry.tools
     ):
         return None
-    return Candidate(each.kind, snapshot_of(each.chosen.path(), entry), _answer(each.chosen), _answer(each.rejected))
+    return Candidate(
+        each.kind, snapshot_of(each.preferred.path(), entry), _answer(each.preferred), _answer(each.rejected)
+    )
 
 
 def _steps(replies: list[Reply]) -> Iterator[_ReplyPair]:
@@ -153,8 +155,8 @@ def _choices(reply: Reply, entry: Entry, trees: Trees) -> Iterator[Candidate]:
     snapshot = snapshot_of(reply.path(), entry)
     for at, message in enumerate(choices):
         if message is not None and numbers[at] != numbers[chosen_at]:
-            chosen = LoggedAnswer(choices[chosen_at] or reply.message, reply.line, chosen_at + 1)
-            yield Candidate("choice", snapshot, chosen, LoggedAnswer(message, reply.line, at + 1))
+            preferred = LoggedAnswer(choices[chosen_at] or reply.message, reply.line, chosen_at + 1)
+            yield Candidate("choice", snapshot, preferred, LoggedAnswer(message, reply.line, at + 1))
 
 
 def _continued_choice(reply: Reply, numbers: Iterable[int | None], replies: list[Reply]) -> int | None:
@@ -205,8 +207,8 @@ class _Alternatives:
         """Yield the other replies to the same request, if this reply is the one that was continued last."""
         path = self._paths[place.number]
         group = self._groups.get(path[at], {}).values()
-        chosen = _continued_last(group)
-        return _rejected(group, chosen, time) if chosen and chosen.content == path[at + 1] else iter(())
+        preferred = _continued_last(group)
+        return _rejected(group, preferred, time) if preferred and preferred.content == path[at + 1] else iter(())
 
 
 _last: tuple[list[FilePath], _Alternatives] | None = None
