@@ -361,8 +361,8 @@ def with_full_reply(entry: Entry, reply: Reply, canon: Canon) -> Entry:
 def _snapshot(path: LogPath, entry: Entry, *, last_tools: bool) -> Snapshot:
     """Return the snapshot of a conversation: its last entry, with the tools of the requests that belong to it.
 
-    The client's later requests may have other tools than the conversation before them. If they define no tools, the calls in
-    that conversation still need their definitions.
+    The client's later requests may have other tools than the conversation before them. If they define no tools, the
+    calls in that conversation still need their definitions.
     """
     replies = path.last.path()
     tools = ToolUnion(last_tools)
