@@ -94,7 +94,7 @@ class ChainedLogs(Struct):
         """Record the lines of a file, or the sessions of a document."""
         log, digest, spans = self.logs[number], xxh3_128(), array("Q")
         complete_file = file if isinstance(file, ExpandedFile) else as_found(file, log)
-        self._chains.file()
+        self._chains.begin_file()
         sessions, times = array("q"), array("q")
         for item in reader.read(complete_file, log, digest.update, spans).items:
             if isinstance(item, Entry):

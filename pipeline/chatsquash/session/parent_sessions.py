@@ -51,7 +51,7 @@ class Home(Struct, frozen=True):
 
     def caller(self, place: FilePath) -> int | None:
         """Return the conversation that started a sub-agent, or if none names it, the current one of its session."""
-        start = place.begun
+        start = place.root_origin
         known = (
             self.by_call.get(start.call or ""),
             self.by_agent.get(start.id),
@@ -75,7 +75,7 @@ def family_of(place: FilePath, log: Log, options: Options) -> Family:
     first = place.session.first if place.session else place
     started = first.origin.started_at
     start_day = path_day(log.name) or (day(started) if started is not None else None)
-    outer = first.begun.parent if first.kind == "subagent" else None
+    outer = first.root_origin.parent if first.kind == "subagent" else None
     session = outer or first.origin.session_id or stem(log)
     prefix = prefix_of_messages(_clean_beginning(first, options), options, has_private=True) if options.split else ""
     return Family(session, prefix, stem(log), start_day)
@@ -107,7 +107,7 @@ def find(document: LogDocument, place: FilePath, log: Log, options: Options) -> 
     """Find the file of the session that started a sub-agent; ``None`` if its location is unknown."""
     global _last  # noqa: PLW0603 - one per process
     path = relatives.absolute(log.path)
-    pattern = formats.get_format(document.format).home(uncompressed(path), place.begun)
+    pattern = formats.get_format(document.format).home(uncompressed(path), place.root_origin)
     if pattern is None:
         return None
     relative = relatives.look(pattern)
@@ -117,7 +117,7 @@ def find(document: LogDocument, place: FilePath, log: Log, options: Options) -> 
         home = _read_home(*parent, path, log, options) if parent else None
         _last = key, ParentFile(home, (relative, *(parent[1].relatives if parent else ())))
     parent_file = _last[1]
-    call_id = place.begun.call
+    call_id = place.root_origin.call
     siblings = formats.get_format(document.format).siblings(uncompressed(path)) if call_id else None
     if call_id is None or siblings is None or (parent_file.home and call_id in parent_file.home.by_call):
         return parent_file

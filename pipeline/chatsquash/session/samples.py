@@ -251,7 +251,7 @@ def with_logprobs(session: Session, snapshot: Snapshot, record: Record) -> Recor
     single_messages = {mark.at[0]: mark.place for mark in record.marks if len(mark.at) == 1}
     times = Counter(at for mark in record.marks for at in mark.at)
     for reply in replies:
-        ordinal = placement.standing[reply.number].ordinal if reply.number in placement.standing else -1
+        ordinal = placement.positions[reply.number].ordinal if reply.number in placement.positions else -1
         is_one = ordinal in single_messages and times[ordinal] == 1
         if (
             is_one

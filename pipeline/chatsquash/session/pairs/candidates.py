@@ -71,7 +71,7 @@ def log_candidates(session: Session, reread: Reread, *, counterfactuals: bool) -
     trees = session.growth.branch()
     paths = conversations(trees)
     kinds = {reply.number: path.kind for path in paths for reply in path.own}
-    whys = Judge().whys(trees)
+    whys = Judge().reasons(trees)
     usable = [reply for reply in trees.replies if not whys[reply.number] and not reply.is_retried]
     sampled_again = [*_sampled_again([each for each in usable if kinds.get(each.number) in OF_PERSONS], trees.replies)]
     replies_to_read = {reply.number: reply for each in sampled_again for reply in (each.preferred, each.rejected)}
@@ -104,8 +104,8 @@ def _sampled_again(replies: list[Reply], all_replies: list[Reply]) -> Iterator[_
             ends[reply.parent.number] = max(ends[reply.parent.number], ends[reply.number])
     groups: dict[tuple[int, int], list[_Alternative[Reply]]] = {}
     for reply in replies:
-        group = groups.setdefault((reply.asked, reply.parent.number if reply.parent else -1), [])
-        group.append(_Alternative(reply, reply.said, (ends[reply.number],), reply.children > 0))
+        group = groups.setdefault((reply.request_chain, reply.parent.number if reply.parent else -1), [])
+        group.append(_Alternative(reply, reply.content_number, (ends[reply.number],), reply.children > 0))
     for group in groups.values():
         if preferred := _continued_last(group):
             for kind, other in _rejected(group, preferred, preferred.reply.number):
@@ -138,8 +138,8 @@ def _steps(replies: list[Reply]) -> Iterator[_ReplyPair]:
         before = reply.parent
         if before is None or before.number not in numbers or not before.message.get("tool_calls"):
             continue
-        answers = [*results_in(message for each in later.get(reply.number, ()) for message in each.behind)]
-        kind = counterfactual(RepairStep(before.message, [*results_in(reply.behind)], reply.message, answers))
+        answers = [*results_in(message for each in later.get(reply.number, ()) for message in each.new_messages)]
+        kind = counterfactual(RepairStep(before.message, [*results_in(reply.new_messages)], reply.message, answers))
         if kind:
             yield _ReplyPair(kind, reply, before)
 
@@ -162,10 +162,14 @@ def _choices(reply: Reply, entry: Entry, trees: Trees) -> Iterator[Candidate]:
 def _continued_choice(reply: Reply, numbers: Iterable[int | None], replies: list[Reply]) -> int | None:
     """Return the choice that a later request continues, if that request has no other logged reply."""
     known = {number: at for at, number in reversed([*enumerate(numbers)]) if number is not None}
-    place = len(reply.added)
+    place = len(reply.new_numbers)
     for later in replies[reply.number + 1 :]:
-        if later.parent is reply.parent and later.added[:place] == reply.added and len(later.added) > place:
-            place_there = known.get(later.added[place])
+        if (
+            later.parent is reply.parent
+            and later.new_numbers[:place] == reply.new_numbers
+            and len(later.new_numbers) > place
+        ):
+            place_there = known.get(later.new_numbers[place])
             if place_there is not None:
                 return place_there
     return None
