@@ -37,7 +37,7 @@ class Lengths:
         self._cuts = options.too_long == "cut" and options.samples == "session"
 
     def measure(self, original: Record) -> tuple[Record | Violation, list[Violation]]:
-        """Count the tokens of a record, and cut it to fit if requested; return it or why it is rejected, and findings."""
+        """Count the tokens of a record, cut to fit if requested; return it or why it is rejected, and findings."""
         value = jsonio.loads(original.line)
         try:
             tokens = self._count(record(value))
