@@ -60,7 +60,7 @@ class ChainedLogs(Struct):
     logs: Sequence[Log]
     options: Options
     expanded: Folder | None = None
-    """As in ``read.sessions.split``."""
+    """As in ``reading.sessions.split``."""
     digests: list[str] = field(default_factory=list)
     """The hash of each log's file; empty if it cannot be read."""
     _others: dict[int, list[Log]] = field(default_factory=dict)

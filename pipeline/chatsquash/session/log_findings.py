@@ -134,7 +134,7 @@ def _in_file(finding: Finding, log: Log) -> Finding:
 
 
 def rejected_outcome(log: Log, why: Violation) -> Outcome:
-    """Return the outcome of a log that is rejected before it is read."""
+    """Return the outcome of a log of which only the reason for its rejection is known."""
     return Outcome(stem(log), report=SessionFindings(why.code, [finding(why, stem(log), log.display_path)]))
 
 

@@ -95,9 +95,7 @@ class RecordMaker:
         """Return what the log states about the session, without addresses if they are replaced."""
         entry = snapshot.entry
         tokens = of_entry(entry)
-        name_part, dot, suffix = log.name.rpartition(
-            "."
-        )  # without its suffix, so that a file name is not taken for an address
+        name_part, dot, suffix = log.name.rpartition(".")  # an address with a suffix after it is not recognised
         names = (session.id or stem(log), name_part or suffix, tokens.model)
         name, source, model = self._anonymizer.counted(list(names))[0] if self._anonymizer else names
         return Facts(
