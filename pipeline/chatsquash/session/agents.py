@@ -204,7 +204,7 @@ def _keep_written(placement: Placement[FilePath]) -> Placement[FilePath]:
     """Return a placement with only the replies that its record contains."""
     if placement.record is None:
         return placement
-    standing = {
+    positions = {
         number: each for number, each in placement.positions.items() if each.ordinal in placement.written_ordinals
     }
-    return replace(placement, positions=standing)
+    return replace(placement, positions=positions)

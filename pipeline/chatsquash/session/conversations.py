@@ -132,9 +132,9 @@ def convert_last(
         )
         findings += find_unrelated(session, len(beginnings(trees, paths)), coverage_of_session)
         result = count_flags(result, options)
-    alone = unexplained(trees, paths, session.growth.unanswered)
+    unexplained_lines = unexplained(trees, paths, session.growth.unanswered)
     return result, SessionCoverage(
-        coverage_of_session, rows if options.trace_replies else [], findings, alone, reports_tail=True
+        coverage_of_session, rows if options.trace_replies else [], findings, unexplained_lines, reports_tail=True
     )
 
 
@@ -220,15 +220,15 @@ def convert_each(
     others = (each for each in paths if id(each) not in selected_ids)
     sums = sum_coverage(rows, others, len(paths), len(session.side_requests))
     last = session.snapshot.entry.line if session.snapshot else None
-    alone = unexplained(trees, paths, session.growth.unanswered)
-    line_findings += _tail(session, alone, selected, rows)
+    unexplained_lines = unexplained(trees, paths, session.growth.unanswered)
+    line_findings += _tail(session, unexplained_lines, selected, rows)
     unfiltered = coverage(row for row in rows if row.why != "filtered")
     losses = loss_findings(sums, last, unfiltered, options_keeping(sums, len(session.side_requests), options))
     losses += find_repeated(sum(bool(row.others) for row in rows), last, options)
     return (
         with_session_prefix(records, first_reply, session, options),
         line_findings,
-        SessionCoverage(sums, rows, losses, alone - _continued(trees)),
+        SessionCoverage(sums, rows, losses, unexplained_lines - _continued(trees)),
         why,
     )
 
@@ -246,11 +246,11 @@ def find_repeated(count: int, line: int | None, options: Options) -> list[LineFi
 
 
 def _tail(
-    session: Session, alone: set[int], selected: list[_RestoredPath], rows: list[ReplyOutcome]
+    session: Session, unexplained_lines: set[int], selected: list[_RestoredPath], rows: list[ReplyOutcome]
 ) -> list[LineFinding]:
     """Report a log that ends with a new beginning whose reply no record contains."""
     last = session.growth.last
-    if last is None or last.line not in alone or not selected:
+    if last is None or last.line not in unexplained_lines or not selected:
         return []
     if any(row.line == last.line and row.status != "lost" for row in rows):
         return []

@@ -229,7 +229,7 @@ def _code_in_json(text: str) -> int | None:
     except (ValueError, RecursionError):
         return None
     holders = [value, *(each for each in value.values() if isinstance(each, dict))]
-    codes = (holder[name] for holder in holders for name in _CODES if name in holder)
+    codes = (fields[name] for fields in holders for name in _CODES if name in fields)
     return next((code for code in map(_valid_code, codes) if code is not None), None)
 
 
@@ -336,8 +336,8 @@ def detect_ending(view: View, reply: Response, origin: Origin | None = None, sou
     """
     finish, evidence, truncated, why = _finish_reason(reply)
     reward, reward_evidence = (origin.reward, origin.reward_evidence) if origin else (None, None)
-    exits, said, failed = last_exit(view, source), judge_last_message(view), failed_results(view)
-    return Ending(*exits, reward, reward_evidence, finish, evidence, truncated, why, *failed, *said)
+    exits, last_user, failed = last_exit(view, source), judge_last_message(view), failed_results(view)
+    return Ending(*exits, reward, reward_evidence, finish, evidence, truncated, why, *failed, *last_user)
 
 
 def failed_results(view: View) -> tuple[int, str | None]:

@@ -44,8 +44,8 @@ def of_record(full_record: Record, options: Options) -> Likeness:
     try:
         return _likeness(jsonio.loads(full_record.line), full_record, options)
     except jsonio.TooLargeError:
-        whole = digest(full_record.line)
-        return Likeness(whole, whole, sketch([], whole) if _asks_words(options) else b"")
+        record_digest = digest(full_record.line)
+        return Likeness(record_digest, record_digest, sketch([], record_digest) if _asks_words(options) else b"")
 
 
 def _likeness(value: _Object, full_record: Record, options: Options) -> Likeness:

@@ -92,8 +92,8 @@ def _ends(value: dict[str, Any], marks: list[Mark]) -> list[int]:
     return sorted({*ends[:-1]} - within)
 
 
-def _at(said: StoredRecord, at: int) -> int:
-    place = said.place(at)
+def _at(content: StoredRecord, at: int) -> int:
+    place = content.place(at)
     assert place is not None
     return place
 

@@ -51,8 +51,8 @@ def _parts(log: Log, file: BinaryIO, options: Options) -> list[Log]:
     return _by_tree(logs[0], log, file, options, is_mixed=False)
 
 
-def _by_tree(whole: Log, log: Log, file: BinaryIO, options: Options, *, is_mixed: bool) -> list[Log]:
-    """Return the sessions among lines without ids; ``whole`` has the positions of these lines.
+def _by_tree(lines_log: Log, log: Log, file: BinaryIO, options: Options, *, is_mixed: bool) -> list[Log]:
+    """Return the sessions among lines without ids; ``lines_log`` has their positions.
 
     In a log that mixes sessions, requests that continue one another form a session. In any other log, each exchange is
     a session if none continues another one; otherwise all of them are one session.
@@ -60,23 +60,23 @@ def _by_tree(whole: Log, log: Log, file: BinaryIO, options: Options, *, is_mixed
     growth = GrowthTracker()
     file.seek(0)
     reader = Reader(replace(options, sessions_by="file"))
-    for item in reader.read(file, whole if is_mixed else log).items:
+    for item in reader.read(file, lines_log if is_mixed else log).items:
         if isinstance(item, Entry):
             if item.session_id is not None:
-                return [whole]
+                return [lines_log]
             growth.add(item)
     trees = growth.branch()
     if not (is_mixed or are_unrelated(trees)):
-        return [whole]
+        return [lines_log]
     trees_of = {reply.line: reply.tree for reply in trees.replies}
     trees_of |= {each.line: each.by.tree for each in trees.repeats}
-    spans = whole.spans or array("Q")
+    spans = lines_log.spans or array("Q")
     places: dict[int, array[int]] = {}
     session = 0
     for at in range(0, len(spans), SPAN):
         session = trees_of.get(spans[at], session)
         places.setdefault(session, array("Q")).extend(spans[at : at + SPAN])
-    logs = [structs.replace(whole, size=sum(each[2::SPAN]), spans=each) for each in places.values()]
+    logs = [structs.replace(lines_log, size=sum(each[2::SPAN]), spans=each) for each in places.values()]
     return logs if is_mixed else [structs.replace(logs[0], separate_sessions=len(logs)), *logs[1:]]
 
 

@@ -41,9 +41,9 @@ def _names(native: dict[str, Any], table: dict[str, tuple[str, ...]]) -> Iterato
         names = table.get(provider, ())
         if not names or not isinstance(members, dict):
             continue
-        for holder in (members, *map(members.get, _CONTAINERS)):
-            if isinstance(holder, dict):
-                yield from (name for name in names if holder.get(name) and not _is_place(name, holder[name]))
+        for container in (members, *map(members.get, _CONTAINERS)):
+            if isinstance(container, dict):
+                yield from (name for name in names if container.get(name) and not _is_place(name, container[name]))
 
 
 def _is_place(name: str, value: Any) -> bool:

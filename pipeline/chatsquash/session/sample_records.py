@@ -123,8 +123,8 @@ def of_log(session: Session, name: str, request: SampleRequest) -> SampledSessio
         coverage, last, None, options_keeping(coverage, len(session.side_requests), request.options)
     )
     findings += find_unrelated(session, len(beginnings(selection.trees, selection.paths)), coverage) if records else []
-    alone = unexplained(selection.trees, selection.paths, session.growth.unanswered)
-    return records, why, findings, SessionCoverage(coverage, rows, [], alone)
+    unexplained_lines = unexplained(selection.trees, selection.paths, session.growth.unanswered)
+    return records, why, findings, SessionCoverage(coverage, rows, [], unexplained_lines)
 
 
 def _select(session: Session, name: str, options: Options, reread: Reread) -> _Selection:
@@ -152,7 +152,7 @@ def _failed_calls(selection: _Selection, judge: Judge, session: Session, reread:
     for last, entry in entries_of((replies[-1] for _, replies in selection.selected), session, reread):
         placement = place_replies(*ends[last.number], messages_of(entry), selection.trees.requests.canon)
         (marks,) = judge.of_trees(selection.trees, selection.paths, [placement], [placement.all_ordinals])
-        yield from (number for number, stands in placement.positions.items() if marks[stands.ordinal].why == FAILED)
+        yield from (number for number, position in placement.positions.items() if marks[position.ordinal].why == FAILED)
 
 
 def _continues(replies: list[Reply], longer: int, shorter: int) -> bool:
@@ -186,13 +186,13 @@ def _rows(
     remaining = replies.keys() - selection.with_sample(replies)
     for index, (sample, record) in enumerate(records):
         path = replies[sample.key][1]
-        standing = {trained.key: ReplyPosition(trained.ordinal, False) for trained in sample.trained}
+        positions = {trained.key: ReplyPosition(trained.ordinal, False) for trained in sample.trained}
         if remaining:
             before = [reply for reply in selection.trees.replies[sample.key].back() if reply.number in remaining]
             context = _context(path, before, sample.messages, selection.trees)
-            standing |= context
+            positions |= context
             remaining -= context.keys()
-        placement = Placement(path, sample.messages, assistants(sample.messages), standing)
+        placement = Placement(path, sample.messages, assistants(sample.messages), positions)
         is_filtered = any(why(record) for why in filters.values())
         marks = by_ordinal(sampling.marks(sample))
         placements.append(
@@ -268,11 +268,11 @@ def _placements(placement: Placement[FilePath], sampling: Sampling, samples: lis
         for ordinal, mark in of_sample.items():
             if ordinal not in places or not mark.why:
                 places[ordinal] = index
-    standing: list[dict[int, ReplyPosition]] = [{} for _ in samples]
+    positions: list[dict[int, ReplyPosition]] = [{} for _ in samples]
     for number, each in placement.positions.items():
         if each.ordinal in places:
-            standing[places[each.ordinal]][number] = each
+            positions[places[each.ordinal]][number] = each
     return [
         replace(placement, record=index, marks=of_sample, positions=of_index)
-        for index, (of_sample, of_index) in enumerate(zip(marks, standing, strict=True))
+        for index, (of_sample, of_index) in enumerate(zip(marks, positions, strict=True))
     ]

@@ -273,8 +273,8 @@ def meeting(session: Session) -> Meeting | None:
 def meeting_of(session_id: str | None, user: Message | None, before: Message | None, reply: Message | None) -> Meeting:
     """Compute the keys from the id, the first user message, and the last replies of the first request and the log."""
     id_hash = xxh3_64_intdigest(session_id.encode("utf-8", "surrogatepass")) if session_id else 0
-    said = (chat.text(user) if user else None) or ""
-    return Meeting(id_hash, _reply_hash(said, before), _reply_hash(said, reply))
+    user_text = (chat.text(user) if user else None) or ""
+    return Meeting(id_hash, _reply_hash(user_text, before), _reply_hash(user_text, reply))
 
 
 def _reply_hash(user: str, reply: Message | None) -> int:

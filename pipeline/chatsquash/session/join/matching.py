@@ -93,7 +93,7 @@ def mark_elsewhere(document: LogDocument, elsewhere: Iterable[int]) -> None:
         view = AgentView(0, 0, path)
         for number, reply in enumerate(path.replies):
             names = view.keys(number)
-            reply.is_copy |= names is not None and not known.isdisjoint((*names.ids, names.said))
+            reply.is_copy |= names is not None and not known.isdisjoint((*names.ids, names.content_hash))
 
 
 def fingerprint_files(agents: Iterable[Log]) -> list[Relative]:
@@ -124,7 +124,7 @@ class Keys(NamedTuple):
 
     ids: tuple[int, ...]
     """Hashes of the ids of its response and its calls; they occur in one session only."""
-    said: int
+    content_hash: int
     """Hash of its text and calls, without reasoning."""
     is_distinctive: bool
     """Whether the content is unlikely to occur in another session."""
@@ -140,7 +140,7 @@ def keys(message: Message, response: str | None) -> Keys:
 
 def content_hash(message: Message) -> int:
     """Hash the text and the calls of a message."""
-    return keys(message, None).said
+    return keys(message, None).content_hash
 
 
 def call_ids(message: Message) -> Iterator[str]:
@@ -228,9 +228,9 @@ def match_replies(logged_replies: list[Reply], views: list[AgentView], elsewhere
         same = next((by_id[name] for name in keys_of_reply.ids if name in by_id), None)
         if same:
             matched_numbers.add(same.number)
-            matching.add(key, same, keys_of_reply.said)
-        elif others.isdisjoint((*keys_of_reply.ids, keys_of_reply.said)):
-            unmatched.append((view, number, keys_of_reply.said))
+            matching.add(key, same, keys_of_reply.content_hash)
+        elif others.isdisjoint((*keys_of_reply.ids, keys_of_reply.content_hash)):
+            unmatched.append((view, number, keys_of_reply.content_hash))
         else:
             matching.elsewhere.add(key)
     _match_content(logged_replies, unmatched, matching, matched_numbers)
@@ -278,7 +278,7 @@ def _match_between(views: list[AgentView], matching: Matching, matched_numbers: 
                 keys_of_reply = view.keys(number)
                 if keys_of_reply and reply.number not in matched_numbers:
                     matched_numbers.add(reply.number)
-                    matching.add(view.key(number), reply, keys_of_reply.said)
+                    matching.add(view.key(number), reply, keys_of_reply.content_hash)
 
 
 def _path_between(first: Reply, last: Reply, count: int) -> list[Reply]:

@@ -122,10 +122,10 @@ def remove_private(conversation: Conversation) -> StageResult:
     return Conversation(messages, tools, marks=conversation.marks), ()
 
 
-def _bare(holder: Any) -> Any:
-    if not isinstance(holder, dict) or not isinstance(holder.get(PRIVATE), Turn | Private):
-        return holder
-    return {key: value for key, value in holder.items() if key != PRIVATE}
+def _bare(members: Any) -> Any:
+    if not isinstance(members, dict) or not isinstance(members.get(PRIVATE), Turn | Private):
+        return members
+    return {key: value for key, value in members.items() if key != PRIVATE}
 
 
 def _losses(message: Message, joins: MessageFilter | None) -> Iterator[str]:
