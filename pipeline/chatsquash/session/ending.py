@@ -89,7 +89,7 @@ def last_exit(view: View, source: str | None = None) -> tuple[int | None, str | 
             for at, content in results if evidence != "nothing" else ():
                 code, where = exit_code(content), "in the result"
                 if code is None and call.get("name") == "Bash" and _is_success(view, source, at):
-                    code, where = 0, "since there is no error in the result"
+                    code, where = 0, "because there is no error in the result"
                 if code is not None and (evidence == "code" or code == 0):
                     return code, f"message {at}, {code} {where} of a command that runs tests or a build"
             # Only the last such command counts: an earlier exit code is not how the conversation ended.

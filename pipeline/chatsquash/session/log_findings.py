@@ -75,7 +75,11 @@ def log_rejection(seen: LogHead | None, session: Session) -> Violation | None:
         return reading.unknown_format(seen.why)
     if session.snapshot:
         other = _other_format(seen, session.snapshot)
-        return reading.unknown_format(f"the response is not of {seen.format}, but {other}") if seen and other else None
+        return (
+            reading.unknown_format(f"the response has the format {other}, not {seen.format}")
+            if seen and other
+            else None
+        )
     if session.rejected or session.side_requests:
         return reading.empty_session(dropped_lines, len(session.rejected))
     return reading.unanswered_session()
