@@ -67,6 +67,6 @@ def test_a_place_that_is_taken_is_said_before_the_work_is_done(here, command):
 def test_a_page_stands_in_a_folder_of_one_whole_run(here, command):
     write_log(here / "logs/a.jsonl")
     done = command("convert", "logs", "--report", "-o", "s3://bucket/out")
-    assert (done.code, "only files of this machine" in done.err) == (2, True)
+    assert (done.code, "only reads local files" in done.err) == (2, True)
     done = command("convert", "--shard", "1/2", "--report")
     assert (done.code, "--report has no effect with --shard" in done.err) == (2, True)

@@ -48,7 +48,7 @@ def test_an_option_that_the_user_gives_wins_and_is_named():
     ({"preset": "hf", "samples": "reply"}, "--loss weight: prompt and completion already mark what to train on"),
 )
 def test_what_records_cannot_express_is_left_out_and_named(options, without):
-    assert complete(**options).lines[-1] == f"--complete goes without {without}"
+    assert complete(**options).lines[-1] == f"--complete does not set {without}"
 
 
 @pytest.mark.parametrize("preset", Preset.__args__)
@@ -92,7 +92,7 @@ def test_complete_goes_by_the_samples_of_the_other_shorthands(names):
     expanded = expand(Options(preset="hf"), names)
     assert (expanded.options.samples, expanded.options.loss) == ("last", "none")
     assert (
-        "--complete goes without --loss weight: prompt and completion already mark what to train on" in expanded.lines
+        "--complete does not set --loss weight: prompt and completion already mark what to train on" in expanded.lines
     )
 
 

@@ -308,7 +308,7 @@ def test_other_urls_are_refused_and_not_repeated(url):
 def test_an_output_in_a_store_is_refused(command, hub):
     done = command("push", "s3://bucket/out", "hf://me/chats", "--yes")
     assert (done.code, hub.asked) == (2, [])
-    assert "only files of this machine are read here" in done.err
+    assert "only reads local files" in done.err
 
 
 def test_a_library_that_is_not_installed_is_named_with_what_installs_it(push, hub, monkeypatch):

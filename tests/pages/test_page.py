@@ -407,7 +407,7 @@ def test_a_folder_without_a_result_and_one_in_use_are_errors(tmp_path):
         report(tmp_path)
     with pytest.raises(UsageError, match="no run was finished there"):
         report(tmp_path / "nothing")
-    with pytest.raises(UsageError, match="only files of this machine"):
+    with pytest.raises(UsageError, match="only reads local files"):
         report("s3://bucket/out")
     write_log(tmp_path / "logs/a.jsonl")
     convert(tmp_path / "logs", tmp_path / "out", Options(workers=1))

@@ -93,8 +93,8 @@ def test_a_key_that_is_no_path_stops_the_run_and_is_named(s3, key):
     ("{}/nothing", "nothing lies there"),
     ("{}/no*", "nothing matches"),
     ("s3://", "names no bucket"),
-    ("S3://bucket/x", "is no store that is known; known are az://"),
-    ("ftp://host/x", "is no store that is known"),
+    ("S3://bucket/x", "unknown scheme; supported are az://"),
+    ("ftp://host/x", "unknown scheme"),
     ("http://example.com/x.jsonl", "only https:// leads to other machines"),
 )
 def test_a_url_that_leads_nowhere_is_said(s3, url, said):

@@ -84,8 +84,8 @@ class ReplyOutcome(Struct, frozen=True, array_like=True):
 
     def without_record(self, why: str) -> ReplyOutcome:
         """Return the outcome for when its record is not written after all."""
-        lost = "lost" if self.reasoning == "carried" else self.reasoning
-        return replace(self, status="lost", why=why, record=None, message=None, loss=0, reasoning=lost)
+        reasoning = "lost" if self.reasoning == "carried" else self.reasoning
+        return replace(self, status="lost", why=why, record=None, message=None, loss=0, reasoning=reasoning)
 
 
 class Coverage(Struct, frozen=True, array_like=True):
@@ -122,8 +122,8 @@ class Coverage(Struct, frozen=True, array_like=True):
 
     def without_record(self, why: str) -> Coverage:
         """Return the coverage for when the only record is not written after all."""
-        lost = {**self.lost, why: self.lost.get(why, 0) + self.in_records} if self.in_records else self.lost
-        return replace(self, carried=0, rewritten=0, lost=lost, with_reasoning=0)
+        lost_by_reason = {**self.lost, why: self.lost.get(why, 0) + self.in_records} if self.in_records else self.lost
+        return replace(self, carried=0, rewritten=0, lost=lost_by_reason, with_reasoning=0)
 
 
 class LoggedUsage(NamedTuple):
@@ -198,12 +198,12 @@ class Usage(NamedTuple):
     assistant_turns_with_tools: int
     tools: tuple[ToolUse, ...]
     """One for each tool with calls."""
-    shared: tuple[SharedUse, ...] = ()
+    shared_uses: tuple[SharedUse, ...] = ()
     """Calls of messages that other records of the session also contain."""
 
     def once(self, seen: set[int]) -> Usage:
         """Return the usage without the calls of messages in ``seen``."""
-        elsewhere = [each for each in self.shared if each.message in seen]
+        elsewhere = [each for each in self.shared_uses if each.message in seen]
         if not elsewhere:
             return self
         less = {tool.name: tool for tool in self.tools}
@@ -219,7 +219,7 @@ def count_once(usages: Iterable[Usage]) -> list[Usage]:
     distinct = []
     for usage in usages:
         distinct.append(usage.once(seen))
-        seen.update(each.message for each in usage.shared)
+        seen.update(each.message for each in usage.shared_uses)
     return distinct
 
 

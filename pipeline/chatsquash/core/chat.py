@@ -64,7 +64,7 @@ THINKING = "thinking"
 
 
 def private(holder: Json) -> dict[str, Any]:
-    """Return the private members of a tool definition; empty if there are none."""
+    """Return the private members of a tool definition, possibly an empty dictionary."""
     members = holder.get(PRIVATE) if isinstance(holder, dict) else None
     return members if isinstance(members, Private) else {}
 
@@ -160,11 +160,8 @@ def join(parts: list[Json], are_glued: bool, breaks: Collection[int] = ()) -> st
         breaks: Indices of parts that follow something outside of the content.
     """
     pieces: list[str] = []
-    trailing_feeds, ends_with_space, is_apart = (
-        0,
-        True,
-        False,
-    )  # what the text so far ends with, and whether something else came behind
+    trailing_feeds = 0  # line feeds at the end of the text so far
+    ends_with_space, is_apart = True, False
     for at, part in enumerate(parts):
         text = part_text(part)
         is_apart = is_apart or text is None or at in breaks
@@ -179,10 +176,11 @@ def join(parts: list[Json], are_glued: bool, breaks: Collection[int] = ()) -> st
         else:
             seam = "" if are_glued or ends_with_space or len(lstripped) < len(text) else "\n"
         pieces += (seam, text)
-        stripped = lstripped.rstrip()
-        trailing_feeds = (
-            lstripped[len(stripped) :].count("\n") if stripped else trailing_feeds + len(seam) + leading_feeds
-        )
+        body = lstripped.rstrip()
+        if body:
+            trailing_feeds = lstripped[len(body) :].count("\n")
+        else:
+            trailing_feeds += len(seam) + leading_feeds
         ends_with_space, is_apart = text[-1].isspace(), False
     return "".join(pieces)
 

@@ -20,7 +20,7 @@ class Index:
         return self._count
 
     def get(self, key: int) -> int | None:
-        """Return the value of a key; ``None`` if it has none."""
+        """Return the value of a key, or ``None``."""
         at = self._find(key & _MASK)
         return self._values[at] if self._keys[at] else None
 

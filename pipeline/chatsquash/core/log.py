@@ -1,4 +1,4 @@
-"""A session log that was found."""
+"""A session log among the inputs, and the files that contain its lines."""
 
 from __future__ import annotations
 
@@ -8,48 +8,48 @@ from bisect import bisect_left
 from msgspec import Struct
 
 _ELSEWHERE = 1 << 63
-"""Set in numbers that stand for lines of agents' files that a session is joined with."""
+"""The bit of line numbers that refer to agents' files with which a session is joined."""
 _LINE, _NTH = 26, 24
-"""Bits of such a number for the line, and for what tells several replies of a line apart; the rest are the file's."""
+"""Bits for the line, and for the number of the reply in the line; the remaining bits identify the file."""
 MOST_AGENTS = 1 << 63 - _LINE - _NTH
 """Conversations that a session may be joined with."""
 
 
 def line_elsewhere(agent: int, line: int, nth: int) -> int:
-    """The number of a line, 0 where that is not known, in the file of one of the agents of a session."""
+    """Return the number that refers to a line (0 if unknown) in the file of one of a session's agents."""
     return _ELSEWHERE | agent << _LINE + _NTH | min(line, (1 << _LINE) - 1) << _NTH | nth
 
 
 def is_elsewhere(line: int) -> bool:
-    """Whether a number is that of a line in the file of an agent."""
+    """Check whether a number refers to a line in the file of an agent."""
     return line >= _ELSEWHERE
 
 
 class Piece(Struct, frozen=True):
-    """A file that holds some of a session's lines, which are numbered as if its files stood behind one another."""
+    """A file with some of a session's lines, which are numbered as if its files were concatenated."""
 
     path: str
     """What to open."""
     display_path: str
     line: int
-    """How many lines are counted before its first one."""
+    """The number of lines in the preceding files."""
     offset: int
-    """How many bytes are."""
+    """The number of bytes in the preceding files."""
     size: int
-    """Its own, as it was found."""
+    """Bytes of the file when the inputs were listed."""
     modified: int | None
     """As in ``Log``."""
 
 
 class Join(Struct, frozen=True):
-    """What a session is joined with."""
+    """The files with which a session is joined."""
 
     agents: tuple[Log, ...] = ()
-    """The conversations in agents' files that are of a gateway's session."""
+    """The conversations in agents' files that belong to the gateway's session."""
     elsewhere: tuple[int, ...] = ()
-    """The keys of replies in these that another session of a gateway has, as in ``session.join.files``."""
+    """The keys of their replies that another gateway session has, as in ``session.join.files``."""
     gateway: str = ""
-    """Of an agent's conversation the log, as reports show it, of the session that it is of."""
+    """For an agent's conversation: the log of the session to which it belongs, as reports show it."""
 
 
 class Log(Struct, frozen=True):
@@ -64,72 +64,71 @@ class Log(Struct, frozen=True):
     size: int
     """Bytes."""
     spans: array[int] | None = None
-    """Its lines, where the file holds other sessions, too: of each its number, its offset, its length in bytes, and
-    that of its line feed."""
+    """Its lines, if the file also contains other sessions: the number, offset, length in bytes and line feed length of
+    each."""
     part: int | None = None
-    """Which conversation of a document it is, where there are several."""
+    """The index of its conversation in a document with several."""
     unit: bytes | None = None
-    """Where in a file of many sessions, which are read one at a time, the one stands that it is."""
+    """The position of the session in a file with many sessions that are read one at a time."""
     unit_lines: int = 1
-    """The lines that such a unit counts for."""
+    """The number of lines for which such a unit counts."""
     modified: int | None = None
-    """When the file was last changed, as it was found, in nanoseconds since the epoch; ``None`` if nobody looked.
+    """The modification time in nanoseconds since the epoch; ``None`` if it was not determined.
 
-    Of one in a store what its tag comes to in 63 bits."""
+    For a file in a store, a 63-bit hash of its tag."""
     container_size: int | None = None
-    """Bytes of the file, where ``size`` is that of the session's own lines."""
+    """Bytes of the file, if ``size`` only counts the session's own lines."""
 
     @property
     def identity(self) -> str:
-        """What identifies a session without an id: its name, and its first line if it is not that of the file."""
+        """The identity of a session without an id: its name, and its first line unless that is line 1."""
         first = self.spans[0] if self.spans else 1
         return self.name if first == 1 else f"{self.name}:{first}"
 
     @property
     def is_part(self) -> bool:
-        """Whether it is a part of what its file holds."""
+        """Whether its file contains more than this session."""
         return self.spans is not None or self.part is not None or self.unit is not None
 
     @property
     def file_size(self) -> int:
-        """Bytes of the file, as it was found."""
+        """Bytes of the file when the inputs were listed."""
         return self.size if self.container_size is None else self.container_size
 
     @property
     def is_copy(self) -> bool:
-        """Whether what is opened is a copy of what is in it; of a URL only the query is not shown."""
+        """Whether ``path`` is a copy of the displayed file; a URL that is displayed without its query is not a copy."""
         return self.path != self.display_path and not self.path.startswith(
             (f"{self.display_path}?", f"{self.display_path}#")
         )
 
     cut: str | None = None
-    """Why the rest of a file was not read, of which this is the last session."""
+    """The reason for which the rest of the file was not read, in its last session."""
     separate_sessions: int = 0
-    """How many sessions its file holds of which no request goes on from another; 0 but for the first of them."""
+    """The number of unrelated sessions in its file, in the first of them; 0 in the others."""
     grouped_sessions: int = 0
-    """How many sessions its file has that were grouped by id without an option; 0 but for the first of them."""
+    """The number of sessions in its file that were grouped by id by default, in the first of them; 0 in the others."""
     reordered_lines: int | None = None
-    """How many of its lines stood behind later ones, which ``spans`` have in the order of their times; ``None``: they
-    are in the order of the file."""
+    """The number of lines that followed later ones, sorted by time in ``spans``; ``None`` if they are in file order."""
     pieces: tuple[Piece, ...] = ()
-    """The files that hold its lines, where these are several; numbers and offsets in ``spans`` count over all."""
+    """The files with its lines, if there are several; numbers and offsets in ``spans`` count across all of them."""
     number: int = 0
-    """Which of the logs of a run it is, or is of; from 0."""
+    """The 0-based number of the log, or of the log that contains it, in the run."""
     join: Join | None = None
-    """What it is joined with, where that is asked for."""
+    """The files with which it is joined, if joining is requested."""
 
     @property
     def other_files(self) -> tuple[str, ...]:
-        """The other files that hold some of the session, as reports show them."""
+        """The other files with parts of the session, as reports show them."""
         return (*(piece.display_path for piece in self.pieces), *(agent.display_path for agent in self.agents))
 
     @property
     def agents(self) -> tuple[Log, ...]:
-        """The conversations in agents' files that it is joined with."""
+        """The conversations in agents' files with which it is joined."""
         return self.join.agents if self.join else ()
 
     def at(self, line: int | None) -> tuple[str, int | None]:
-        """The file of a line as reports show it, and the number of the line there."""
+        """Return the file of a line as reports show it, and the line number in that file."""
         if line is None:
             return self.display_path, None
         if is_elsewhere(line):
@@ -138,7 +137,7 @@ class Log(Struct, frozen=True):
         return self.place(line, 0)[:2]
 
     def place(self, line: int, offset: int) -> tuple[str, int, int]:
-        """The same, and a place in that file."""
+        """Return the file of a line of the session, with the line number and the byte offset in that file."""
         if not self.pieces:
             return self.display_path, line, offset
         piece = self.pieces[max(0, bisect_left(self.pieces, line, key=lambda each: each.line) - 1)]

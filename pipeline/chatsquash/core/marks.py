@@ -1,4 +1,4 @@
-"""The marks of a conversation's assistant messages while stages drop, join and split the messages."""
+"""Update the marks of assistant messages while stages drop, join and split the messages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ASSISTANT_SENDERS = ("gpt", "function_call")
 
 
 def without(conversation: Conversation, indices: list[int]) -> list[Mark] | None:
-    """The remaining marks after messages are dropped, given their indices."""
+    """Return the remaining marks after the messages at ``indices`` are dropped."""
     marks = conversation.marks
     if not marks or not indices:
         return marks
@@ -26,7 +26,7 @@ def without(conversation: Conversation, indices: list[int]) -> list[Mark] | None
 
 
 def join_marks(conversation: Conversation, indices: list[int]) -> list[Mark] | None:
-    """The marks after messages, given by their indices, were joined with the message before."""
+    """Return the marks after the messages at ``indices`` were joined with the preceding message."""
     marks = conversation.marks
     if not marks or not indices:
         return marks
@@ -41,7 +41,7 @@ def join_marks(conversation: Conversation, indices: list[int]) -> list[Mark] | N
 
 
 def split_marks(conversation: Conversation, parts: list[int]) -> list[Mark] | None:
-    """The marks after each assistant message was split into so many parts."""
+    """Return the marks after each assistant message was split into a number of ``parts``."""
     marks = conversation.marks
     if marks is None:
         return None
@@ -49,9 +49,9 @@ def split_marks(conversation: Conversation, parts: list[int]) -> list[Mark] | No
 
 
 def record_marks(marks: list[Mark], turns: Iterable[dict[str, Any]], record: dict[str, Any]) -> list[Mark]:
-    """The marks of a record whose turns may lack the last messages.
+    """Return the marks of a record, which may end before its conversation does.
 
-    A preset writes each assistant turn as its own message, or consecutive ones as one.
+    A preset writes each assistant turn as its own message, or consecutive turns as one message.
     """
     if "messages" in record:
         places = [*_places(record["messages"])]
@@ -67,13 +67,13 @@ def record_marks(marks: list[Mark], turns: Iterable[dict[str, Any]], record: dic
 
 
 def with_places(conversation: Conversation) -> list[Mark]:
-    """The marks with the indices of their messages."""
+    """Return the marks with the indices of their messages."""
     places = _places(conversation.messages)
     return [mark._replace(place=at) for at, mark in zip(places, conversation.marks or (), strict=True)]
 
 
 def by_ordinal(marks: Iterable[Mark]) -> dict[int, Mark]:
-    """The first mark of each message that the messages of a record consist of."""
+    """Return the first mark for each logged message of which a record consists."""
     first: dict[int, Mark] = {}
     for mark in marks:
         for at in mark.at:
@@ -82,7 +82,7 @@ def by_ordinal(marks: Iterable[Mark]) -> dict[int, Mark]:
 
 
 def add_flags(conversation: Conversation, flag: str) -> Conversation:
-    """Add the flag to each assistant message."""
+    """Return the conversation with a flag in each assistant message."""
     messages = conversation.messages.copy()
     for mark in with_places(conversation):
         messages[mark.place] = _with(messages[mark.place], flag, mark)
@@ -90,9 +90,9 @@ def add_flags(conversation: Conversation, flag: str) -> Conversation:
 
 
 def flag_record(record: dict[str, Any], marks: list[Mark], flag: str, *, everywhere: bool) -> dict[str, Any]:
-    """A preset's record with the flag in each assistant message.
+    """Return a preset's record with a flag in each assistant message.
 
-    ``everywhere``: in all others, too, which are not trained on, so that all have the same members.
+    With ``everywhere``, all other messages are flagged as not trained on, so that all messages have the same members.
     """
     name = "messages" if "messages" in record else "conversations"
     messages = [{**message, flag: FLAGS[flag][0]} if everywhere else message for message in record[name]]
@@ -106,7 +106,7 @@ def _with(message: Any, flag: str, mark: Mark) -> Any:
 
 
 def _combine(marks: Iterable[Mark]) -> Mark:
-    """The mark of joined messages, which are trained on only if all of them are."""
+    """Return the mark of joined messages, which are trained on only if all of them are."""
     parts = [*marks]
     why = next((mark.why for mark in parts if mark.why), "")
     model = next((mark.model for mark in parts if mark.model), "")
@@ -114,5 +114,5 @@ def _combine(marks: Iterable[Mark]) -> Mark:
 
 
 def _places(messages: Iterable[Message | Json]) -> Iterator[int]:
-    """The indices of the assistant messages."""
+    """Return the indices of the assistant messages."""
     return (at for at, message in enumerate(messages) if message["role"] == "assistant")

@@ -1,4 +1,4 @@
-"""The MCP servers of tools, as clients write them into the names that the model sees."""
+"""The MCP servers of tools, parsed from the tool names that clients send to the model."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _NAME = re.compile(
     re.DOTALL,
 )
 _MAX_NAMES, _LONGEST = 20, 60
-"""Servers that are named in a trace, and characters of a name."""
+"""The most servers in a list, and the most characters of a name."""
 
 
 def server(name: str) -> str | None:
-    """The server in the name of a tool; ``None`` without one.
+    """Return the server in the name of a tool, or ``None``.
 
     >>> [server(name) for name in ("mcp__git__log", "mcp_git_log", "git__log", "git.log", "git_log")]
     ['git', 'git', 'git', 'git', None]
@@ -30,14 +30,14 @@ def server(name: str) -> str | None:
 
 
 def servers(tools: Iterable[Tool]) -> list[str]:
-    """The servers of definitions, in the order of their names, each once."""
+    """Return the distinct servers of tool definitions, sorted by name."""
     definitions = (tool.get("function", tool) if isinstance(tool, dict) else tool for tool in tools)
     names = {server(name) for each in definitions if (name := tool_name(each))}
     return sorted(each for each in names if each)
 
 
 def server_list(tools: Iterable[Tool]) -> str:
-    """The servers of definitions in words; empty without any."""
+    """Return the servers of tool definitions as text, possibly empty."""
     names = [each if len(each) <= _LONGEST else f"{each[:_LONGEST]}…" for each in servers(tools)]
     if not names:
         return ""

@@ -1,4 +1,4 @@
-"""Caches by identity, for values that come again and again as the same object."""
+"""Caches by identity, for values that occur repeatedly as the same object."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Last(Generic[A, B]):
         self._known: tuple[A, B] | None = None
 
     def __call__(self, argument: A) -> B:
-        """The result for this very object."""
+        """Return the result for this object."""
         if self._known is None or self._known[0] is not argument:
             self._known = (argument, self._work(argument))
         return self._known[1]
@@ -45,7 +45,7 @@ class Each(Generic[A, B]):
         self._known: dict[int, tuple[A, B]] = {}
 
     def __call__(self, items: list[A]) -> list[B]:
-        """The results for these very objects, in order."""
+        """Return the results for these objects, in order."""
         known = self._known
         if new := [item for item in items if id(item) not in known]:
             results = {id(item): (item, result) for item, result in zip(new, self._work(new), strict=True)}
@@ -56,13 +56,13 @@ class Each(Generic[A, B]):
 
 
 class Same(Generic[A]):
-    """Return the last list for one with the very same objects, so that both can be compared by identity."""
+    """Replaces a list by the previous one if both contain the same objects, to allow comparison by identity."""
 
     def __init__(self) -> None:
         self._last: list[A] = []
 
     def __call__(self, items: list[A]) -> list[A]:
-        """The list, or the last one."""
+        """Return the list, or the previous one if it contains the same objects."""
         if len(items) != len(self._last) or not all(map(is_, items, self._last)):
             self._last = items
         return self._last

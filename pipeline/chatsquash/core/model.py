@@ -1,7 +1,7 @@
-"""Every type that travels through chatsquash.
+"""The types that rooms exchange: entries, responses, conversations and findings.
 
-What is ours is a frozen dataclass, or a ``Struct`` where many are made; what came out of a log stays plain JSON values,
-typed as ``TypedDict`` for readers and for mypy only.  This module imports nothing of ours but the blocks of turns.
+Own types are immutable tuples or structs.  Content of logs stays plain JSON; its ``TypedDict`` types exist only for
+readers and type checkers.  This module imports nothing from chatsquash except the blocks of turns.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ Json = Any
 Severity = Literal["error", "warning", "info"]
 
 OURS = ".chatsquash"
-"""The folder that marks the folder around it as one that we write to."""
+"""The name of the journal folder, which marks its parent as an output folder."""
 STAGING_FOLDER = re.compile(rf"{re.escape(OURS)}-[0-9a-f]{{16}}")
-"""The name of a folder in which a translation stages its files."""
+"""The names of folders in which a translation stages its files."""
 
 
 class Message(TypedDict, total=False):
-    """One message as OpenAI chat completions have it; unknown keys travel along."""
+    """A message of OpenAI chat completions; unknown keys are kept."""
 
     role: str
     content: Json
@@ -37,11 +37,11 @@ class Message(TypedDict, total=False):
 
 
 Tool = Json
-"""A tool definition: in an ``Entry`` as logged, in a ``Conversation`` flattened to its function."""
+"""A tool definition: as logged in an ``Entry``, flattened to its function in a ``Conversation``."""
 
 
 class KeptRun(Struct, frozen=True, gc=False):
-    """A run of the previous entry's messages: those from ``start`` up to, not including, ``stop``."""
+    """A run of the previous entry's messages, from ``start`` up to but not including ``stop``."""
 
     start: int
     stop: int
@@ -57,129 +57,129 @@ Edits = tuple[KeptRun | AddedRun, ...]
 
 
 class WrongType(NamedTuple):
-    """A member that is there and counts as missing."""
+    """A member with a wrong type, which counts as missing."""
 
     what: str
-    """Its path, as in ``response.choices``."""
+    """Its path, for example ``response.choices``."""
     seen: str
-    """What is there instead, in words."""
+    """The actual type, in words."""
 
 
 class Tokens(NamedTuple):
-    """Numbers of tokens as responses report them; ``None`` if none does."""
+    """Token counts that responses report; ``None`` for a count that none reports."""
 
     prompt: int | None = None
     completion: int | None = None
 
 
 class Response(Struct, frozen=True, gc=False):
-    """A response: the message of its first choice, the number of choices, and why the first one stopped."""
+    """A response: the message of its first choice, the number of choices, and the first one's finish reason."""
 
     message: Message | None = None
     choices: int = 0
     finish_reason: str | None = None
     problem: str | None = None
-    """Why there is no message, in words."""
+    """The reason for a missing message, in words."""
     wrong: WrongType | None = None
     included: bool = False
-    """Whether it is already among the messages, as in a document."""
+    """Whether the messages already contain it, as in a document."""
     cut: bool = False
-    """Whether it was streamed and the stream ended early."""
+    """Whether it was a stream that ended early."""
     foreign: bool = False
-    """Whether the response has nothing that its format knows."""
+    """Whether its format recognizes nothing in the response."""
     model: str | None = None
-    """The model that the response names."""
+    """The model in the response."""
     id: str | None = None
-    """The id of the response, empty if it has none; ``None`` if it was not read."""
+    """The id of the response; empty without an id, ``None`` if it was not read."""
     body: Json = None
-    """The response, where later requests may refer to it."""
+    """The parsed response, if later requests may refer to it."""
     raw: bytes = b""
     """The response as logged."""
     requested_model: bytes = b""
-    """The model that the request names, as logged."""
+    """The model in the request, as raw JSON."""
     tokens: Tokens = Tokens()
-    """Those of the exchange."""
+    """The token counts of the exchange."""
     compacted: Json = None
-    """The turn of its request's format by which the service replaced the whole request before it replied."""
+    """The turn with which the service replaced the request before it replied, in the format of the request."""
     cleared: str = ""
-    """What the service removed from the request before the model saw it, in words."""
+    """The content that the service removed from the request before the model saw it, in words."""
 
 
 class Violation(NamedTuple):
-    """A violation of a rule: a fact with the code and severity of the rule, and the message that it is about."""
+    """A violation of a rule: a fact with the rule's code and severity, and the message concerned."""
 
     severity: Severity
     text: str
     at: int | None = None
-    """0-based index of the message in the record, if it is about one."""
+    """0-based index of the message in the record, if one is concerned."""
     code: str = ""
     """The rule's name."""
     conversation: str = ""
-    """The id of the conversation that it is about; empty where the session may have one only, or it is about all."""
+    """The id of the conversation concerned; empty if there can only be one, or if all are concerned."""
     log_index: int | None = None
-    """Where that message was logged, if that is another index."""
+    """The index of the message in the log, if it differs from ``at``."""
 
 
 class RepeatedViolation(NamedTuple):
-    """A violation that many lines may have: it is reported once for a session, at its first line, with a count."""
+    """A violation of many lines, which is reported once per session, at the first line and with a count."""
 
     code: str
     values: tuple[str, ...] = ()
-    """What its rule takes before the count; facts with other values are others."""
+    """The arguments of its rule before the count; each combination is reported separately."""
 
 
 class Compacted(NamedTuple):
     """A history that a service replaced with a summary."""
 
     summary: Message
-    """The summary as an assistant message, as it is if its response was logged alone."""
+    """The summary as an assistant message, like the reply of a separate request for it."""
     last: Message | None
-    """The last assistant message that it replaced, if the request still contains one."""
+    """The last assistant message before the summary, if the request still contains one."""
 
 
-class Entry(Struct, frozen=True, gc=False):  # a frozen dataclass takes ten times as long to make
+class Entry(Struct, frozen=True, gc=False):  # creating a frozen dataclass takes ten times as long
     """One request and its response, as an edit of the entry before it."""
 
     line: int
     """1-based line number in its file."""
     at: int | None
-    """When it was logged: nanoseconds since the epoch, UTC."""
+    """The time of the entry: nanoseconds since the epoch, UTC."""
     session_id: str | None
     messages: list[Message]
-    """The whole request; elements are shared with the neighbours, the list is never changed."""
+    """The complete request; elements are shared with neighbouring entries, and the list must not be changed."""
     edits: Edits
-    """How ``messages`` come out of the previous entry's."""
+    """The difference from the previous entry's ``messages``."""
     tools: list[Tool]
     """As logged; the same object while unchanged."""
     reply: Response
     cleanup_counts: dict[str, int] = {}
-    """How many of its messages each cleaning rule changed or took out."""
+    """The number of messages that each cleaning rule changed or removed."""
     size: int = 0
-    """Bytes of its line, with the line feed."""
+    """Bytes of its line, including the line feed."""
     findings: tuple[Violation | RepeatedViolation, ...] = ()
     """The findings at its line, in order."""
     has_private: bool = False
-    """Whether its format had to be loaded, so that messages may carry something privately."""
+    """Whether messages may have private members, since they were converted from another format."""
     limit: bytes = b""
-    """The member of its request that says how many tokens the reply may have, raw."""
+    """The token limit in the request, as raw JSON."""
     output_format: bytes = b""
-    """The member that says what form the reply has to have, raw."""
+    """The requested output format, as raw JSON."""
     origin: Origin | None = None
-    """Of a conversation in a document: what the file says of it."""
+    """The facts about a conversation in a document; ``None`` for other logs."""
     compacted: Compacted | None = None
-    """The history that the service replaced with a summary, with which ``messages`` begin."""
+    """The history that the service replaced with a summary; ``messages`` begin with that summary."""
     is_translated: bool = False
-    """Whether its response is logged in another format than its request."""
+    """Whether its response was logged in another format than its request."""
     known: int = 0
-    """How many of its first messages an earlier entry has; 0 unless it continues another entry than the last one."""
+    """The number of leading messages shared with an earlier entry; 0 if it continues the previous one."""
     continued: list[Message] | None = None
-    """The messages of that entry."""
+    """The messages of that earlier entry."""
     lines: int = 1
-    """The lines of the file that it stands for; those of a document are all lines of its file."""
+    """The number of lines that it represents; for a document, all lines of the file."""
 
     @property
     def shared_prefix(self) -> int:
-        """How many leading messages are the previous entry's."""
+        """The number of leading messages shared with the previous entry."""
         if self.edits and isinstance(self.edits[0], KeptRun) and self.edits[0].start == 0:
             return self.edits[0].stop
         return 0
@@ -192,27 +192,27 @@ class RejectedLine(NamedTuple):
     offset: int
     """Byte offset in the file."""
     length: int
-    """Bytes, without the line feed."""
+    """Bytes, excluding the line feed."""
     code: str
     reason: str
 
 
 class SkippedLine(Struct, frozen=True, gc=False):
-    """A line that does not become an entry, or findings on a log as a whole."""
+    """A line that does not become an entry, or findings about the complete log."""
 
     line: int | None = None
-    """1-based line number in its file; ``None``: it is about the whole log."""
+    """1-based line number in its file; ``None`` for the complete log."""
     why: Literal["blank", "unreadable", "cleaned"] | None = None
-    """``None``: nothing is wrong with it, and there is no entry in it."""
+    """``None`` for a valid line without an entry."""
     size: int = 0
-    """Bytes of the line, with the line feed."""
+    """Bytes of the line, including the line feed."""
     lines: int = 1
     rejected: RejectedLine | None = None
-    """Where and why, for a line that cannot be read."""
+    """The position and the reason for a line that cannot be read."""
     rule: str = ""
     """The cleaning rule that dropped its entry."""
     replied: bool = False
-    """Whether that had a reply."""
+    """Whether the dropped entry had a reply."""
     findings: tuple[Violation | RepeatedViolation, ...] = ()
 
 
@@ -222,22 +222,22 @@ class Branch(NamedTuple):
     id: str
     name: str | None = None
     parent: str | None = None
-    """The id of the branch that it comes from, which may have been deleted since; ``None`` for a first one."""
+    """The id of the parent branch, which may have been deleted since; ``None`` for a root."""
     point: int = 0
-    """How many of the parent's messages it began with."""
+    """The number of messages shared with the parent."""
     current: bool = False
-    """Whether it was the one in use."""
+    """Whether it was the active branch."""
 
 
 ConversationKind = Literal["main", "compacted", "branch", "subagent", "side"]
-"""What a conversation of a session is; ``docs/conversations.md`` says what each means."""
+"""The kinds of conversations in a session, described in ``docs/conversations.md``."""
 
 
 class OriginReply(NamedTuple):
-    """A reply that a model gave, and what its file says of it."""
+    """A sampled reply, with the facts that its file contains."""
 
     at: int | None
-    """0-based index of its message in the conversation; ``None``: cleaning took that out."""
+    """0-based index of its message in the conversation; ``None`` if cleaning removed it."""
     line: int | None = None
     """1-based line in the file."""
     time: int | None = None
@@ -248,81 +248,81 @@ class OriginReply(NamedTuple):
     finish_reason: str | None = None
     response_id: str | None = None
     logged_id: str | None = None
-    """An id of the message or of its turn in the file, which copies in other files share."""
+    """The id of the message or its turn in the file, which copies in other files share."""
     lacks_context: bool = False
-    """Whether the model saw a message before it that is in no file."""
+    """Whether the model saw a preceding message that no file contains."""
 
 
 class Origin(Struct, frozen=True):
-    """What the file of an agent or a client says of a conversation in it, beside the messages."""
+    """The facts about a conversation in a file of an agent or a client, other than its messages."""
 
     id: str = ""
-    """Of the conversation, in its file; empty where the file has one only."""
+    """The id of the conversation within its file; empty if the file contains only one."""
     session_id: str | None = None
     kind: ConversationKind = "main"
     parent: str | None = None
-    """The id of the conversation that it comes from."""
+    """The id of the parent conversation."""
     call: str | None = None
-    """The id of the call that began it; the call may stand in another file of the session."""
+    """The id of the call that started it, possibly in another file of the session."""
     began: dict[str, str] = {}
-    """The conversations that calls in it began, in this file or another, by their ids, with the ids of the calls."""
+    """The ids of calls that started conversations, in this file or another, by the ids of these conversations."""
     started_at: int | None = None
     ended_at: int | None = None
-    """The first and the last time in it, in nanoseconds since the epoch, UTC."""
+    """Its first and last time, in nanoseconds since the epoch, UTC."""
     replies: tuple[OriginReply, ...] = ()
-    """Those of its messages that a model gave here, in order, and on the way to where it branched off; of what was
-    copied from a conversation that begins otherwise there is none."""
+    """The sampled replies among its messages, in order, including those shared with its parent, but not replies that
+    were copied from a conversation with another beginning."""
     findings: tuple[tuple[int | None, Violation | RepeatedViolation], ...] = ()
-    """Findings of the reader, with the line of the file; ``None``: about the conversation as a whole."""
+    """Findings of the reader, each with a line of the file, or ``None`` for the complete conversation."""
     lines: tuple[int | None, ...] = ()
-    """Of each message the 1-based line in the file at which it begins; empty where that is not known of any."""
+    """The 1-based line in the file at which each message begins; empty if no line is known."""
     is_undone: bool = False
-    """Whether the user took back what it does not share with its parent."""
+    """Whether the user undid everything that it does not share with its parent."""
     lacks_context: bool = False
-    """Whether its replies saw messages that are in no file."""
+    """Whether its replies saw messages that no file contains."""
     reward: float | None = None
     reward_evidence: str | None = None
-    """What the file, or one beside it, says of how well it went, and where it says so."""
+    """The reward from the file or one next to it, and the position where it was found."""
     unread: dict[str, int] = {}
-    """Content of the file that is not part of any conversation: counts by name, with the first conversation."""
+    """Content of the file outside of any conversation: counts by name, in the first conversation."""
 
 
 class Mark(NamedTuple):
-    """An assistant message on its way to a record: what it is made of, and whether it is to be trained on."""
+    """An assistant message on its way to a record: its sources, and whether it is trained on."""
 
     at: tuple[int, ...]
-    """The assistant messages of the snapshot that it consists of, from 0; none for one that a stage added."""
+    """0-based numbers of the assistant messages in the snapshot of which it consists; none if a stage added it."""
     why: str = ""
-    """Why it is not to be trained on, a word of ``tree.loss``; empty: it is."""
+    """The reason for which it is not trained on, a word of ``tree.loss``; empty if it is trained on."""
     place: int = 0
-    """0-based index in the record, once it is made."""
+    """0-based index in the record, once that exists."""
     model: str = ""
-    """The model that wrote it, as logged; empty if it is not known."""
+    """The model that wrote it, as logged; empty if unknown."""
 
 
 class Conversation(Struct, frozen=True):
-    """What becomes a record, or is translated: messages as OpenAI chat has them, and definitions of tools."""
+    """A conversation to be written or translated: messages as in OpenAI chat, and tool definitions."""
 
     messages: list[Message]
     tools: list[Tool]
     branch: Branch | None = None
-    """Its place among the branches of the history that it was read from, if that has several."""
+    """Its place in the history from which it was read, if that has several branches."""
     encoded_messages: list[bytes] | None = None
-    """The JSON of the messages, of one or some at a time, where a stage wrote it on its way."""
+    """The JSON of the messages in one or more pieces, if a stage already encoded it."""
     has_private: bool = False
-    """Whether its messages may carry privately what their format has and OpenAI chat has no place for."""
+    """Whether messages may have private members for content that OpenAI chat cannot express."""
     source: str | None = None
-    """The format of the log that it was read from."""
+    """The format of the log."""
     origin: Origin | None = None
-    """What its file says of it, if that is an agent's or a client's."""
+    """The facts from the file of an agent or a client."""
     version: str | None = None
-    """That of the agent, as far as its file says it."""
+    """The version of the agent, if its file contains it."""
     marks: list[Mark] | None = None
-    """One for each assistant message, in order, where somebody asks for them."""
+    """One mark per assistant message, in order, if they are needed."""
     turns: tuple[Turn, ...] | None = None
-    """Its turns, if it was loaded from a document or another format; ``turns_of`` derives them for any conversation."""
+    """Its turns, if it was read from a document or another format; ``turns_of`` derives them for any conversation."""
     native: Native = {}
-    """What only the provider of its document knows of it as a whole."""
+    """Members of the conversation that only the provider of its document has."""
 
 
 StageResult = tuple[Conversation, Iterable[Violation]]
@@ -330,7 +330,7 @@ StageResult = tuple[Conversation, Iterable[Violation]]
 
 
 class Finding(NamedTuple):
-    """One fact about a session, as it is in the reports."""
+    """A fact about a session, as reports show it."""
 
     code: str
     severity: Severity
@@ -342,18 +342,18 @@ class Finding(NamedTuple):
     """0-based index in the record."""
     text: str
     conversation: str = ""
-    """The id of the conversation that it is about, as in ``Violation``."""
+    """The id of the conversation concerned, as in ``Violation``."""
 
 
 class LogHead(NamedTuple):
-    """What the first lines of a log show about its format."""
+    """The format of a log, detected from its first lines."""
 
     format: str | None
-    """``None`` where nothing known was seen."""
+    """``None`` if no format was recognized."""
     envelope: str
     why: str
-    """The evidence, or what was seen instead; empty if the lines show nothing."""
+    """The evidence for the format, or the actual content; empty without evidence."""
     conflict: bool = False
     """Whether the lines contradict each other, so that the log cannot be read."""
     version: str | None = None
-    """That of the agent, as far as its file says it."""
+    """The version of the agent, if its file contains it."""

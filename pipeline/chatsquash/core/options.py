@@ -1,11 +1,11 @@
 """Every option of a conversion, declared once.
 
-The command, its help and variables, the checks of values, ``run.json``, what a rerun may reuse and the docs are derived
-from the declarations.  An option is added by a field alone, with the options that it needs or conflicts with; rules
-that need more than that are in ``option_rules``.
+The command line with its help and environment variables, the validation of values, ``run.json``, the decision what a
+rerun reuses, and the docs are derived from these declarations.  To add an option, add a field and the options that it
+needs or conflicts with.  Other rules belong in ``option_rules``.
 """
 
-# No annotation is a string here, since the declarations read the types of the fields.
+# No ``from __future__ import annotations``: the declarations need the types of the fields at run time.
 import re
 from dataclasses import dataclass, fields
 from functools import partial
@@ -34,14 +34,14 @@ _path = partial(option, group="paths", decides="output", on_card=False, metavar=
 _day = partial(option, group="days", decides="output")
 _run = partial(option, group="run", decides="nothing")
 ERRORS = "errors"
-"""What stands among codes of findings for every finding that is an error."""
+"""The name that includes all findings with severity error, among finding codes."""
 FLAGGED = ("context limit was reached",)
-"""Phrases that are reported unless others are named."""
+"""The default phrases of ``--flag-phrase``."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Options(RecordOptions):
-    """What the user asked of a conversion; the defaults are the command's. ``run.json`` has them in this order."""
+    """The options of a conversion, with the defaults of the command. ``run.json`` lists them in this order."""
 
     group_by: GroupBy = option(
         "date", "Write one file per day, one per scenario, or a single file (none).", group="grouping", decides="output"
@@ -78,18 +78,18 @@ class Options(RecordOptions):
     replace: bool = _run(
         False, "Replace the output in the folder, even if it is of other logs or this run writes no records."
     )
-    follow_links: bool = option(False, "Also read folders behind symbolic links.", group="links", decides="output")
+    follow_links: bool = option(False, "Follow symbolic links to folders.", group="links", decides="output")
     since: str | None = _day(None, "Only convert sessions from this day on (YYYY-MM-DD).", metavar="DATE")
     until: str | None = _day(None, "Only convert sessions up to this day (YYYY-MM-DD).", metavar="DATE")
     limit: int | None = _day(None, "Convert at most N sessions.", least=1)
     format: Packing | None = _dataset(
         None, "Write a dataset folder, with files of this type.", usually="jsonl if another option needs a folder"
     )
-    """``None``: grouped files."""
+    """``None`` writes grouped files."""
     trainer: str | None = _dataset(
         None,
-        "Write what this trainer reads, and its configuration in OUT/trainer: trl, axolotl, unsloth, ms-swift, oumi, "
-        "llama-factory, torchtune, verl, nemo, openai, together or fireworks. Options that are given win.",
+        "Write the format of this trainer, and its configuration to OUT/trainer: trl, axolotl, unsloth, ms-swift, "
+        "oumi, llama-factory, torchtune, verl, nemo, openai, together or fireworks. Options that are given win.",
         metavar="TRAINER[=MODEL]",
         flag_name="--for",
         decides="output",
@@ -106,10 +106,10 @@ class Options(RecordOptions):
     split: str | None = _dataset(
         None, "Divide the dataset into splits, for example train=0.98,validation=0.02.", metavar="SHARES"
     )
-    """``None``: all is ``train``."""
+    """``None`` puts all records into ``train``."""
     split_by: SplitBy = _dataset(
         "prompt",
-        "What stays together in one split: equal first prompts, or all of one session, scenario, day, or "
+        "Records to keep in one split: those with equal first prompts, or of one session, scenario, day, or "
         "cluster of similar conversations.",
         needs=(Need("split", one_of(None, ""), "train=0.98,validation=0.02"),),
     )
@@ -134,7 +134,7 @@ class Options(RecordOptions):
     )
     duplicates: Duplicates | None = option(
         None,
-        "Skip duplicate records: equal bytes (exact), equal but for call ids and the order of keys (ids), "
+        "Skip duplicate records: equal bytes (exact), equal except for call ids and the order of keys (ids), "
         "also prefixes of other records (prefix), or nearly the same words (near). keep skips none.",
         group="alike",
         usually="exact in a dataset folder, otherwise keep",
@@ -175,10 +175,10 @@ class Options(RecordOptions):
     )
 
     def __post_init__(self) -> None:
-        """Refuse unknown choices at once; all else is checked when the options are used."""
+        """Refuse unknown choices immediately; everything else is checked when the options are used."""
         refuse_unknown_choices(self)
 
-    # Written by hand, since what a dataclass writes of so many fields takes a hundredth of a start to compile.
+    # Not generated by dataclass: for so many fields, compiling the generated methods takes 1 % of the start-up time.
 
     def _values(self) -> tuple[Any, ...]:
         return tuple(getattr(self, name) for name in self.__dataclass_fields__)
@@ -195,23 +195,23 @@ class Options(RecordOptions):
 
     @property
     def names_files(self) -> bool:
-        """Whether the run writes files outside of the output folder."""
+        """Whether options name files outside of the output folder to write."""
         return bool(self.write_known or self.tool_report_path)
 
     @property
     def folder(self) -> bool:
-        """Whether a dataset folder is written, in place of grouped files."""
+        """Whether a dataset folder is written instead of grouped files."""
         return bool(self.format or self.split or self.preset != "chat")
 
     @property
     def duplicate_mode(self) -> Duplicates:
-        """Which records another one stands for."""
+        """The effective value of ``--duplicates``."""
         is_exact = self.folder if self.drop_duplicates is None else self.drop_duplicates
         return self.duplicates or ("exact" if is_exact else "keep")
 
     @property
     def clusters(self) -> bool:
-        """Whether records that are alike are kept in one split."""
+        """Whether similar records are kept in one split."""
         return self.split is not None and self.split_by == "cluster"
 
     @property
@@ -221,22 +221,22 @@ class Options(RecordOptions):
 
     @property
     def inspects_lines(self) -> bool:
-        """Whether the lines of records are looked at where they are put together."""
+        """Whether the lines of records are inspected when they are collected."""
         return self.folder or self.duplicate_mode != "keep" or self.max_chars is not None
 
     @property
     def needs_all_records(self) -> bool:
-        """Whether all records are looked at before one is written."""
+        """Whether all records must be compared before the first is written."""
         return self.clusters or self.duplicate_mode == "prefix"
 
 
 def list_options(options: Any = Options) -> tuple[OptionDeclaration, ...]:
-    """The declarations of all options of a class, in the order of its fields."""
+    """Return the declarations of all options of a class, in the order of its fields."""
     return declarations(options)
 
 
 def _as_parameters(text: str) -> str:
-    """A help text with options as Python has them."""
+    """Return a help text with options in their Python spelling."""
     text = re.sub(r"--no-([a-z][a-z-]*)", lambda match: f"{match[1].replace('-', '_')}=False", text)
     return re.sub(r"--([a-z][a-z-]*)", lambda match: match[1].replace("-", "_"), text)
 

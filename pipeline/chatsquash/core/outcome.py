@@ -1,4 +1,4 @@
-"""The outcome of a session: its records or why there are none, its findings, its account, replies and privacy."""
+"""The outcome of a session: its records or the reason for their absence, findings, accounting, replies and privacy."""
 
 from __future__ import annotations
 
@@ -12,38 +12,38 @@ from chatsquash.core.model import ConversationKind, Finding, Mark, RejectedLine,
 
 
 class Facts(NamedTuple):
-    """What a log says about the request that became a record."""
+    """The facts from a log about the request that became a record."""
 
     prefix: str = ""
     """A digest of the system prompt and the first user message, hexadecimal."""
     session: str = ""
-    """The session's id or name, and below the log's name: both without addresses where these are replaced."""
+    """The id or name of the session; like ``source``, the log's name, with e-mail addresses replaced on request."""
     source: str = ""
     model: str | None = None
-    """As the response names it, else the request."""
+    """From the response, otherwise from the request."""
     started_at: str | None = None
     """The first readable time of the session, ISO 8601, UTC."""
     entries: int = 0
     """Requests up to and including the one that became the record."""
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
-    """As the response counts them."""
+    """Both as reported by the response."""
     tools_supplied: bool | None = None
     """Whether the record has the definitions of ``--tools-file``; ``None`` without that option."""
 
 
 class SelectedEntry(NamedTuple):
-    """What a log says about the entry that became the record, or would have."""
+    """The facts from a log about the entry that became the record, or would have become it."""
 
     line: int | None
     started_at: str | None
-    """The first readable time up to it, ISO 8601, UTC."""
+    """The first readable time up to the entry, ISO 8601, UTC."""
     ended_at: str | None
-    """The last one."""
+    """The last readable time up to the entry."""
     model: str | None
-    """As the response names it, else the request."""
+    """From the response, otherwise from the request."""
     entries: int | None
-    """Requests up to and including it."""
+    """Requests up to and including the entry."""
 
 
 class Place(NamedTuple):
@@ -57,7 +57,7 @@ class Place(NamedTuple):
     """The byte offset of its line, after decompression; ``None`` in Parquet."""
 
     def __str__(self) -> str:
-        """The place as findings show it."""
+        """Return the place as findings show it."""
         return f"{self.file}:{self.row}"
 
 
@@ -70,16 +70,16 @@ class LinePlace(NamedTuple):
 
 
 class Likeness(Struct, frozen=True, array_like=True):
-    """The fingerprints by which records are compared; those that no option needs are empty."""
+    """Fingerprints for comparing records; those that no option needs are empty."""
 
     same: bytes = b""
     """A digest that ignores flags, call ids and the order of keys."""
     begins: bytes = b""
     """The digests of its prefixes, concatenated, each one message longer than the one before."""
     sketch: bytes = b""
-    """The sketch of its words, see ``records.sketch``."""
+    """The sketch of its words; see ``records.sketch``."""
     prompt: bytes = b""
-    """A digest of the first user message, without case, digits and white space; empty if there is none."""
+    """A digest of the first user message, without case, digits and white space; empty without such a message."""
 
 
 LastUser = Literal["thanks", "complaint", "correction", "none", "unknown"]
@@ -103,7 +103,7 @@ class Ending(NamedTuple):
     """How many tool results the log marks as errors."""
     failed_results_evidence: str | None = None
     last_user: LastUser = "unknown"
-    """What the user said last of what the assistant did."""
+    """The last comment of the user on the work of the assistant."""
     last_user_evidence: str | None = None
 
 
@@ -123,10 +123,10 @@ _Number = Annotated[int, Meta(ge=0, lt=1 << 53)]
 
 
 class Contents(Struct, frozen=True, array_like=True):
-    """What a record contains as it is written, for the dataset card."""
+    """The content of a record as written, for the dataset card."""
 
     characters: _Number = 0
-    """Those of its line."""
+    """Characters of its line."""
     defines_tools: bool = False
     calls: _Number = 0
     images: bool = False
@@ -136,7 +136,7 @@ class Contents(Struct, frozen=True, array_like=True):
     redacted: bool = False
     """Whether a placeholder or a pseudonym replaced something in it."""
     trained: dict[str, _Number] = {}
-    """By model the length of the messages that are trained on; ``""`` if the log does not name the model."""
+    """The length of the messages that are trained on, by model; the model is ``""`` if the log does not name it."""
 
 
 class Record(Struct, frozen=True, array_like=True):
@@ -148,46 +148,46 @@ class Record(Struct, frozen=True, array_like=True):
     images: dict[str, bytes] = {}
     """Image files of the dataset folder, by the names that the record uses."""
     without_tools: str = ""
-    """The format of its log, if files of that format contain no tools, which is why the record has none."""
+    """The format of its log, if the record has no tools because files of that format contain none."""
     facts: Facts | None = None
-    """If the options request them."""
+    """Present if the options request them."""
     conversation: str = ""
-    """The id of its conversation; empty for the specified record."""
+    """The id of its conversation; empty for the default record of a session."""
     kind: ConversationKind = "main"
     parent: str | None = None
-    """The id of the conversation that it comes from."""
+    """The id of the parent conversation."""
     entry: SelectedEntry | None = None
-    """What the log says about the entry that became it; ``None`` for the specified record."""
+    """The entry that became the record; ``None`` for the default record of a session."""
     size: int = 0
-    """Bytes of the line of that entry; 0 for the specified record."""
+    """Bytes of the line of that entry; 0 for the default record."""
     unflagged: bytes = b""
-    """A digest of its line without flags, if it has flags: equal records may have different ones."""
+    """A digest of its line without flags, if it has any, since equal records may have different flags."""
     marks: list[Mark] = []
-    """The marks of its assistant messages, until it is known which replies these are."""
+    """The marks of its assistant messages, until they are matched with replies."""
     addresses: int = 0
     """E-mail addresses replaced in it."""
     flags: dict[str, int] = {}
-    """How many of its messages are not trained on, by reason (empty: trained on); if flags are written."""
+    """The number of its messages by reason for not training on them (empty: trained on), if flags are written."""
     sample: int = 0
     """Its number among the samples of its session, from 1; 0 if the session is not divided into samples."""
     samples: int = 0
-    """How many its session has."""
+    """The number of samples of its session."""
     trained: int = 0
-    """Replies that are trained on in it, if it is a sample."""
+    """The number of replies in it that are trained on, if it is a sample."""
     inference_matches: int | None = None
-    """Those of them that follow exactly what the template renders at inference; ``None`` without a template."""
+    """The number of these with exactly the context that the template renders at inference; ``None`` if unknown."""
     tokens: int | None = None
-    """Its number of tokens, if they are counted."""
+    """The number of tokens, if they are counted."""
     ending: Ending = Ending()
     """How its conversation ended."""
     line_place: LinePlace | None = None
-    """The place of its line, on its way from another process."""
+    """The place of its line, while it is transferred from another process."""
     digest: bytes = b""
     """The XXH3 of its line, 128 bits."""
     secrets: int = 0
-    """Secrets found in it, repeated ones each time."""
-    replaced: int = 0
-    """Those of them that placeholders replaced."""
+    """The number of secrets found in it, including repetitions."""
+    replaced_secrets: int = 0
+    """The number of these that placeholders replaced."""
     redactions: list[Redaction] = []
     """The private values found in it, except e-mail addresses."""
     alike: Likeness | None = None
@@ -197,7 +197,7 @@ class Record(Struct, frozen=True, array_like=True):
 
 
 class PreferencePair(NamedTuple):
-    """Two replies to one request, of which one was preferred."""
+    """Two replies to one request, one of them preferred."""
 
     kind: str
     """The evidence of the preference."""
@@ -206,27 +206,27 @@ class PreferencePair(NamedTuple):
 
 
 class Rejection(Struct, frozen=True):
-    """Why there is no record of a session."""
+    """The reason for which a session has no record."""
 
     why: Violation
 
 
 class Meeting(NamedTuple):
-    """Hashes by which the parts of a session in several files are matched; 0 for what a session does not have."""
+    """Hashes for matching the parts of a session in several files; 0 if a part is missing."""
 
     id: int
     begin: int
-    """Of the first user message, and the last reply that its first request contains."""
+    """A hash of the first user message and the last reply in the first request."""
     end: int
-    """Of the first user message, and its last reply."""
+    """A hash of the first user message and the last reply."""
 
 
 EACH = "\0"
-"""Separates two globs; in the second it stands for the names, without suffix, of what the first one matches."""
+"""Separates two globs; within the second it is replaced by the names that the first one matches, without suffix."""
 
 
 class Relative(NamedTuple):
-    """Another file, or several, with information on a log."""
+    """One or more other files with information about a log."""
 
     pattern: bytes
     """A glob in the bytes of the file system, perhaps with a second one (``EACH``)."""
@@ -235,7 +235,7 @@ class Relative(NamedTuple):
 
 
 class Family(NamedTuple):
-    """What the conversations of an agent's session have in common, so that all of them are in one split."""
+    """The properties that all conversations of an agent's session share, so that they are in one split."""
 
     session: str
     prefix: str
@@ -247,33 +247,33 @@ class Family(NamedTuple):
 
 
 class LogNames(Struct, frozen=True, array_like=True):
-    """The names of a log in reports, if its paths contain private values."""
+    """The names of a log in reports, without the private values in its paths."""
 
     display_path: str
     name: str
     other_files: list[str]
-    """The names of its files if it has several, as in ``Log.beside``."""
+    """The names of its other files, as in ``Log.other_files``."""
     digest: str = ""
     """A keyed digest of its path."""
 
 
 class SessionRecords(Struct, frozen=True, array_like=True):
-    """The records of a session, and what decides where they are written."""
+    """The records of a session, and the facts that determine where they are written."""
 
     records: list[Record] = []
     """Empty for a session that was skipped."""
     pairs: list[PreferencePair] = []
-    """If the options request them."""
+    """Present if the options request them."""
     entry: SelectedEntry | None = None
-    """``None`` if no entry was left."""
+    """``None`` if no entry remains."""
     day: str | None = None
-    """``YYYY-MM-DD``: the date in the path, else the UTC date of the first entry left."""
+    """``YYYY-MM-DD``: the date in the path, otherwise the UTC date of the first remaining entry."""
     family: Family | None = None
-    """Of a conversation in an agent's or a client's file, if there are several splits."""
+    """Only for a conversation in the file of an agent or a client, and if there are several splits."""
 
 
 class SessionFindings(Struct, frozen=True, array_like=True):
-    """What is wrong with a session."""
+    """The findings about a session."""
 
     left_out: str | None = None
     """The code of the finding for which it was skipped."""
@@ -284,32 +284,32 @@ class SessionFindings(Struct, frozen=True, array_like=True):
 
 
 class SessionAccount(Struct, frozen=True, array_like=True):
-    """The log of a session, and what happened to each of its lines."""
+    """The log of a session, with the outcome of each line."""
 
     lines: int = 0
     """Lines seen, including blank ones."""
     size: int = 0
-    """Bytes seen: of all lines, with their line feeds; decompressed."""
+    """Bytes of all lines seen, including line feeds, after decompression."""
     counts: Account = Account()
     sizes: Account = Account()
     """The bytes of the lines that ``counts`` counts."""
     cleanup_counts: dict[str, int] = {}
-    """How many messages of the record each cleaning rule changed or removed."""
+    """The number of messages of the record that each cleaning rule changed or removed."""
     dropped: dict[str, int] = {}
-    """How many complete entries each cleaning rule dropped."""
+    """The number of complete entries that each cleaning rule dropped."""
     digest: str = ""
-    """XXH3 of the log, 128 bits, hexadecimal; of a compressed one as it is on the disk."""
+    """The XXH3 of the log file as stored (128 bits, hexadecimal)."""
     format: str | None = None
-    """That of the log, or the agent that wrote it."""
+    """The format of the log, or the agent that wrote it."""
     relatives: list[Relative] = []
-    """The other files that it was made of."""
+    """The other files from which it was read."""
     lineage: bytes | None = None
-    """Of an agent's file a fingerprint of the other logs of the run that repeat it, or that it repeats."""
-    joined: bool = False
-    """Whether its conversation is part of the session of a gateway that it was joined with."""
+    """For an agent's file: a fingerprint of the other logs in the run that repeat it or that it repeats."""
+    is_joined: bool = False
+    """Whether its conversation was joined with the session of a gateway."""
 
     def unwritten(self) -> SessionAccount:
-        """The same if no record is written after all."""
+        """Return the account for when no record is written after all."""
         return replace(self, counts=self.counts.unwritten(), sizes=self.sizes.unwritten(), cleanup_counts={})
 
 
@@ -318,28 +318,28 @@ class SessionReplies(Struct, frozen=True, array_like=True):
 
     coverage: Coverage = Coverage()
     rows: list[ReplyOutcome] = []
-    """The outcome of each logged reply, if several records may contain it, or the options request it."""
+    """The outcome of each logged reply, if several records may contain it or the options request it."""
     tokens: Tokens = Tokens()
-    """Those of all exchanges of the session as they are logged, each response counted once."""
+    """The logged token counts of all exchanges of the session, counting each response once."""
     meeting: Meeting | None = None
     """``None`` for a document."""
 
 
 class SessionPrivacy(Struct, frozen=True, array_like=True):
-    """What was replaced in a session, and what is written instead."""
+    """The private values that were replaced in a session, and their replacements."""
 
     addresses: int = 0
-    """E-mail addresses replaced."""
+    """The number of e-mail addresses that were replaced."""
     unsearched_texts: int = 0
-    """Texts of its records that are not searched: media, signatures and ids of the protocol."""
+    """The number of texts in its records that are not searched: media, signatures and protocol ids."""
     unreadable_lines: list[bytes] = []
-    """Its lines that could not be read, with placeholders; if they are kept."""
+    """Its malformed lines with placeholders, if they are kept."""
     log_names: LogNames | None = None
-    """The name of its log in reports; ``None``: unchanged."""
+    """The names of its log in reports; ``None`` if unchanged."""
 
 
 class Outcome(Struct, frozen=True, array_like=True):
-    """The outcome of one session; plain data, so that it can cross to another process."""
+    """The outcome of one session, as plain data that can be sent to another process."""
 
     session: str
     output: SessionRecords = SessionRecords()
@@ -350,17 +350,17 @@ class Outcome(Struct, frozen=True, array_like=True):
 
     @property
     def record(self) -> bytes | None:
-        """The line of its record, without a line feed; ``None`` for a session that was skipped."""
+        """The line of its first record, without a line feed; ``None`` for a session that was skipped."""
         return self.output.records[0].line if self.output.records else None
 
     @property
     def records(self) -> list[Record]:
-        """Its records; empty for a session that was skipped."""
+        """The records; empty for a session that was skipped."""
         return self.output.records
 
     @property
     def findings(self) -> list[Finding]:
-        """What is wrong with it."""
+        """The findings about the session."""
         return self.report.findings
 
     @property
@@ -369,9 +369,9 @@ class Outcome(Struct, frozen=True, array_like=True):
         return self.report.left_out
 
     def with_records(self, records: list[Record]) -> Outcome:
-        """The same with other records."""
+        """Return the outcome with other records."""
         return replace(self, output=replace(self.output, records=records))
 
     def with_finding(self, *more: Finding) -> Outcome:
-        """The same with one finding more, or several."""
+        """Return the outcome with additional findings."""
         return replace(self, report=replace(self.report, findings=[*self.report.findings, *more]))

@@ -1,6 +1,6 @@
-"""What a command did, at a glance: lines that matter first, a table of counts, and what to do next.
+"""The overview that a command prints: headlines, a table of counts, and the next step.
 
-Commands print it as text, notebooks show it as HTML. Texts may contain anything; what does not print is escaped.
+Commands print it as text, notebooks show it as HTML. Unprintable characters are escaped.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from chatsquash.core.model import Severity
 from chatsquash.core.text import escape
 
 WIDTH = 80
-"""Columns of a text, unless the terminal has fewer."""
+"""The most columns of text, unless the terminal has fewer."""
 _HTML_COLOURS = {"error": "#d1242f", "warning": "#bf8700", "info": "#8c959f", None: "transparent"}
 
 Paint = Callable[[str, Severity | None], str]
@@ -25,23 +25,23 @@ class Headline(NamedTuple):
     """A line above or below the table."""
 
     parts: tuple[str, ...]
-    """Lines are broken between parts first, and then between words."""
+    """Lines are broken between parts if possible, otherwise between words."""
     severity: Severity | None = None
 
     def __str__(self) -> str:
-        """The line, however long."""
+        """Return the line without breaks."""
         return escape(" ".join(self.parts))
 
 
 class Row(NamedTuple):
-    """A row of the table: what was counted, how many, and what they are."""
+    """A row of the table: a label, a total, and its parts."""
 
     label: str
     total: int | None
     parts: tuple[str, ...] = ()
     severity: Severity | None = None
     brief: str | None = None
-    """What is printed instead of ``parts`` unless all details are requested."""
+    """A short form of ``parts``, printed unless all details are requested."""
 
 
 class Overview(NamedTuple):
@@ -78,7 +78,7 @@ class Overview(NamedTuple):
 def count_parts(counts: Iterable[tuple[str, int]]) -> tuple[str, ...]:
     """Return names with their counts as the parts of a row.
 
-    Those of 0 are left out.  A single one has no count, since that is the total of the row.
+    Counts of 0 are skipped.  A single name has no count, since that equals the total of the row.
     """
     positive = [(name, count) for name, count in counts if count]
     return comma_separated(f"{count:,} {name}" if len(positive) > 1 else name for name, count in positive)
@@ -107,7 +107,7 @@ def _table(rows: Iterable[Row], width: int, paint: Paint, *, verbose: bool) -> I
 
 
 def _fill(parts: Iterable[str], width: int) -> list[str]:
-    """Lines of at most so many characters; they are broken between parts first, and then between words."""
+    """Fill lines of at most ``width`` characters, broken between parts if possible, otherwise between words."""
     lines: list[str] = []
     for part in map(escape, parts):
         if lines and len(lines[-1]) + 1 + len(part) <= width:

@@ -1,4 +1,7 @@
-"""Calls that only POSIX systems have; on others, Windows among them, what needs them says so."""
+"""System calls that only POSIX systems have, and limits of the process.
+
+On other systems, such as Windows, ``missing`` names the first missing call and ``storage`` refuses to run.
+"""
 
 from __future__ import annotations
 
@@ -15,70 +18,73 @@ from importlib.util import find_spec
 
 _BUFFER_SIZE = 1 << 20
 _MAX_THREADS = 8
-"""Calls that wait for the disk at one time."""
+"""The number of simultaneous calls that wait for the disk."""
 _MODULES = ("fcntl", "resource")
 _CALLS = ("O_CLOEXEC", "O_DIRECTORY", "O_NOFOLLOW", "O_NONBLOCK", "pread", "pwrite", "register_at_fork", "uname")
-"""Of ``os``: what locks, bounds of memory and folders that no link leads out of are made with."""
+"""Members of ``os`` needed for locks, memory limits and folders that no link leads out of."""
 
 
 def missing() -> str:
-    """The first of the calls that only POSIX systems have which this Python lacks; empty where all are there."""
+    """Return the first required POSIX call that is missing from this Python, or an empty string."""
     modules = [name for name in _MODULES if find_spec(name) is None]
     calls = [f"os.{name}" for name in _CALLS if not hasattr(os, name)]
     return next(iter([*modules, *calls]), "")
 
 
 def cores() -> int:
-    """How many cores this process may use."""
+    """Return the number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def collect_less() -> None:
-    """Look for garbage in cycles less often: conversations are trees, and going through them all takes time."""
+    """Run the garbage collector less often: conversations have no cycles, and traversing them takes time."""
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
 
 
 def start_method() -> str:
-    """How worker processes start: by a fork where nothing with threads is loaded, which takes milliseconds."""
-    # Nor do the clients of stores outlive a fork.
+    """Return the start method for worker processes: ``fork``, the fastest, unless threads may be running."""
+    # Clients of object stores do not survive a fork either.
     threaded = threading.active_count() > 1 or not {"polars", "ray", "obstore", "fsspec"}.isdisjoint(sys.modules)
     return "fork" if sys.platform.startswith("linux") and not threaded else "spawn"
 
 
 def identity(descriptor: int) -> tuple[int, int]:
-    """What tells an open file from all others, whatever it is called."""
+    """Return the identity of an open file, independent of its name."""
     status = os.fstat(descriptor)
     return status.st_dev, status.st_ino
 
 
 def mount(descriptor: int) -> tuple[int, str]:
-    """What tells the file system of an open folder, and where that is mounted: no rename leads from one to another."""
+    """Return the file system and mount of an open folder; files cannot be renamed across mounts."""
     try:
         with open(f"/proc/self/fdinfo/{descriptor}", "rb") as file:
             mounted = next((line for line in file if line.startswith(b"mnt_id:")), b"")
     except OSError:
-        mounted = b""  # a system that does not tell
+        mounted = b""  # a system without /proc
     return os.fstat(descriptor).st_dev, mounted.decode()
 
 
 def name_full_folder(problem: BaseException, folder: object) -> None:
-    """Name a folder in an error about a full disk that names no file."""
+    """Add the name of a folder to an error about a full disk that names no file."""
     if isinstance(problem, OSError) and problem.errno in (ENOSPC, EDQUOT):
         problem.filename = problem.filename or str(folder)
 
 
 def sync(descriptor: int) -> None:
-    """Make sure that the bytes of an open file, or the names in an open folder, reach the disk."""
+    """Flush the bytes of an open file, or the names in an open folder, to the disk."""
     os.fsync(descriptor)
 
 
 def copy_range(source: int, offset: int, size: int, target: int) -> None:
-    """Copy bytes of an open file to where another one stands; raises ``OSError`` where there are not so many.
+    """Copy ``size`` bytes from ``offset`` of an open file to the position of another one.
 
-    Where the system can do that by itself, they do not pass through this process.
+    If the system supports it, the bytes do not pass through this process.
+
+    Raises:
+        OSError: The source has fewer bytes, or the disk is full.
     """
     while size:
         count = 0
@@ -87,23 +93,23 @@ def copy_range(source: int, offset: int, size: int, target: int) -> None:
         except (AttributeError, OSError) as problem:
             if getattr(problem, "errno", None) in (ENOSPC, EDQUOT, EFBIG):
                 raise
-        # Some file systems copy nothing and call that no error.
+        # Some file systems copy nothing without reporting an error.
         count = count or os.write(target, os.pread(source, min(size, _BUFFER_SIZE), offset))
         if not count:
-            raise OSError(EIO, "a file of this run ends before it should")
+            raise OSError(EIO, "a file of this run is shorter than expected")
         offset, size = offset + count, size - count
 
 
 def run_concurrently(calls: Iterable[Callable[[], object]]) -> None:
-    """Make calls that wait for the disk, several at a time; no thread is left when they are over.
+    """Run calls that wait for the disk in several threads, and return when all have ended.
 
-    Raises what the first raised that failed.
+    Re-raises the first exception.
     """
     todo = deque(calls)
     problems: list[Exception] = []
 
     def work() -> None:
-        with suppress(IndexError):  # when nothing is left
+        with suppress(IndexError):  # no calls remain
             while not problems:
                 call = todo.popleft()
                 try:
@@ -113,7 +119,7 @@ def run_concurrently(calls: Iterable[Callable[[], object]]) -> None:
 
     threads = [threading.Thread(target=work) for _ in range(min(_MAX_THREADS, len(todo)) - 1)]
     try:
-        with suppress(RuntimeError):  # there may be no more of them
+        with suppress(RuntimeError):  # the system may refuse more threads
             for thread in threads:
                 thread.start()
         work()
@@ -127,14 +133,17 @@ def run_concurrently(calls: Iterable[Callable[[], object]]) -> None:
 
 
 def leave_interrupts_to_parent() -> None:
-    """Make a worker process deaf to Ctrl-C, which reaches its parent, too; it was started while that did not listen."""
+    """Ignore Ctrl-C in a worker process, since its parent also receives it.
+
+    The worker inherited blocked signals from its parent, which are unblocked here.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM})
 
 
 def end_with_parent() -> None:
-    """End a worker process with its parent, which cannot do that when it is killed: nobody waits for it any more."""
+    """End a worker process when its parent ends, since a killed parent cannot stop its workers."""
     from multiprocessing import parent_process
 
     def wait() -> None:
@@ -147,7 +156,7 @@ def end_with_parent() -> None:
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Ctrl-C waits until what is inside is done."""
+    """Delay Ctrl-C until the body is done."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
     try:
         yield
@@ -156,7 +165,7 @@ def uninterrupted() -> Iterator[None]:
 
 
 def available_memory() -> int | None:
-    """Bytes that this process may still take, where it has a limit of its own; ``None`` where it has none."""
+    """Return the bytes of memory that this process may still allocate; ``None`` without a limit."""
     if find_spec("resource") is None:
         return None
     import resource
@@ -170,7 +179,7 @@ def available_memory() -> int | None:
 
 
 def _bytes_in_use(column: int) -> int:
-    """Bytes that this process has: of all addresses (0), or of data (5); 0 where the system does not tell."""
+    """Return the bytes of address space (column 0) or data (5) of this process; 0 on systems without ``/proc``."""
     try:
         with open("/proc/self/statm", "rb") as file:
             return int(file.read().split()[column]) * os.sysconf("SC_PAGE_SIZE")

@@ -1,4 +1,4 @@
-"""What the reasoning of an assistant is: members of its message, parts of its content, tags in its text."""
+"""The reasoning of an assistant: members of its message, parts of its content, or tags in its text."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from chatsquash.core.chat import part_text
 from chatsquash.core.model import Json, Message
 
 MEMBER = "reasoning_content"
-"""The member of canonical messages that holds it as a text."""
+"""The member of canonical messages that contains reasoning as text."""
 TEXTS = (MEMBER, "reasoning", "thinking")
-"""The members in which vendors write a text."""
+"""The members in which vendors write reasoning as text."""
 MEMBERS = (MEMBER, "reasoning", "reasoning_details", "thinking", "thinking_blocks")
-"""All members in which vendors write it, in the order in which they count."""
+"""All members in which vendors write reasoning, in order of precedence."""
 PARTS = ("thinking", "redacted_thinking", "reasoning")
-"""The types of parts of a content that are reasoning."""
+"""The types of content parts with reasoning."""
 OPEN, CLOSE = "<think>", "</think>"
-"""What encloses it where it is a part of a text."""
+"""The tags around reasoning within a text."""
 
 _CLOSING_LINE = f"\n{CLOSE}"
 _SPACE = re.compile(r"\s*")
 
 _TEXT_MEMBERS = ("text", "content", "summary", "thinking", "reasoning")
-"""The members of a block that may hold its text, in the order in which they count."""
+"""The members of a block that may contain its text, in order of precedence."""
 _INNER = ("text", "reasoning_text", "summary_text")
-"""The types of what a block may be made of."""
+"""The types of parts within a block."""
 _IGNORED_MEMBERS = {"type", "index", "format"}
-"""The members of a block that say nothing by themselves."""
+"""The members of a block that contain no reasoning themselves."""
 
 _Object = dict[str, Any]
 
@@ -38,22 +38,22 @@ class ReasoningParts(NamedTuple):
 
     text: str
     source: str
-    """The member that the text is from; empty if there is none."""
+    """The member with the text, or an empty string."""
     blocks: list[_Object]
-    """The blocks, unless they say no more than the text does."""
+    """The blocks, unless they only contain the text."""
     unknown: list[Json]
-    """What stood among the blocks and is none."""
+    """Items among the blocks that are not blocks."""
 
 
 def is_part(part: Json) -> bool:
-    """Whether a part of a content is reasoning."""
+    """Check whether a content part is reasoning."""
     return isinstance(part, dict) and part.get("type") in PARTS
 
 
 def leading_block(text: str) -> tuple[str, str]:
-    """The reasoning in the blocks that a text begins with, and the text after them.
+    """Split a text into the reasoning in its leading blocks and the text after them.
 
-    A prompt may open the block, so that the text only closes it, on a line of its own.
+    If the prompt opened the block, the text only contains the closing tag, on a separate line.
     """
     inside, at = list[str](), _skip_space(text, 0)
     while text.startswith(OPEN, at) and (close := text.find(CLOSE, at)) >= 0:
@@ -69,7 +69,7 @@ def leading_block(text: str) -> tuple[str, str]:
 
 
 def without_block(text: str) -> str:
-    """A text without the reasoning that it begins with."""
+    """Return a text without its leading reasoning."""
     return leading_block(text)[1] if CLOSE in text else text
 
 
@@ -79,25 +79,25 @@ def _skip_space(text: str, at: int) -> int:
 
 
 def join_blocks(blocks: Iterable[_Object]) -> str:
-    """The texts of blocks of reasoning as one."""
+    """Join the texts of reasoning blocks."""
     texts = (block.get("text") for block in blocks)
     return "\n\n".join(each for each in texts if each and isinstance(each, str))
 
 
 def text(message: Message) -> str:
-    """The text of an assistant's reasoning, in whichever spelling it was logged; empty if there is none."""
+    """Return the reasoning of an assistant message as text, in any spelling, or an empty string."""
     if type(message.get("content")) is not list and message.keys().isdisjoint(MEMBERS):
         return ""
     return pop(dict(message)).text
 
 
 def text_or_block(message: Message) -> str:
-    """The same, also where it is only the block that the text begins with, as open models write it."""
+    """Return the reasoning like ``text``, or else from the leading block of the content, as open models write it."""
     return text(message) or in_text(message)
 
 
 def in_text(message: Message) -> str:
-    """The reasoning in the block that the text of a message begins with; empty if there is none."""
+    """Return the reasoning in the leading block of a message's text, or an empty string."""
     content = message.get("content")
     if type(content) is list:
         content = next((said for part in content if not is_part(part) and (said := part_text(part))), "")
@@ -105,9 +105,9 @@ def in_text(message: Message) -> str:
 
 
 def pop(message: _Object) -> ReasoningParts:
-    """Remove the reasoning from a message, in whichever spelling, and return it.
+    """Remove the reasoning from a message, in any spelling, and return it.
 
-    The first member with a text counts, plus the reasoning parts of the content.
+    The text is that of the first member with a text, plus that of reasoning parts in the content.
     """
     members = {key: message.pop(key) for key in MEMBERS if key in message}
     content = message.get("content")
@@ -128,7 +128,7 @@ def pop(message: _Object) -> ReasoningParts:
 
 
 def blocks(value: Json, unknown: list[Json]) -> list[_Object]:
-    """The blocks of a member; anything else is added to ``odd``."""
+    """Return the blocks of a member, and append anything else to ``unknown``."""
     result = []
     for item in value if isinstance(value, list) else [value]:
         block = {"text": item} if isinstance(item, str) else _block(item)
@@ -140,7 +140,7 @@ def blocks(value: Json, unknown: list[Json]) -> list[_Object]:
 
 
 def _block(item: Json) -> _Object | None:
-    """A block with our names for its members, empty for null; ``None`` for anything else."""
+    """Return a block with normalized member names; empty for null, ``None`` for anything that is not a block."""
     if not isinstance(item, dict):
         return {} if item is None else None
     rest = dict(item)
@@ -157,7 +157,7 @@ def _block(item: Json) -> _Object | None:
 
 
 def _texts(value: Json) -> list[str]:
-    """The texts of a block's member, which some vendors split into parts; empty if it contains anything else."""
+    """Return the texts of a member, which some vendors split into parts; empty if it contains anything else."""
     items = value if isinstance(value, list) else [] if value is None else [value]
     texts = [_inner_text(item) for item in items]
     return [] if None in texts else [each for each in texts if each is not None]

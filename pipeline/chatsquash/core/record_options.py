@@ -1,6 +1,6 @@
-"""The options that decide how records are made of sessions."""
+"""The options that determine how sessions become records."""
 
-# No annotation is a string here, since the declarations read the types of the fields.
+# No ``from __future__ import annotations``: the declarations need the types of the fields at run time.
 import re
 from dataclasses import dataclass
 from functools import partial
@@ -17,7 +17,7 @@ TooLong = Literal["drop", "cut"]
 Pairs = Literal["none", "logged", "counterfactual"]
 SampleShape = Literal["prompt-completion", "messages"]
 KINDS = ("secrets", "kingfisher", "phones", "ips", "paths", "names")
-"""What may be replaced beside e-mail addresses."""
+"""The kinds of private values that can be replaced, in addition to e-mail addresses."""
 _USUAL_FLAGS: dict[str, Loss] = {
     "chat": "weight",
     "hf": "training",
@@ -25,7 +25,7 @@ _USUAL_FLAGS: dict[str, Loss] = {
     "openai": "weight",
     "text": "weight",
 }
-"""The flags of samples in which the last reply is trained on, where no others are asked for; sharegpt has no place."""
+"""The default flags of samples in which only the last reply is trained on; sharegpt has no member for them."""
 
 _session = partial(option, group="sessions")
 _sample = partial(option, group="sampling")
@@ -34,7 +34,7 @@ _privacy = partial(option, group="privacy")
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
 class RecordOptions(ShapeOptions):
-    """Which conversations and samples become records, what is replaced in them, and how they are checked."""
+    """Which conversations and samples become records, which values are replaced, and how records are checked."""
 
     join: bool = option(
         False,
@@ -48,7 +48,7 @@ class RecordOptions(ShapeOptions):
         group="sessions",
         usually="last; all of agents' files",
     )
-    """``None``: the last one of a log, each one of an agent's file."""
+    """``None`` writes the last one of a log and all of an agent's file."""
     subagents: bool = option(
         True,
         "With --conversations all: also write the conversations of sub-agents.",
@@ -77,7 +77,7 @@ class RecordOptions(ShapeOptions):
     )
     restored_loss: int = _session(
         0,
-        "1 also trains on replies whose requests lacked the restored parts.",
+        "1 also trains on replies whose requests did not contain the restored parts.",
         least=0,
         most=1,
         why_most="for yes",
@@ -96,7 +96,7 @@ class RecordOptions(ShapeOptions):
     )
     samples: Samples = _sample(
         "session",
-        "What a sample is: a conversation (session), a reply with the context that the model was sent "
+        "Content of a sample: a conversation (session), a reply with the context that the model was sent "
         "(reply), only the last such reply of each conversation (last), or as few samples as --template allows "
         "without changing that context (auto).",
     )
@@ -119,7 +119,7 @@ class RecordOptions(ShapeOptions):
         content=True,
         needs=(Need("samples", none_of("auto"), "auto"),),
     )
-    """What ``templates.source.packed`` reads of it."""
+    """The content that ``templates.source.packed`` reads."""
     tokenizer: bytes | None = _sample(
         None,
         "Count tokens with a tokenizer.json: the file, a model's folder, or the name of a model in the local Hugging "
@@ -127,11 +127,11 @@ class RecordOptions(ShapeOptions):
         metavar="MODEL",
         content=True,
     )
-    """What ``templates.counting.pack`` reads of it."""
+    """The content that ``templates.counting.pack`` reads."""
     max_tokens: int | None = _sample(None, "Only write records with at most N tokens.", least=1)
     too_long: TooLong = _sample(
         "drop",
-        "Records above --max-tokens: drop them, or cut whole exchanges off their end.",
+        "Records above --max-tokens: drop them, or remove exchanges from their end.",
         needs=(Need("max_tokens", one_of(None), "8192"),),
     )
     anonymize: bool = option(True, "Replace e-mail addresses with pseudonyms.", group="addresses")
@@ -145,7 +145,7 @@ class RecordOptions(ShapeOptions):
         secret=True,
         conflicts=(Conflict("anonymize", one_of(False)),),
     )
-    """The key itself; ``None``: that of the key file, see ``redaction.pseudonyms``."""
+    """The key itself; ``None`` uses the key file, see ``redaction.pseudonyms``."""
     redact: str | None = _privacy(
         None,
         "Replace with placeholders: secrets (or secrets+kingfisher, with a second scanner), phones, ips, "
@@ -160,7 +160,7 @@ class RecordOptions(ShapeOptions):
         None, "Your own rules that detect secrets, as TOML.", metavar="FILE", content=True
     )
     redact_pattern: tuple[str, ...] = _privacy(
-        (), "Also replace what this regular expression matches.", metavar="NAME=REGEX"
+        (), "Also replace matches of this regular expression.", metavar="NAME=REGEX"
     )
     redact_known: bytes | None = _privacy(
         None,
@@ -199,29 +199,29 @@ class RecordOptions(ShapeOptions):
 
     @property
     def shape(self) -> SampleShape:
-        """How a sample of a reply says what is trained on."""
+        """The effective value of ``--sample-shape``."""
         return self.sample_shape or ("prompt-completion" if self.preset == "hf" else "messages")
 
     @property
     def redacts(self) -> tuple[str, ...]:
-        """The kinds that placeholders take the place of, e-mail addresses aside, in order."""
+        """The kinds of values that placeholders replace, except e-mail addresses, in order."""
         kinds = {part.strip().partition(":")[0] for part in re.split("[,+]", self.redact or "")}
         kinds |= {"names"} if self.redact_names is not None else set()
         return tuple(kind for kind in KINDS if kind in kinds)
 
     @property
     def replaces(self) -> bool:
-        """Whether anything but e-mail addresses is replaced."""
+        """Whether any values other than e-mail addresses are replaced."""
         return bool(self.redacts or self.redact_pattern or self.deny or self.redact_known)
 
     @property
     def has_key(self) -> bool:
-        """Whether anything is replaced, for which a key is needed."""
+        """Whether any values are replaced, which requires a key."""
         return self.anonymize or self.replaces
 
     @property
     def flag(self) -> Loss:
-        """The member that says which messages are trained on, where records have one."""
+        """The member that marks which messages are trained on; ``none`` if records have no such member."""
         if self.samples == "session" or self.loss != "none":
             return self.loss
         return _USUAL_FLAGS.get(self.preset, "none") if self.shape == "messages" else "none"
@@ -238,5 +238,5 @@ class RecordOptions(ShapeOptions):
 
     @property
     def writes_last(self) -> bool:
-        """Whether the record of a log is that of its last longest request."""
+        """Whether the record of a log is made from its last longest request."""
         return self.conversations in (None, "last")

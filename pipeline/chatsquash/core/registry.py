@@ -1,4 +1,4 @@
-"""Plug-ins: the modules of a folder, each as one value with defaults for what it leaves out, imported on demand."""
+"""Plug-ins: the modules of a folder, imported on demand, each as a value with defaults for missing members."""
 
 from __future__ import annotations
 
@@ -26,10 +26,8 @@ class Item(NamedTuple):
 
 
 def items(folders: Iterable[str]) -> list[Item]:
-    """The public modules and packages in the folders of a package, given its ``__path__``.
-
-    Loading ``pkgutil``, which would also look into archives, takes longer than reading a small log.
-    """
+    """List the public modules and packages in the folders of a package, given its ``__path__``."""
+    # Not pkgutil: it also searches archives, and importing it takes longer than reading a small log.
     entries = (item for folder in folders for item in os.scandir(folder) if not item.name.startswith(("_", ".")))
     files = ((item.name, f"{item.path}/__init__.py" if item.is_dir() else item.path) for item in entries)
     known = (Item(name.removesuffix(".py"), path) for name, path in files if path.endswith(".py"))
@@ -39,7 +37,7 @@ def items(folders: Iterable[str]) -> list[Item]:
 def declare(kind: type[T], module: ModuleType) -> T:
     """Return the value that a module declares: its members by the names of the fields of ``kind``, a dataclass.
 
-    What the module leaves out has the default of its field; ``module`` and ``doc`` are its name and docstring.
+    Missing members have the default of their field; ``module`` and ``doc`` are the module's name and docstring.
     """
     members = {**vars(module), "module": module.__name__, "doc": module.__doc__ or ""}
     declared: Any = kind
@@ -63,10 +61,10 @@ class Room(Generic[T]):
         """Search the folders of ``packages``.
 
         Args:
-            kind: the dataclass of a plug-in, or ``ModuleType``
-            packages: where the modules of chatsquash are
-            place: returns what orders names before the alphabet does; ``None`` for a module that is not a plug-in
-            accepts: checks whether the module of an installed package belongs here; if missing, packages are ignored
+            kind: The dataclass of a plug-in, or ``ModuleType``.
+            packages: The packages of chatsquash with the modules.
+            place: Returns the first sort key of a module, before its name; ``None`` if it is not a plug-in.
+            accepts: Checks whether a module of an installed package belongs here; by default none does.
         """
         self._kind = kind
         self._packages = packages
@@ -76,15 +74,15 @@ class Room(Generic[T]):
         self._load = cache(self._import)
 
     def names(self) -> tuple[str, ...]:
-        """The names in order; no module is imported."""
+        """Return the names in order, without importing a module."""
         return tuple(self._homes(self._folders()))
 
     def get(self, name: str) -> T:
-        """The plug-in of a name."""
+        """Return the plug-in with a name."""
         return self._load(self._homes(self._folders())[name])
 
     def all(self) -> dict[str, T]:
-        """Every plug-in by its name, in order."""
+        """Return all plug-ins by name, in order."""
         return {name: self.get(name) for name in self.names()}
 
     def _import(self, path: str) -> T:
@@ -95,7 +93,7 @@ class Room(Generic[T]):
         return tuple(tuple(package.__path__) for package in self._packages)
 
     def _modules_by_name(self, folders: tuple[tuple[str, ...], ...]) -> dict[str, str]:
-        """Return the path of each module."""
+        """Return the import path of each module, by name."""
         inside = zip(self._packages, map(items, folders), strict=True)
         own = [(item, f"{package.__name__}.{item.name}") for package, entries in inside for item in entries]
         known = [(self._place(item), item.name, path) for item, path in own]
@@ -104,7 +102,7 @@ class Room(Generic[T]):
         return {name: path for place, name, path in sorted(each for each in known if each[0] is not None)}
 
     def _modules_of_packages(self) -> Iterator[tuple[Plugin, ModuleType]]:
-        """Import the modules of installed packages that belong here; raise ``UsageError`` for what fails."""
+        """Import the modules of installed packages that belong here; raise ``UsageError`` if an import fails."""
         for plugin in plugins() if self._accepts else ():
             try:
                 module = importlib.import_module(plugin.module)
@@ -118,7 +116,7 @@ class Room(Generic[T]):
                 yield plugin, module
 
     def _installed(self, plugin: Plugin, module: ModuleType, names: set[str]) -> tuple[int, str, str]:
-        """Return what orders a plug-in of an installed package, its name and its path."""
+        """Return the place, the name and the import path of a plug-in of an installed package."""
         if plugin.name in names:
             raise UsageError(f"{plugin} has the name of a format of chatsquash: rename it, or uninstall the package")
         declared: Any = self._kind

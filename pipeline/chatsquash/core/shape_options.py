@@ -1,6 +1,6 @@
-"""The options that decide what a session is and which shape its records have."""
+"""The options that determine how logs are divided into sessions, and the shape of records."""
 
-# No annotation is a string here, since the declarations read the types of the fields.
+# No ``from __future__ import annotations``: the declarations need the types of the fields at run time.
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
@@ -25,7 +25,7 @@ _supplied = partial(option, group="supplied", metavar="FILE", content=True)
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
 class ShapeOptions:
-    """What a session is, and the shape of its records."""
+    """How logs are divided into sessions, and the shape of records."""
 
     cleanup_goose: bool = option(
         True,
@@ -62,7 +62,7 @@ class ShapeOptions:
     )
     reasoning: Reasoning = option(
         "keep",
-        "Keep reasoning in a member of its own, inline it into the text as <think>, or drop it.",
+        "Keep reasoning in a separate member, inline it into the text as <think>, or drop it.",
         group="sessions",
     )
     preset: Preset = _shape(
@@ -123,19 +123,19 @@ class ShapeOptions:
         usually="[no result]",
         needs=(Need("unpaired", none_of("close"), "close"),),
     )
-    """``None``: ``NO_RESULT`` of ``records.presets``."""
+    """``None`` means ``NO_RESULT`` of ``records.presets``."""
     tools_file: bytes | None = _supplied(
         None,
         "Tool definitions for logs without any, in the form that inspect --definitions prints; agent: "
         "those that open-source agents send by default.",
     )
-    """What the file holds, as in ``stages.supplied``."""
+    """The content of the file, see ``stages.supplied``."""
     system_file: bytes | None = _supplied(
         None,
         "A system prompt for logs without one, in the form that inspect --definitions prints.",
         conflicts=(Conflict("system", one_of("drop")),),
     )
-    """What the file holds."""
+    """The content of the file."""
     from_format: str | None = option(
         None,
         "Read all logs in this format instead of detecting it.",
@@ -155,16 +155,16 @@ class ShapeOptions:
 
     @property
     def cleanups(self) -> tuple[str, ...]:
-        """The sets of cleaning rules that are applied."""
+        """The sets of cleaning rules to apply."""
         first = ("goose",) if self.cleanup_goose else ()
         return tuple(dict.fromkeys((*first, *self.cleanup)))
 
     @property
     def splits_mixed(self) -> bool:
-        """Whether a file that clearly mixes sessions is grouped by id, since no option says what to do with it."""
+        """Whether a file that clearly mixes sessions is grouped by id, since no option decides otherwise."""
         return self.sessions_by is None and self.on_invalid is None
 
     @property
     def merges(self) -> bool:
-        """Whether a file is one session also where it has several session ids, since the user said both."""
+        """Whether a file is one session even if it has several session ids, since the user requested both."""
         return self.on_invalid == "keep" and self.sessions_by == "file"

@@ -23,7 +23,7 @@ class Shorthand(NamedTuple):
 
 
 SUCCESS = "COALESCE(reward >= 1, exit = 0, last_user = 'thanks') AND COALESCE(NOT truncated, TRUE)"
-"""The condition of ``--success``, in which the strongest evidence that a log has decides."""
+"""The condition of ``--success``, in which the strongest available evidence decides."""
 SHORTHANDS = {
     "complete": Shorthand(
         "Keep every reply in the context in which it was sampled: write all conversations, with restored reasoning "
@@ -41,11 +41,11 @@ SHORTHANDS = {
 
 
 class ExpandedOptions(NamedTuple):
-    """Options with what shorthands set."""
+    """Options after shorthands were applied."""
 
     options: Options
     lines: tuple[str, ...]
-    """What each shorthand set, and what it did not, for the user."""
+    """Messages for the user: the options that each shorthand set or kept."""
 
 
 def expand(options: Options, names: Iterable[str], explicit: Collection[str] = ()) -> ExpandedOptions:
@@ -62,9 +62,9 @@ def expand(options: Options, names: Iterable[str], explicit: Collection[str] = (
     selected, lines = set(names), list[str]()
     for name in sorted(selected - SHORTHANDS.keys()):
         raise UsageError(f"{name!r}: not known; {hint(name, SHORTHANDS)}")
-    for name in sorted(selected, key=lambda each: (each == "complete", each)):  # which goes by what the others set
+    for name in sorted(selected, key=lambda each: (each == "complete", each)):  # last, since it depends on the others
         settings = dict(SHORTHANDS[name].options)
-        if options.trainer:  # whose mask is chosen by --for
+        if options.trainer:  # --for already decides how to mark what to train on
             settings.pop("loss", None)
         if options.where and "where" in settings:
             settings["where"] = _both(options.where, settings["where"])
@@ -81,12 +81,12 @@ def expand(options: Options, names: Iterable[str], explicit: Collection[str] = (
 
 
 def _both(condition: str, other: str) -> str:
-    """A condition that both conditions have to meet; once only where it has the other one already."""
+    """Combine two conditions with AND, unless the first already includes the other."""
     return condition if condition.endswith(other) else f"({condition}) AND {other}"
 
 
 def _unsupported(options: Options) -> Iterator[tuple[str, str]]:
-    """The options that have no place in the records, each with the reason."""
+    """Yield the options that the records cannot express, each with the reason."""
     if options.preset in ("openai", "mistral"):
         yield "restore", f"--preset {options.preset} has no place for reasoning"
     elif options.reasoning == "drop":
@@ -96,7 +96,7 @@ def _unsupported(options: Options) -> Iterator[tuple[str, str]]:
 
 
 def _side_requests(options: Options, explicit: Collection[str]) -> dict[str, Any]:
-    """Leave requests of the client's own out of the records for trainers, and train on none of them."""
+    """Exclude the client's own requests from records for trainers, or do not train on them."""
     if options.preset != "chat":
         return {} if "side" in explicit else {"side": False}
     return {"loss_skip_side": True} if options.loss != "none" and "loss_skip_side" not in explicit else {}
@@ -111,11 +111,11 @@ def _lines(
     for each in overridden:
         yield f"{flag} keeps your {_spelled(each, getattr(options, each))}"
     for each, why in without.items():
-        yield f"{flag} goes without {_spelled(each, SHORTHANDS[name].options[each])}: {why}"
+        yield f"{flag} does not set {_spelled(each, SHORTHANDS[name].options[each])}: {why}"
 
 
 def _spelled(name: str, value: object) -> str:
-    """An option as the user types it."""
+    """Return an option as the user types it."""
     flag = next(each.flag for each in list_options() if each.name == name)
     if isinstance(value, bool):
         return flag if value else f"--no-{flag[2:]}"

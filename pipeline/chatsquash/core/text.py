@@ -1,4 +1,4 @@
-"""Words and values as reports and terminals show them: escaped, cut short, counted."""
+"""Format values for reports and terminals: escape, shorten, count and align them."""
 
 from __future__ import annotations
 
@@ -13,56 +13,56 @@ from chatsquash.core import jsonio
 from chatsquash.core.model import Json
 
 MAX_QUOTED = 80
-"""Characters of a name or an id from a log that a finding shows."""
+"""The most characters of a name or an id from a log in a finding."""
 _LINE = 200
-"""Characters of what a library says that a message shows."""
-_KINDS = 8  # of files that were not read; there may be as many suffixes as files
+"""The most characters of a library's error message in a message."""
+_KINDS = 8  # kinds of unread files: there may be as many suffixes as files
 _EXACT = 100
 """Seconds below which hundredths are shown."""
 
 
 def escape(text: str) -> str:
-    """Text for a finding: control, bidi and other characters that do not print, and lone surrogates, as escapes."""
+    """Escape control characters, bidi marks, lone surrogates and other unprintable characters in a text."""
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
 
 
 def quote(value: Json) -> str:
-    """A name, an id or any other value from a log for a finding: in single quotes, escaped and cut short."""
+    """Return a value from a log for a finding: in single quotes, escaped and shortened."""
     text = value if isinstance(value, str) else reprlib.repr(value)
     excerpt = text if len(text) <= MAX_QUOTED else text[: MAX_QUOTED - 1] + "…"
     return "'" + escape(excerpt.replace("\\", "\\\\").replace("'", "\\'")) + "'"
 
 
 def error_text(problem: BaseException) -> str:
-    """What an exception of a library says, in its first line, escaped and cut short; its kind if it says nothing."""
+    """Return the first line of an exception's message, escaped and shortened; its type if the message is empty."""
     try:
         message = str(problem).strip()
-    except Exception:  # noqa: BLE001 - as for a text that is nested too deeply
+    except Exception:  # noqa: BLE001 - for example a text that is nested too deeply
         message = ""
     line = message.partition("\n")[0].strip() or type(problem).__name__
     return shorten(line)
 
 
 def shorten(text: str) -> str:
-    """A text of somebody else's as a message shows it: escaped and cut short."""
+    """Escape and shorten a text from elsewhere for a message."""
     return escape(text if len(text) <= _LINE else text[: _LINE - 1] + "…")
 
 
 def json_type(value: Json) -> str:
-    """What a JSON value is, in words."""
+    """Return the type of a JSON value in words."""
     names = {type(None): "null", bool: "a boolean", str: "a string", list: "a list", dict: "an object"}
     return next((name for kind, name in names.items() if isinstance(value, kind)), "a number")
 
 
 def pluralize(count: int, one: str, many: str = "") -> str:
-    """``1 call``, ``2 calls``, ``2 entries``."""
+    """Return a count with its noun: ``1 call``, ``2 calls``, ``2 entries``."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
 def format_size(size: int) -> str:
-    """A number of bytes in the largest unit that fits, as in ``1.9 MB``."""
+    """Return a number of bytes in the largest unit that fits, for example ``1.9 MB``."""
     for unit, bytes_each in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
         if size >= bytes_each:
             return f"{size / bytes_each:,.1f} {unit}"
@@ -70,34 +70,34 @@ def format_size(size: int) -> str:
 
 
 def throughput(size: int, seconds: float) -> str:
-    """How long a run took and for how many bytes, with the rate where it is at least 1 MB a second."""
+    """Return the duration and size of a run, and the rate if it is at least 1 MB/s."""
     took = f"{max(seconds, 0.01):,.2f} s" if seconds < _EXACT else f"{seconds:,.0f} s"
     rate = size / 1e6 / seconds if seconds else 0.0
     return f"{took} for {format_size(size)}" + (f" ({rate:,.0f} MB/s)" if rate >= 1 else "")
 
 
 def align_columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    """Rows of a table as lines, cells of a column below each other."""
+    """Return the rows of a table as lines with aligned columns."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
 
 
 def printable(text: str) -> str:
-    """A text as UTF-8 can hold it: file names may be any bytes."""
+    """Replace characters that UTF-8 cannot encode, since file names may be any bytes."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 def frequent_kinds(others: Mapping[str, int]) -> list[tuple[str, int]]:
-    """The most frequent kinds of what was not read, with their counts."""
+    """Return the most frequent kinds of unread files with their counts."""
     most = sorted(others.items(), key=lambda item: (-item[1], item[0]))
     rest = sum(count for _, count in most[_KINDS:])
     return [*most[:_KINDS], *([("others", rest)] if rest else [])]
 
 
 def printable_json(value: Json, *, indent: bool = False) -> bytes:
-    """JSON in which nothing stands that does not print: controls, bidi marks and lone surrogates are escaped.
+    """Return a value as JSON in which control characters, bidi marks and lone surrogates are escaped.
 
-    It loads as the value that it was.  ``indent``: on several lines, whose line feeds are the only ones.
+    The result parses to the same value.  With ``indent``, it has several lines.
     """
     if not indent and (encoded := jsonio.dumps(value)).isascii() and b"\x7f" not in encoded:
         return encoded  # the encoder escapes all other controls
@@ -117,7 +117,7 @@ def _indent(value: Json) -> str:
 
 
 def remove_delimited(text: str, opening: str, closing: str) -> str:
-    """A text without what stands between two marks, and these; a mark that is not closed is text."""
+    """Remove everything from an opening to a closing mark from a text; a mark that is not closed is kept."""
     pieces: list[str] = []
     at = 0
     while (start := text.find(opening, at)) >= 0 and (end := text.find(closing, start)) >= 0:
@@ -126,17 +126,17 @@ def remove_delimited(text: str, opening: str, closing: str) -> str:
     return "".join([*pieces, text[at:]]) if pieces else text
 
 
-def certified(true: int, trained: int) -> str:
-    """How many replies are trained on behind what their template gives at inference, in words."""
+def inference_match(true: int, trained: int) -> str:
+    """Return how many trained replies follow exactly the context that the template renders at inference."""
     return f"train = inference: {true:,} of {pluralize(trained, 'trained reply', 'trained replies')}"
 
 
 _ALIKE = 0.7
-"""How like a known name one has to be, where names are short."""
+"""The minimum similarity of names for a suggestion; names are short."""
 
 
 def hint(name: str, known: Iterable[str]) -> str:
-    """The known names that are like an unknown one, if any, and all known ones."""
+    """Suggest known names that are similar to an unknown one, and list all known names."""
     from difflib import get_close_matches
 
     names = [*known]
@@ -146,19 +146,19 @@ def hint(name: str, known: Iterable[str]) -> str:
 
 
 def suggestion(name: str, known: Iterable[str], otherwise: str) -> str:
-    """What is asked of somebody who wrote an unknown name; ``otherwise`` is said where no known one is like it."""
-    from difflib import get_close_matches  # which only an error needs
+    """Suggest the known name that is most similar to an unknown one; return ``otherwise`` if none is."""
+    from difflib import get_close_matches  # only errors need it
 
     near = get_close_matches(name, [*known], 1)
     return f"did you mean {near[0]}?" if near else otherwise
 
 
 _RUNS = 4
-"""Runs of lines that are named."""
+"""The most runs of lines in a list."""
 
 
 def format_lines(lines: list[int]) -> str:
-    """Numbers of lines in order, as in ``lines 1, 3-5``; the last one behind ``…`` where there are many runs."""
+    """Return sorted line numbers as text, for example ``lines 1, 3-5``; many runs are abbreviated by ``…``."""
     runs = [[line for _, line in run] for _, run in groupby(enumerate(lines), key=lambda each: each[1] - each[0])]
     ranges = [str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs]
     if len(ranges) > _RUNS:

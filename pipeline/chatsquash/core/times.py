@@ -1,4 +1,4 @@
-"""When something was logged, at the precision of the log."""
+"""Parse and format times at the precision of the log."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from chatsquash.core import jsonio
 from chatsquash.core.model import Json
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_NAIVE_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - what times without an offset are counted from
+_NAIVE_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - the epoch for times without an offset
 _FINER = re.compile(r"[.,]\d{6}(\d{1,3})")
-"""The digits of a fraction that ``fromisoformat`` cuts, as far as they count."""
+"""Digits of a fraction that ``fromisoformat`` ignores, down to nanoseconds."""
 _USUAL = len("2026-01-05T08:00:00.000Z")
 FIRST = (date.min.toordinal() - _EPOCH.toordinal()) * 86_400 * 10**9
 """The first instant of the calendar, in nanoseconds since the epoch."""
@@ -26,22 +26,23 @@ _WHOLE_UNITS = tuple((int(least), unit) for least, unit in _UNITS)
 
 
 class Moment(Struct, frozen=True, gc=False):
-    """A point in time: nanoseconds since the epoch; ``naive`` where the log names no offset and UTC was assumed."""
+    """A point in time in nanoseconds since the epoch; ``naive`` if the log has no offset, so that UTC was assumed."""
 
     at: int
     naive: bool = False
 
 
 def moment(raw: bytes) -> Moment | None:
-    """The time in a raw JSON value: an ISO 8601 string or an epoch number; ``None`` for all else.
+    """Return the time in a raw JSON value: an ISO 8601 string or an epoch number; ``None`` for anything else.
 
-    Raises ``ValueError`` for a string that is no JSON after all.
+    Raises:
+        ValueError: A string that is not valid JSON.
     """
     return _number(raw) if raw[:1] != b'"' else _text(jsonio.loads(raw))
 
 
 def read(value: Json) -> Moment | None:
-    """The time in a JSON value, as ``moment`` tells it from a raw one."""
+    """Return the time in a parsed JSON value, like ``moment`` for a raw one."""
     if isinstance(value, str):
         return _text(value)
     if type(value) is int:
@@ -50,7 +51,7 @@ def read(value: Json) -> Moment | None:
 
 
 def _integer(value: int) -> Moment | None:
-    """As ``_number``, in a fifth of the time."""
+    """Convert an integer like ``_number``, but five times as fast."""
     size = abs(value)
     at = value * next(unit for least, unit in _WHOLE_UNITS if size >= least)
     return Moment(at) if FIRST <= at < _LAST else None
@@ -61,11 +62,11 @@ def _text(text: str) -> Moment | None:
         moment = _iso(text)
     except (ValueError, OverflowError):
         return None
-    return moment if FIRST <= moment.at < _LAST else None  # in UTC it may lie outside of the calendar
+    return moment if FIRST <= moment.at < _LAST else None  # converted to UTC, it may be outside of the calendar
 
 
 def day(at: int) -> str:
-    """The UTC date of nanoseconds since the epoch, as ``YYYY-MM-DD``."""
+    """Return the UTC date of nanoseconds since the epoch as ``YYYY-MM-DD``."""
     return _date(at // (86_400 * 10**9))
 
 
@@ -75,7 +76,7 @@ def _date(days: int) -> str:
 
 
 def stamp(at: int) -> str:
-    """Nanoseconds since the epoch as ISO 8601 in UTC, to the second."""
+    """Return nanoseconds since the epoch as ISO 8601 in UTC, to the second."""
     minutes, seconds = divmod(at // 10**9 % 86_400, 60)
     hours, minutes = divmod(minutes, 60)
     return f"{day(at)}T{hours:02}:{minutes:02}:{seconds:02}Z"

@@ -11,7 +11,7 @@ REMOTE = frozenset(("s3", "gs", "az", "https", "http", "hf", "sftp"))
 
 
 def is_remote(path: str) -> bool:
-    """Whether a path is a URL of a store."""
+    """Check whether a path is a URL of a store."""
     return "://" in path and path.partition("://")[0] in REMOTE
 
 
@@ -19,12 +19,12 @@ def refuse_unknown(path: str) -> None:
     """Raise ``UsageError`` for a URL whose scheme is unknown."""
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", path):
         known = ", ".join(f"{each}://" for each in sorted(REMOTE))
-        raise UsageError(f"{path.partition('://')[0]}://: is no store that is known; known are {known}")
+        raise UsageError(f"{path.partition('://')[0]}://: unknown scheme; supported are {known}")
 
 
 def refuse_remote(path: str) -> None:
-    """Raise ``UsageError`` for any URL, where only local files are read."""
+    """Raise ``UsageError`` for any URL, for commands that only read local files."""
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", path):
         scheme = path.partition("://")[0]
-        hint = "convert, inspect and verify read stores; copy what is there to a folder first"
-        raise UsageError(f"{scheme}://: only files of this machine are read here: {hint}")
+        hint = "copy the files to a local folder first; convert, inspect and verify also read stores"
+        raise UsageError(f"{scheme}://: this command only reads local files; {hint}")

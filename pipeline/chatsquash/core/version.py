@@ -1,4 +1,4 @@
-"""The version of the package, and what distinguishes two states of its code that have one version."""
+"""The version of the package, and fingerprints that distinguish states of the code with the same version."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from chatsquash.core.plugins import plugins
 
 __version__ = "0.1.0"
 _FOLDER = os.path.dirname(os.path.dirname(__file__))  # noqa: PTH120 - pathlib takes time to import
-"""That of the package."""
+"""The folder of the package."""
 
 
 @cache
 def code_version() -> str:
-    """The version, and what tells two states of the code with one version apart: sizes and times of its modules."""
+    """Return the version with a fingerprint of the code: sizes and modification times of its modules."""
     from xxhash import xxh3_128
 
     seen = xxh3_128()
@@ -29,7 +29,7 @@ def code_version() -> str:
 
 @cache
 def code_digest() -> str:
-    """The XXH3 of the modules, which is the same on every machine that has this code."""
+    """Return the XXH3 of the modules, which is the same on every machine with this code."""
     from xxhash import xxh3_128
 
     seen = xxh3_128()
@@ -46,7 +46,7 @@ def _packages() -> bytes:
 
 
 def _modules(folder: str) -> Iterator[os.DirEntry[str]]:
-    """The modules below a folder, in order: without Paths, and without a call for each name."""
+    """Yield the modules below a folder, in order; scandir avoids a system call per name."""
     with os.scandir(folder) as items:
         entries = sorted(items, key=attrgetter("name"))
     for entry in entries:

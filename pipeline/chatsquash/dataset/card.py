@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from chatsquash.core.options import Options
-from chatsquash.core.text import certified, escape, pluralize
+from chatsquash.core.text import escape, inference_match, pluralize
 from chatsquash.dataset.arrow import Field
 from chatsquash.dataset.card_statistics import FEATURES, TRUNCATED, UNKNOWN_END, Statistics, quantile
 from chatsquash.dataset.columns import IMAGES, features, fields, has_json, pair_fields
@@ -275,7 +275,7 @@ def _making(facts: CardFacts) -> Iterator[str]:
         aside = f"{sum(loss['not_trained'].values()):,} not" + (f" ({whys})" if whys else "")
         yield f"- assistant messages: {loss['trained']:,} trained on + {aside}, as `{facts.flag}` says"
     if samples := facts.counts.get("samples"):
-        yield f"- {certified(samples['true'], samples['trained'])}"
+        yield f"- {inference_match(samples['true'], samples['trained'])}"
     preset = facts.asked.get("preset", "chat")
     yield f"- preset: `{preset}`"
     others = {name: value for name, value in facts.asked.items() if name != "preset"}

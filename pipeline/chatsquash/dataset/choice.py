@@ -43,7 +43,7 @@ class SessionChoice(NamedTuple):
     @property
     def why(self) -> str | None:
         """The option for which nothing is written of a session that has no fault."""
-        if self.outcome.account.joined:
+        if self.outcome.account.is_joined:
             return "--join"
         return self.filtered[0] if self.filtered and not self.outcome.records else None
 
@@ -95,7 +95,7 @@ class Choice:
         made, turns = len(outcome.records), turns_of(outcome)
         outcome, filtered, duplicates = self._filters.apply(log, outcome)
         if (
-            not made and outcome.left_out is None and not outcome.account.joined
+            not made and outcome.left_out is None and not outcome.account.is_joined
         ):  # none of its conversations was asked for
             covered = outcome.replies.coverage
             is_copy = not covered.conversations and (

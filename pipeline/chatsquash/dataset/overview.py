@@ -9,7 +9,7 @@ from chatsquash.checks import harm
 from chatsquash.checks.coverage import in_words
 from chatsquash.core.model import Severity
 from chatsquash.core.overview import Headline, Overview, Row, comma_separated, count_parts
-from chatsquash.core.text import certified, format_size, frequent_kinds, pluralize, throughput
+from chatsquash.core.text import format_size, frequent_kinds, inference_match, pluralize, throughput
 from chatsquash.dataset.attention import attention, lost_replies, next_step
 from chatsquash.dataset.omissions import ReplyTotals, reasons
 from chatsquash.session import cleaning
@@ -169,7 +169,7 @@ def _training(counts: Mapping[str, Any], *, has_pairs: bool) -> Iterator[Row]:
         if any(messages.values()):
             yield Row("messages", sum(messages.values()), ("of the assistant:", *count_parts(messages.items())))
     if samples := counts["samples"]:
-        yield Row("certified", samples["trained"], (certified(samples["true"], samples["trained"]),))
+        yield Row("certified", samples["trained"], (inference_match(samples["true"], samples["trained"]),))
     if has_pairs:
         kinds = count_parts(counts["pairs"].items())
         yield Row("pairs", sum(counts["pairs"].values()) or None, kinds or ("none found",))

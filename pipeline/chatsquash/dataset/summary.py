@@ -132,7 +132,7 @@ class Summary:
         self.pairs.update(pair.kind for pair in outcome.output.pairs if outcome.records)
         for record in outcome.records:
             self.secrets += record.secrets
-            self.replaced += record.replaced
+            self.replaced += record.replaced_secrets
             for each in record.redactions:
                 self.kinds[each.kind] += 0 if is_secret(each.kind) else each.count
             self.with_secrets += bool(record.secrets)
@@ -147,7 +147,7 @@ class Summary:
         """Count a session by what became of it."""
         if outcome.records:
             self.written += 1
-        elif outcome.account.joined:
+        elif outcome.account.is_joined:
             self.joined += 1
         elif filtered:
             self.filtered[filtered[0]] += 1

@@ -151,8 +151,8 @@ def with_passwords(record: Record, anonymizer: Anonymizer | None) -> Record:
     if anonymizer is None or not anonymizer.passwords:
         return record
     count, redactions = len(anonymizer.passwords), [*record.redactions, *anonymizer.take_passwords()]
-    secrets, replaced = record.secrets + count, record.replaced + count
-    return structs.replace(record, secrets=secrets, replaced=replaced, redactions=redactions)
+    secrets, replaced = record.secrets + count, record.replaced_secrets + count
+    return structs.replace(record, secrets=secrets, replaced_secrets=replaced, redactions=redactions)
 
 
 def _with(copies: dict[int, Json], inside: list[Inside]) -> Json:

@@ -64,7 +64,7 @@ class ContentsMeasure:
             reasons=any(
                 message["role"] == "assistant" and reasoning.text_or_block(message) for message in said.messages
             ),
-            redacted=bool(record.replaced or record.addresses)
+            redacted=bool(record.replaced_secrets or record.addresses)
             or any(not is_secret(each.kind) for each in record.redactions),
             trained=dict(sorted(lengths.items())),
         )

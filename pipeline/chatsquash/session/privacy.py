@@ -126,11 +126,11 @@ class OutcomePrivacy:
         for (_, value), count in counts.items():
             values[value] += count
         secrets = sum(count for value, count in values.items() if is_secret(value.kind))
-        replaced = record.replaced + (secrets if are_replaced else 0)
+        replaced = record.replaced_secrets + (secrets if are_replaced else 0)
         hashes = self._options.write_known is not None
         counted = [redaction(value, count, self._placeholders, hashes=hashes) for value, count in values.items()]
         redactions = [*record.redactions, *counted]
-        return replace(record, secrets=record.secrets + secrets, replaced=replaced, redactions=redactions)
+        return replace(record, secrets=record.secrets + secrets, replaced_secrets=replaced, redactions=redactions)
 
     # Replacing
 
@@ -197,10 +197,10 @@ class OutcomePrivacy:
     def _mask(self, outcome: Outcome, log: Log) -> Outcome:
         """An outcome whose replies with placeholders for secrets are not trained on, or of which a finding says so."""
         records, findings, places = [*outcome.records], list[Finding](), set[tuple[int, int]]()
-        rows = outcome.replies.rows if any(record.replaced for record in records) else []
+        rows = outcome.replies.rows if any(record.replaced_secrets for record in records) else []
         reply_lines = {(row.record, row.message): row.line for row in rows}
         for number, record in enumerate(outcome.records):
-            if not record.replaced:
+            if not record.replaced_secrets:
                 continue
             value = jsonio.loads(record.line)
             masked = Pieces(value).secret_replies()

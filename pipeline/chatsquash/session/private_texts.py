@@ -98,8 +98,8 @@ def _log_names(log: Log, paths: dict[str, str], hide: Hide, digest: Hide) -> Log
 def _record(record: Record, hide: Hide) -> Record:
     usage, facts, chosen = record.usage, record.facts, record.entry
     tools = tuple(_tool(each, hide) for each in usage.tools)
-    shared = tuple(each._replace(tools=tuple(_tool(tool, hide) for tool in each.tools)) for each in usage.shared)
-    usage = usage._replace(tool_names=tuple(map(hide, usage.tool_names)), tools=tools, shared=shared)
+    shared = tuple(each._replace(tools=tuple(_tool(tool, hide) for tool in each.tools)) for each in usage.shared_uses)
+    usage = usage._replace(tool_names=tuple(map(hide, usage.tool_names)), tools=tools, shared_uses=shared)
     return structs.replace(
         record,
         usage=usage,
