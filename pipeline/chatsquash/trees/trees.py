@@ -225,7 +225,7 @@ class Trees(Struct):
         return (KeptRun(0, count), AddedRun(tuple(entry.messages[count:]))) if count else ()
 
     def _has_gaps(self, unchanged: int) -> bool:
-        """Whether the current request misses context of its path; its first ``unchanged`` messages are known."""
+        """Whether the request is missing context of its path; its first ``unchanged`` messages are known."""
         last = self.recognised[-1] if self.recognised else None
         if last is None:
             self._emptied = None
@@ -334,6 +334,7 @@ class Trees(Struct):
         """Find the logged reply that an assistant message is; return its chains, or the given ones."""
         is_cut = bool(self.recognised) and self.recognised[-1].how == "cut"
         how: How = "appended"
+        # The exact history is the common case. A reworded one is only searched for when it fails.
         reply = self.index.with_chain(chain) or self._choice(chain)
         if reply is None:
             how = "rewritten"
@@ -430,6 +431,7 @@ class Trees(Struct):
         """Recognise a reply whose path contains all messages up to a place, in order, although some are missing."""
         requests = self.requests
         number = requests.numbers[place]
+        # Clients may send only their newest messages; the conversation still continues.
         messages = messages_between(requests, 0, place) if self.index.with_content(number) else []
         for reply in self.index.all_with_content(number):
             if is_similar_prompt(reply.system, system_prompt(requests.messages)) and self._is_cut(reply, messages):
