@@ -1,6 +1,7 @@
 """The pages of docs/ that are made from the code: ``python -m tests.generate``, or ``make docs``, writes them anew."""
 
 import re
+import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
@@ -200,8 +201,12 @@ def _shared_options(shared: list[str], reference: list[str]) -> str:
     special = [name for name in shared if name not in _OF_ALL]
     others = [name for name in reference if name not in shared]
     if len(special) > len(others):
-        return f"Also takes all options of `convert` except {_listing(others)}."
-    return f"Also takes, like `convert`: {_listing(special)}." if special else ""
+        return _wrapped(f"Also takes all options of `convert` except {_listing(others)}.")
+    return _wrapped(f"Also takes, like `convert`: {_listing(special)}.") if special else ""
+
+
+def _wrapped(text: str) -> str:
+    return textwrap.fill(text, 120, break_long_words=False, break_on_hyphens=False)
 
 
 def _listing(names: list[str]) -> str:
