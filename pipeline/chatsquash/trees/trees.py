@@ -39,9 +39,9 @@ from chatsquash.trees.restore import first_emptied
 from chatsquash.trees.rewrites import (
     HistoryMessage,
     is_part,
-    is_reminded,
     is_resent,
     is_reworded,
+    is_reworded_prompt,
     messages_between,
     messages_of_path,
     replies_after,
@@ -453,7 +453,9 @@ class Trees(Struct):
         if prompt["role"] == "tool" and reply.parent:
             caller = bisect_left(requests.assistants, place) - 1
             return caller >= 0 and requests.numbers[requests.assistants[caller]] == reply.parent.content_number
-        return requests.numbers[at] == reply.new_numbers[-1] or is_reminded(message, prompt, loosely=self.rewords)
+        return requests.numbers[at] == reply.new_numbers[-1] or is_reworded_prompt(
+            message, prompt, loosely=self.rewords
+        )
 
     def _is_cut(self, reply: Reply, messages: list[HistoryMessage]) -> bool:
         """Whether messages are part of a reply's path and none of them is a summary."""
