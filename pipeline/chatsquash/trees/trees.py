@@ -217,10 +217,8 @@ class Trees(Struct):
         self._others.put(requests.messages, now)
         count, state = self._others.take(entry) or (0, now)
         is_all = requests.restore_state(count, state.requests)
-        recognised = state.recognised
-        self.recognised = (
-            recognised if is_all else recognised[: bisect_left(recognised, count, key=attrgetter("place"))]
-        )
+        end = bisect_left(state.recognised, count, key=attrgetter("place"))
+        self.recognised = state.recognised if is_all else state.recognised[:end]
         self._emptied = state.emptied
         return (KeptRun(0, count), AddedRun(tuple(entry.messages[count:]))) if count else ()
 
