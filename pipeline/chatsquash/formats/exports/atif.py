@@ -170,7 +170,7 @@ def _turns(step: Object, where: str) -> Iterator[Object]:
     """Yield the message of a step and the results in its observation."""
     role = _ROLES.get(string(step, "source"))
     if role is None:
-        raise TurnError(f"{where} has the source {compact(step.get('source'))[:40]}; it is system, user or agent")
+        raise TurnError(f"{where} has the source {compact(step.get('source'))[:40]}; it must be system, user or agent")
     calls = [
         function_call(call.get("tool_call_id"), call.get("function_name"), call.get("arguments"))
         for call in objects(step.get("tool_calls"))

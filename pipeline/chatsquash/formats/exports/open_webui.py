@@ -176,7 +176,7 @@ class _Thread:
             turn = {"role": role, "content": self._prompt(message)}
             return ThreadEntry((LoggedTurn(place, turn, Evidence(self._line, time)),))
         if role != "assistant":
-            raise TurnError(f"{place} has the role {compact(role)[:40]}")
+            raise TurnError(f"{place} has the unknown role {compact(role)[:40]}")
         turns = _from_items(objects(message.get("output")), self._unread) or _from_text(
             text(message.get("content")) or ""
         )

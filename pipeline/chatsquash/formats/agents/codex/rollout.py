@@ -311,7 +311,7 @@ class Rollout:
             self.unread.count("copied conversation")
             return False
         if not self.budget.take(items):
-            self.unread.count("history beyond those that are read")
+            self.unread.count("history over the limit")
             return False
         return True
 

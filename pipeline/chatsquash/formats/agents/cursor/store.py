@@ -140,7 +140,7 @@ def _lists(place: str, value: Object) -> list[list[StoredMessage]]:
     """Return the lists with messages instead of ids."""
     messages, lists = value.get("messages"), value.get("lists")
     if not isinstance(messages, dict) or not isinstance(lists, list):
-        raise TurnError(f"{place} has no messages and lists of them")
+        raise TurnError(f"{place} has no messages, or no lists of them")
     by_id = {
         ident: stored_message(each, is_summary(each)) for ident, each in messages.items() if isinstance(each, dict)
     }
