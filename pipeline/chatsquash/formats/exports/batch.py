@@ -111,6 +111,7 @@ class _Requests:
         self.bodies: dict[str, Object] = {}
         self.ambiguous = set[str]()
         for name, body in (pair for each in complete or files for pair in each):
+            # The same request in several files, such as a batch that was sent again, is not ambiguous.
             if name in ids and self.bodies.setdefault(name, body) != body:
                 self.ambiguous.add(name)
 

@@ -175,6 +175,7 @@ class LineTree:
         """Return the last lines of conversations, and queued prompts by the line that they follow."""
         nearest = self._before
         followed_keys = {before.key for row in self.turn_lines if not row.is_queued and (before := nearest[row.key])}
+        # A queued prompt only counts as a successor if another line follows it.
         for row in reversed(self.turn_lines):
             if row.is_queued and row.key in followed_keys and (before := nearest[row.key]):
                 followed_keys.add(before.key)

@@ -247,6 +247,7 @@ class Rollout:
             if isinstance(line, dict):
                 self.add(f"{place}, entry {number}", None, line)
         self.inherited += self.meta
+        # The unread content belongs to the other file.
         self.meta, self.unread, self.is_inherited = [], unread, False
         self.skip()
 

@@ -309,6 +309,7 @@ def _summaries(messages: list[StoredMessage]) -> tuple[bytes, ...]:
 
 def _independent(lists: list[list[StoredMessage]]) -> list[list[StoredMessage]]:
     """Return the lists, except the first, that are not a prefix of another one or an earlier state of it."""
+    # The digest of a prefix identifies it, so that lists can be compared with their continuations at the same place.
     distinct = without_prefixes([[each.key for each in messages] for messages in lists])
     following: dict[bytes, dict[bytes, StoredMessage]] = {}
     ends: dict[int, bytes] = {}

@@ -241,7 +241,7 @@ def cuts(items: list[SessionMessage], unread: Unread) -> list[Cut]:
         ends.add(cut.end)
         if not budget.take(sum(map(len, cut.head))):
             unread.count("messages kept by a compaction, over the limit")
-            cut = cut._replace(head=(range(place, place + 1),))
+            cut = cut._replace(head=(range(place, place + 1),))  # only the summary
         compactions.append(cut)
     return compactions
 
