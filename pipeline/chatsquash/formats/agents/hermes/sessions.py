@@ -50,9 +50,9 @@ def conversations(entries: list[tuple[int, int, Object]], unread: Unread) -> lis
 def _rank(session: _FamilySession, place: SessionPlace) -> tuple[int, float]:
     """Return a sort key: main sessions and continuations first, latest first; then branches and delegates."""
     started = session.link.started
-    is_aside = place.kind in ("branch", "subagent")
+    is_secondary = place.kind in ("branch", "subagent")
     at = float(started) if isinstance(started, int | float) and abs(started) < 1e300 else 0.0
-    return is_aside, at if is_aside else -at
+    return is_secondary, at if is_secondary else -at
 
 
 def _read_session(place: int, line: int, value: Object) -> _FamilySession:
