@@ -175,7 +175,9 @@ def _fit(blocks: Blocks, service: Service, fitted: Counter[str], *, calls: bool 
                 result += [shown] if shown else []
                 fitted["media that the service cannot open left out"] += shown is None
             case Result():
-                result.append(replace(block, content=_fit(block.content, replace(service, needs_words=False), fitted)))
+                result.append(
+                    replace(block, content=_fit(block.content, replace(service, rejects_blank_texts=False), fitted))
+                )
             case _:
                 result.append(block)
     return tuple(result)
