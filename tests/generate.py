@@ -44,18 +44,18 @@ def pages() -> dict[str, str]:
     }
 
 
-def with_regions(page: str, regions: dict[str, str], measured: tuple[str, ...] = ()) -> str:
+def with_regions(page: str, regions: dict[str, str], unmanaged: tuple[str, ...] = ()) -> str:
     """Return the text of a page with its regions replaced; each has to be in the page exactly once.
 
-    Regions that are ``measured`` are written by other commands and stay as they are.
+    Regions that are ``unmanaged`` are written by other commands and stay as they are.
     """
     text = (ROOT / page).read_text(encoding="utf-8")
-    names, expected = _REGION.findall(text), [*regions, *measured]
+    names, expected = _REGION.findall(text), [*regions, *unmanaged]
     assert sorted(names) == sorted(expected), f"{page} has the regions {names}, expected are {expected}"
 
     def replacement(match: re.Match[str]) -> str:
         name = match[1]
-        if name in measured:
+        if name in unmanaged:
             return match[0]
         return f"<!-- generated: {name} -->\n\n{regions[name]}\n\n<!-- /generated -->"
 
@@ -95,9 +95,9 @@ def _formats() -> str:
 
 def _documents() -> str:
     documents = [*document_formats()]
-    written = ", ".join(_code(each.name) for each in documents if each.writes)
+    writable = ", ".join(_code(each.name) for each in documents if each.writes)
     with_tools = ", ".join(_code(each.name) for each in documents if each.tools)
-    return f"- Also written: {written}.\n- With tool definitions: {with_tools}."
+    return f"- Also written: {writable}.\n- With tool definitions: {with_tools}."
 
 
 _EVIDENCE = {3: "stream", 4: "response", 6: "request", 7: "turns", 8: "other"}
@@ -160,10 +160,10 @@ def _help(command: str) -> str:
     context, reference = _context(command), _records(_context("convert"))
     if command == "convert":
         return _block(context)
-    repeated = [name for name, record in _records(context).items() if record in reference.values()]
-    with _hidden(context, repeated):
+    duplicates = [name for name, record in _records(context).items() if record in reference.values()]
+    with _hidden(context, duplicates):
         block = _block(context)
-    return "\n\n".join(filter(None, [block, _list_repeated(repeated, [*reference])]))
+    return "\n\n".join(filter(None, [block, _list_repeated(duplicates, [*reference])]))
 
 
 def _context(command: str = "") -> click.Context:
@@ -198,16 +198,16 @@ def _hidden(context: click.Context, names: list[str]) -> Iterator[None]:
             option.hidden = False
 
 
-def _list_repeated(repeated: list[str], reference: list[str]) -> str:
+def _list_repeated(duplicates: list[str], reference: list[str]) -> str:
     """Return the sentence on the options that a command shares with convert; empty if all commands have them."""
-    special = [name for name in repeated if name not in _OF_ALL]
-    others = [name for name in reference if name not in repeated]
+    special = [name for name in duplicates if name not in _OF_ALL]
+    others = [name for name in reference if name not in duplicates]
     if len(special) > len(others):
-        return _wrapped(f"Also takes all options of `convert` except {_listing(others)}.")
-    return _wrapped(f"Also takes, like `convert`: {_listing(special)}.") if special else ""
+        return _wrap(f"Also takes all options of `convert` except {_listing(others)}.")
+    return _wrap(f"Also takes, like `convert`: {_listing(special)}.") if special else ""
 
 
-def _wrapped(text: str) -> str:
+def _wrap(text: str) -> str:
     return textwrap.fill(text, 120, break_long_words=False, break_on_hyphens=False)
 
 

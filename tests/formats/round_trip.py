@@ -13,7 +13,7 @@ from chatsquash.formats.writing import with_tool_names
 from chatsquash.translate import conversations
 from tests.formats.kinds import KINDS
 
-SAME, MARKS, LOST = "=", "~", "x"
+SAME, MARKS, DROPPED = "=", "~", "x"
 """All is kept; only content that no record shows is lost, or depends on a mark of ours; content is lost or changed."""
 FORMATS = (
     "openai_responses", "anthropic", "gemini", "ollama", "portable", "pydantic_ai", "vercel_ai", "oumi",
@@ -81,7 +81,7 @@ AT_LEAST = {
 }
 """The best possible cells of each kind of content, in the order of ``FORMATS``."""
 _MARKS = ("native", "mime", "name", "provider")
-_RANK = {SAME: 0, MARKS: 1, LOST: 2}
+_RANK = {SAME: 0, MARKS: 1, DROPPED: 2}
 
 
 def cell(kind: str, name: str) -> str:
@@ -92,7 +92,7 @@ def cell(kind: str, name: str) -> str:
     if not losses:
         return MARKS if losses.kept_for_chatsquash else SAME
     again = conversations.load(document, name)
-    return MARKS if _content(turns_of(conversation)) == _content(turns_of(again)) else LOST
+    return MARKS if _content(turns_of(conversation)) == _content(turns_of(again)) else DROPPED
 
 
 def _content(turns: tuple[Turn, ...]) -> list[Any]:
@@ -132,7 +132,7 @@ def is_worse(actual: str, expected: str) -> bool:
 def declared(kind: str, name: str) -> str:
     """Return the cell that the format declares."""
     form = conversations.named(name)
-    return LOST if kind in _split(form.LOSES) else MARKS if kind in _split(form.BLURS) else SAME
+    return DROPPED if kind in _split(form.LOSES) else MARKS if kind in _split(form.BLURS) else SAME
 
 
 def _split(kinds: str) -> list[str]:
@@ -189,8 +189,8 @@ def table() -> str:
     rows: dict[tuple[str, str], tuple[str, str]] = {}
     for kind in KINDS:
         cells = {name: declared(kind, name) for name in names}
-        reduced, lost = (", ".join(name for name in names if cells[name] == mark) for mark in (MARKS, LOST))
-        if reduced or lost:
-            rows.setdefault((LABELS.get(kind, kind), reduced + lost), (reduced, lost))
-    lines = [f"| {label} | {reduced} | {lost} |" for (label, _), (reduced, lost) in rows.items()]
+        reduced, missing = (", ".join(name for name in names if cells[name] == mark) for mark in (MARKS, DROPPED))
+        if reduced or missing:
+            rows.setdefault((LABELS.get(kind, kind), reduced + missing), (reduced, missing))
+    lines = [f"| {label} | {reduced} | {missing} |" for (label, _), (reduced, missing) in rows.items()]
     return "\n".join(["| content | reduced in | lost in |", "|---|---|---|", *lines])
