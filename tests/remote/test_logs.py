@@ -92,10 +92,10 @@ def test_a_key_that_is_no_path_stops_the_run_and_is_named(s3, key):
     ("s3://no-such-bucket/logs", "there is no such bucket"),
     ("{}/nothing", "nothing lies there"),
     ("{}/no*", "nothing matches"),
-    ("s3://", "names no bucket"),
+    ("s3://", "has no valid bucket"),
     ("S3://bucket/x", "unknown scheme; supported are az://"),
     ("ftp://host/x", "unknown scheme"),
-    ("http://example.com/x.jsonl", "only https:// leads to other machines"),
+    ("http://example.com/x.jsonl", "http:// is only supported for this machine"),
 )
 def test_a_url_that_leads_nowhere_is_said(s3, url, said):
     with pytest.raises(UsageError, match=said):

@@ -128,7 +128,7 @@ def _without_tools(path: str) -> dict[str, set[int]]:
     """The rows of each file of an output whose agents keep no definitions, which ``source-without-tools`` says once."""
     rows: dict[str, set[int]] = {}
     try:
-        with closing(Folder(Path(path))) as folder, folder.reading(SESSIONS) as file:
+        with closing(Folder(Path(path))) as folder, folder.open_file(SESSIONS) as file:
             while line := file.readline(LONGEST):
                 row = jsonio.loads(line)
                 if row["row"] is not None and not documents.has_tools(row["format"]):
