@@ -141,6 +141,8 @@ same-bytes: $(VENV)/installed ## Compare all output with that of BASE (182959f8)
 	@$(BIN)/python -m tests.same_bytes --base $(or $(BASE),182959f8) $(SAME_BYTES)
 
 # Agents come from npm and PyPI into .agents/installed, never into the environment; one that cannot be installed is skipped.
+# Examples: make agents ONLY=codex AGENTS='--scenario fork'; AGENTS=--litellm puts LiteLLM's proxy between agent and model;
+# --check runs no agent; --pack writes fixtures.
 agents: $(VENV)/installed ## Run real agents, or those of ONLY, against a scripted model; writes to docs/sources.md; AGENTS for options
 	@$(BIN)/python -m tests.agents $(ONLY) $(AGENTS)
 
@@ -175,6 +177,9 @@ $(VENV)/release: $(VENV)/installed
 release: $(VENV)/release ## Build wheel and sdist into dist, twice, and try them with each Python that is here
 	@$(BIN)/python -m tests.release
 
+# Both revisions use the packages of .venv, so only the code differs. Needs an idle machine, and reports rows that it could
+# not measure. Other converters are installed from PyPI below bench/.data. Examples: make bench BASE=main,
+# BENCH='--quick --profile real --part options' (writes no page), BENCH='--beside OTHER/.venv/bin/chatsquash'.
 bench: $(VENV)/installed ## Time it beside BASE (7bffabf), a naive converter and others; writes docs/performance.md and bench/goals.md
 	@$(BIN)/python -m bench.run --base $(or $(BASE),7bffabf) $(BENCH)
 
@@ -187,6 +192,7 @@ bench-redact: $(VENV)/installed ## What the redaction finds, hits by mistake and
 bench-view: $(VENV)/installed ## What chatsquash view takes on 100,000 sessions; writes to docs/view.md; VIEW for options
 	@$(CACHED) $(BIN)/python -m bench.view $(VIEW)
 
+# Uses the rates in bench/rates.json; SCALE='--measure --compare' measures this machine first.
 scale: $(VENV)/installed ## What runs over terabytes cost, by a model; writes docs/scaling.md; SCALE for options
 	@$(BIN)/python -m bench.scale $(SCALE)
 

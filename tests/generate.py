@@ -1,6 +1,7 @@
 """The pages of docs/ that are made from the code: ``python -m tests.generate``, or ``make docs``, writes them anew."""
 
 import re
+import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
@@ -11,8 +12,7 @@ import click
 from chatsquash.cli import click_options
 from chatsquash.cli.formats import document_formats, exchanges
 from chatsquash.cli.main import cli
-from chatsquash.formats import PLAIN, PLAIN_RANK, formats
-from chatsquash.formats.base import Mark, Marks
+from chatsquash.formats import formats
 from chatsquash.reading.envelopes import envelopes
 from tests import picture
 from tests.agents import table as agents
@@ -25,8 +25,6 @@ from tests.train import results as trainers
 ROOT = Path(__file__).parents[1]
 COLUMNS = 100
 
-_IN_REQUESTS = {6: "request", 7: "turns of the request", 8: "tools and options of the request"}
-"""Where evidence of a rank stands in requests."""
 _OF_ALL = {"--help", "--profile", "--show-config"}
 """Options of nearly all commands, which the page describes once."""
 _REGION = re.compile(r"<!-- generated: (\S+) -->\n.*?^<!-- /generated -->", re.DOTALL | re.MULTILINE)
@@ -81,33 +79,38 @@ def format_tables() -> dict[str, str]:
 
 def _formats() -> str:
     rows = [
-        (_code(each.name), _ticked(each.what), _code(form.TURNS), _codes(form.SYSTEM), _codes(form.TOOLS))
+        (
+            _code(each.name),
+            _ticked(each.what.partition(": ")[0]),
+            _code(form.TURNS),
+            _codes(form.SYSTEM),
+            _codes(form.TOOLS),
+        )
         for each, form in zip(exchanges(), formats().values(), strict=True)
     ]
-    return _rows(("format", "what it is", "turns", "system prompt", "tools"), rows)
+    return _rows(("format", "description", "turns", "system prompt", "tools"), rows)
 
 
 def _documents() -> str:
-    rows = [
-        (_code(each.name), "yes", "yes" if each.writes else "", "yes" if each.tools else "", _ticked(each.what))
-        for each in document_formats()
-    ]
-    return _rows(("document", "reads", "writes", "tool definitions", "what it is"), rows)
+    documents = [*document_formats()]
+    written = ", ".join(_code(each.name) for each in documents if each.writes)
+    with_tools = ", ".join(_code(each.name) for each in documents if each.tools)
+    return f"- Also written: {written}.\n- With tool definitions: {with_tools}."
+
+
+_EVIDENCE = {3: "stream", 4: "response", 6: "request", 7: "turns", 8: "other"}
+"""The heading of the evidence of each rank."""
 
 
 def _marks() -> str:
-    """Every mark, those first that decide first."""
-    found = [(mark, where, name) for name, form in formats().items() for mark, where in _places(form.marks)]
-    rows = [(mark.rank, where, _code(name), mark.what) for mark, where, name in found]
-    rows.append((PLAIN_RANK, "request", _code(PLAIN), "messages with roles, and nothing of the above"))
-    ranked = sorted(dict.fromkeys(rows), key=lambda row: row[0])
-    return _rows(("rank", "where", "format", "what is seen"), [(str(rank), *rest) for rank, *rest in ranked])
-
-
-def _places(marks: Marks) -> Iterator[tuple[Mark, str]]:
-    yield from ((mark, "events of a stream") for mark in marks.event)
-    yield from ((mark, "response") for mark in marks.response)
-    yield from ((mark, _IN_REQUESTS[mark.rank]) for mark in marks.request)
+    """Return the evidence for each format by rank; the ranks that decide first come first."""
+    rows = []
+    for name, form in formats().items():
+        marks = [*form.marks.event, *form.marks.response, *form.marks.request]
+        cells = ("; ".join(dict.fromkeys(mark.what for mark in marks if mark.rank == rank)) for rank in _EVIDENCE)
+        rows.append((_code(name), *cells))
+        assert {mark.rank for mark in marks} <= _EVIDENCE.keys()
+    return _rows(("format", *_EVIDENCE.values()), rows)
 
 
 def _envelopes() -> str:
@@ -198,8 +201,12 @@ def _shared_options(shared: list[str], reference: list[str]) -> str:
     special = [name for name in shared if name not in _OF_ALL]
     others = [name for name in reference if name not in shared]
     if len(special) > len(others):
-        return f"Also takes all options of `convert` except {_listing(others)}."
-    return f"Also takes, like `convert`: {_listing(special)}." if special else ""
+        return _wrapped(f"Also takes all options of `convert` except {_listing(others)}.")
+    return _wrapped(f"Also takes, like `convert`: {_listing(special)}.") if special else ""
+
+
+def _wrapped(text: str) -> str:
+    return textwrap.fill(text, 120, break_long_words=False, break_on_hyphens=False)
 
 
 def _listing(names: list[str]) -> str:

@@ -87,21 +87,21 @@ def test_an_agent_is_converted_from_where_it_keeps_its_files(command, home):
 def test_an_agent_may_be_named_with_hyphens(command, home):
     ended = command("convert", "--agent", "gemini-cli")
     assert (ended.code, ended.err) == (2, command("convert", "--agent", "gemini_cli").err)
-    assert "error: --agent gemini_cli: nothing is kept here" in ended.err
+    assert "error: --agent gemini_cli: no files found" in ended.err
 
 
 def test_an_agent_that_is_not_known_or_keeps_nothing_is_an_error(command, home):
     assert "no such agent; known are" in command("convert", "--agent", "nobody").err
     ended = command("convert", "--agent", "droid")
     assert ended.code == 2
-    assert f"nothing is kept here; looked for {home}/.factory/sessions/" in ended.err
+    assert f"no files found; searched {home}/.factory/sessions/" in ended.err
 
 
 PLACELESS = [
-    ("aider", "has no folder of its own; its files lie in projects (.aider.chat.history.md): name them as LOGS"),
-    ("swe_agent", "has no folder that its files always lie in; name them as LOGS"),
-    ("chatgpt", "has no folder that its files always lie in; name them as LOGS"),
-    ("crush", "; its files lie in projects (.crush/crush.db, .opencode/opencode.db): name them as LOGS"),
+    ("aider", "has no folder for all sessions; its files are in projects (.aider.chat.history.md): pass them as LOGS"),
+    ("swe_agent", "has no fixed folder: pass its files as LOGS"),
+    ("chatgpt", "has no fixed folder: pass its files as LOGS"),
+    ("crush", "; its files are in projects (.crush/crush.db, .opencode/opencode.db): pass them as LOGS"),
 ]
 
 
@@ -116,7 +116,7 @@ def test_an_agent_that_is_read_and_has_no_folder_of_its_own_says_what_to_name(co
 def test_an_empty_machine_says_so(command, tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_DATA_HOME", raising=False)
-    assert "keeps anything here; name your logs: chatsquash convert LOGS" in command("sources").out
+    assert "no files of known agents found; pass your logs: chatsquash convert LOGS" in command("sources").out
 
 
 @cases(

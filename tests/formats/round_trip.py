@@ -139,9 +139,58 @@ def _listed(kinds: str) -> list[str]:
     return [" ".join(kind.split()) for kind in kinds.split(",")]
 
 
+LABELS = {
+    "instructions": "instructions",
+    "system mid": "position of later system messages",
+    "developer role": "developer messages",
+    "developer mid": "developer messages",
+    "text part bounds": "boundaries of texts",
+    "image data": "images",
+    "image between text": "order of texts and images",
+    "image url": "images by URL",
+    "pdf": "files",
+    "file id of OpenAI": "files by OpenAI id",
+    "file id of Anthropic": "files by Anthropic id",
+    "text after call": "text after calls",
+    "results reordered": "order of results",
+    "result json obj": "JSON objects as results",
+    "result json list": "JSON lists as results",
+    "result image": "images in results",
+    "result file": "files in results",
+    "result parts": "boundaries of texts in results",
+    "is_error": "marks of failed results",
+    "denied result": "marks of denied results",
+    "approval": "approvals",
+    "orphan result": "results without a call",
+    "asst asst": "consecutive assistant messages",
+    "reasoning": "unsigned reasoning",
+    "reasoning+call": "unsigned reasoning",
+    "reasoning of two blocks": "several blocks of reasoning",
+    "reasoning between": "several blocks of reasoning",
+    "anthropic signature": "Anthropic's signatures",
+    "anthropic redacted": "Anthropic's encrypted reasoning",
+    "openai encrypted": "OpenAI's encrypted reasoning",
+    "gemini call sig": "Gemini's signatures of calls",
+    "refusal": "refusals",
+    "custom tool call": "calls of custom tools",
+    "hosted call": "calls of hosted tools",
+    "hosted call alone": "calls of hosted tools",
+    "source": "sources",
+    "native members": "provider-specific members",
+}
+"""What the documentation calls the kinds that formats lose, if it is not their name."""
+TEXT_ONLY = "oumi_history"
+"""The format that loses most kinds; the documentation describes it in words."""
+
+
 def table() -> str:
-    """All that formats declare, as a table for the documentation."""
-    names = conversations.writable()
-    head = f"| kind | {' | '.join(names)} |"
-    rows = [f"| {kind} | {' | '.join(declared(kind, name) for name in names)} |" for kind in KINDS]
-    return "\n".join([head, "|---" * (len(names) + 1) + "|", *rows])
+    """Return the kinds that formats declare as reduced or lost, as a table for the documentation."""
+    names = [name for name in conversations.writable() if name != TEXT_ONLY]
+    rows: dict[tuple[str, str], tuple[str, str]] = {}
+    for kind in KINDS:
+        cells = {name: declared(kind, name) for name in names}
+        reduced, lost = (", ".join(name for name in names if cells[name] == mark) for mark in (MARKS, LOST))
+        if reduced or lost:
+            rows.setdefault((LABELS.get(kind, kind), reduced + lost), (reduced, lost))
+    lines = [f"| {label} | {reduced} | {lost} |" for (label, _), (reduced, lost) in rows.items()]
+    return "\n".join(["| content | reduced in | lost in |", "|---|---|---|", *lines])

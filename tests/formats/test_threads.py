@@ -25,7 +25,7 @@ def plainly(steps):
             continue
         if any(steps[before].is_sampled for before in seen):
             found.append(seen)
-        seen = [place, *(seen[seen.index(each.kept) :] if each.kept in seen else [])]
+        seen = [place, *(seen[seen.index(each.first_kept) :] if each.first_kept in seen else [])]
     return [list(map(str, each)) for each in [*found, seen][::-1] if each]
 
 

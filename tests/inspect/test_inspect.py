@@ -338,7 +338,7 @@ def test_lines_models_and_texts_of_a_conversation_are_shown_in_short_and_escaped
     found = drawn(lines, here)
     assert all(line.isprintable() and len(line) <= 200 for line in found)
     assert found[1].startswith(f"main: 12 replies, lines 1, 3, 5, … 23, {DAY} 10:00:00 to 10:22:00, \\x1b[31m")
-    assert found[1].endswith(", 9 models more")
+    assert found[1].endswith(", 9 more models")
     assert found[2] == "│  " + r"\x1b[2J\u202e\x1b[2J\u202e\x1b[2J…" + " … Reply 11."
 
 

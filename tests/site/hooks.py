@@ -20,7 +20,7 @@ from mkdocs.structure.pages import Page
 
 from chatsquash.checks import rules
 from chatsquash.cli import explain
-from tests.site import redirects
+from tests.site import llms, redirects
 
 ROOT = redirects.ROOT
 ELSEWHERE = {
@@ -50,10 +50,26 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for page, file in ELSEWHERE.items():
         files.append(File.generated(config, page, content=(ROOT / file).read_text(encoding="utf-8")))
     files.append(File.generated(config, "findings/index.md", content=findings_page()))
-    pages = sorted((file.src_uri for file in files.documentation_pages()), key=_index_first)
-    nav = [_grouped(each) for each in config.nav]
-    config.nav = expanded(nav, pages, set(named(nav)))
+    config.nav = full_nav(config.nav)
     return files
+
+
+def full_nav(nav: list[Any]) -> list[Any]:
+    """Return the nav with the pages of groups and patterns."""
+    pages = sorted((place for place in redirects.today() if "#" not in place), key=_index_first)
+    grouped = [_grouped(each) for each in nav]
+    return expanded(grouped, pages, set(named(grouped)))
+
+
+def llms_text(name: str, summary: str, nav: list[Any]) -> str:
+    """Return the text of ``llms.txt``."""
+
+    def read(page: str) -> str:
+        if page == "findings/index.md":
+            return findings_page()
+        return (ROOT / ELSEWHERE.get(page, f"docs/{page}")).read_text(encoding="utf-8")
+
+    return llms.text(name, summary, nav, read)
 
 
 def _grouped(entry: Any) -> Any:
@@ -130,7 +146,9 @@ def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
 
 
 def on_post_build(config: MkDocsConfig) -> None:
-    """Write a page at the URL of each page that has moved."""
+    """Write ``llms.txt``, and a page at the URL of each page that has moved."""
+    text = llms_text(config.site_name, config.site_description, config.nav)
+    Path(config.site_dir, "llms.txt").write_text(text, encoding="utf-8")
     theme = (ROOT / "docs/.theme/main.html").read_text(encoding="utf-8")
     policy = re.search(r'Content-Security-Policy" content="([^"]+)"', theme)[1]
     for page, moved in redirects.moved_pages().items():

@@ -89,6 +89,12 @@ def test_old_pages_and_anchors_redirect(site):
         assert redirects.script(page, moved) in made[page.replace(".md", ".html")], page
 
 
+def test_the_index_for_language_models_lists_every_page(site):
+    links = re.findall(r"^- \[.+?\]\((.+?)\)", (site / "llms.txt").read_text(encoding="utf-8"), re.MULTILINE)
+    moved = {page.replace(".md", ".html") for page in redirects.moved_pages()}
+    assert sorted(links) == sorted(set(pages(site)) - moved - {"404.html"})
+
+
 LEADS_NOWHERE = {
     "[x](missing.md)": "'missing.md'",
     "[x](cli.md#missing)": "an anchor '#missing'",
@@ -113,7 +119,7 @@ def test_links_that_lead_nowhere_fail_the_build(tmp_path):
         shutil.copytree(ROOT / name, tmp_path / name)
     (tmp_path / "pipeline").symlink_to(ROOT / "pipeline")
     links = "\n\n".join(LEADS_NOWHERE)
-    (tmp_path / "docs" / "index.md").write_text(f"# Home\n\n{links}\n", encoding="utf-8")
+    (tmp_path / "docs" / "index.md").write_text(f"# Home\n\n{links}\n\n## Install\n", encoding="utf-8")
     done = build(tmp_path, tmp_path / "site")
     assert done.returncode == 1
     warnings = [line for line in done.stderr.splitlines() if line.startswith("WARNING")]

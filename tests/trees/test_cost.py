@@ -22,13 +22,13 @@ def new_first_prompts(count: int) -> list[Any]:
 
 def test_few_messages_are_held_to_replies_of_the_same_words(tmp_path, monkeypatch):
     looked: list[int] = []
-    taken = trees.said_in
+    original = trees.messages_between
 
-    def said_in(requests: Any, first: int, last: int) -> Any:
+    def messages_between(requests: Any, first: int, last: int) -> Any:
         looked.append(last + 1 - first)
-        return taken(requests, first, last)
+        return original(requests, first, last)
 
-    monkeypatch.setattr(trees, "said_in", said_in)
+    monkeypatch.setattr(trees, "messages_between", messages_between)
     lines = new_first_prompts(60)
     write_log(tmp_path / "logs" / "a.jsonl", *lines)
     convert(tmp_path / "logs", tmp_path / "out", Options(anonymize=False))

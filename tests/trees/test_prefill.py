@@ -15,7 +15,7 @@ from chatsquash import Options, convert_session
 from chatsquash.core.blocks import Call, Reasoning, Text, Turn
 from chatsquash.formats import view
 from chatsquash.trees.canonical import Canon
-from chatsquash.trees.prefill import continued, is_beginning
+from chatsquash.trees.prefill import is_beginning, join_messages
 from tests.conftest import assistant, log_line
 
 from .logs import HARBOUR, SHIPS, calling
@@ -46,19 +46,19 @@ from .logs import HARBOUR, SHIPS, calling
     ids=["texts", "a reply that repeats it", "calls", "reasoning of both", "the same reasoning", "parts"],
 )
 def test_both_are_one_message(prefill: Any, reply: Any, whole: Any):
-    assert continued(prefill, reply) == whole
+    assert join_messages(prefill, reply) == whole
 
 
 def test_turns_are_one_with_each_block_of_reasoning_once():
     thought = Reasoning("one", signer="openai", encrypted="x")
     prefill = view.message(Turn("assistant", (thought, Text("a"))))
     reply = view.message(Turn("assistant", (thought, Text("b"), Call("c", "run"))))
-    assert continued(prefill, reply) == view.message(Turn("assistant", (thought, Text("ab"), Call("c", "run"))))
+    assert join_messages(prefill, reply) == view.message(Turn("assistant", (thought, Text("ab"), Call("c", "run"))))
 
 
 @pytest.mark.parametrize("seam", ["", " ", "\n", "\n\n"])
 def test_clients_join_both_with_any_seam(seam: str):
-    canon, whole = Canon(), continued(assistant("a"), assistant(" b"))
+    canon, whole = Canon(), join_messages(assistant("a"), assistant(" b"))
     number = canon.number_of_both(assistant("a"), assistant(" b"), whole)
     assert canon.number(assistant(f"a{seam}b")) == canon.number(whole) == number
 

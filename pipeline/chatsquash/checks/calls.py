@@ -43,7 +43,7 @@ def tool_call_function(view: View) -> Iterator[Fact]:
 
 @check("error", looks=("odd calls",))
 def tool_call_name(view: View) -> Iterator[Fact]:
-    """Reported when a call's `function` has no name, or the name is empty or not a string."""
+    """Reported when the name of a called function is missing, empty or not a string."""
     for call in view.once(exchanges).calls:
         if call.name is None and isinstance(function := call.given.get("function"), dict):
             seen = "missing" if "name" not in function else "empty" if function["name"] == "" else "no string"
@@ -54,7 +54,7 @@ def tool_call_name(view: View) -> Iterator[Fact]:
 
 @check("warning", looks=("odd calls",))
 def tool_call_id(view: View) -> Iterator[Fact]:
-    """Reported when a call has no `id`, or repeats the id of an earlier call in the record."""
+    """Reported when a call has no `id`, or that of an earlier call."""
     first: dict[str | bytes, int] = {}
     for call in view.once(exchanges).calls:
         if call.key is None:

@@ -55,7 +55,7 @@ def by_why(lost: Mapping[str, int]) -> list[str]:
 
 @rule("info")
 def duplicate_log(first: str) -> Fact:
-    """Reported when a log exists twice, for example plain and compressed, with equal contents.
+    """Reported when a log exists twice, plain and compressed, with equal contents.
 
     The first one found is read; in a folder, that is the plain one.
     """
@@ -114,7 +114,7 @@ def replies_lost(logged: int, in_records: int, lost: Mapping[str, int], ways: Ma
 
 @rule("error", kind="replies")
 def unrelated_conversations(conversations: int, logged: int, carried: int) -> Fact:
-    """Reported when a file without session ids has several conversations, and most replies are in no record.
+    """Reported when a file has several conversations, and most replies are in no record.
 
     They are unrelated: none is a side request, a sub-agent, a compaction or a retry of another one. The record has less
     than half of the replies. It is written, and the exit code reports that something is missing.
@@ -125,22 +125,25 @@ def unrelated_conversations(conversations: int, logged: int, carried: int) -> Fa
 
 @rule("info", kind="replies")
 def reasoning_lost(logged: int, reasoned: int, carried: int) -> Fact:
-    """Reported when no record contains the reasoning of some replies, since the client dropped it from the history."""
+    """Reported when the client dropped reasoning from the history, so no record contains it."""
     seen = f"{reasoned:,} of {pluralize(logged, 'reply', 'replies')} had reasoning, {carried:,} in the records"
     return Fact(f"{seen}; --restore reasoning gives all that the log has")
 
 
 @rule("info", kind="replies")
 def reasoning_withheld(count: int) -> Fact:
-    """Reported when the provider returned no text of the reasoning: only a signature, ciphertext or an empty text."""
+    """Reported when the provider returned reasoning without its text.
+
+    Only a signature, ciphertext or an empty text.
+    """
     return Fact(f"the reasoning of {pluralize(count, 'reply', 'replies')} was withheld at the source")
 
 
 @rule("warning", kind="replies")
 def side_request_selected(kind: str) -> Fact:
-    """Reported when the last longest request is a title, a summary or a sub-agent's, not the user's conversation.
+    """Reported when the selected request is a side request or a sub-agent's.
 
-    The record is made from it nevertheless.
+    The last longest request is selected, even if it is a title, a summary or a sub-agent's conversation.
     """
     what = "a sub-agent's request" if kind == "subagent" else "a request of the client's own"
     return Fact(f"the record is made from {what}: --conversations main takes the person's conversation")
@@ -148,13 +151,13 @@ def side_request_selected(kind: str) -> Fact:
 
 @rule("info", kind="replies")
 def reasoning_restored(count: int) -> Fact:
-    """Reported when `--restore` put back reasoning that the client had dropped from the history."""
+    """Reported when `--restore` put back reasoning that the client had dropped."""
     return Fact(f"the reasoning of {pluralize(count, 'message')} is put back from the logged replies")
 
 
 @rule("info", kind="replies")
 def context_restored(results: int, messages: int, replies: int) -> Fact:
-    """Reported when tool results or messages that the client had dropped were put back."""
+    """Reported when tool results or messages that the client had dropped are put back."""
     parts = [pluralize(count, what) for count, what in ((results, "result"), (messages, "message")) if count]
     lacked = pluralize(replies, "reply", "replies")
     return Fact(f"{' and '.join(parts)} put back that later requests lacked; {lacked} did not see them")

@@ -54,7 +54,7 @@ def tool_not_object(view: View) -> Iterator[Fact]:
 
 @check("error", kind="tools")
 def tool_name(view: View) -> Iterator[Fact]:
-    """Reported when a tool definition has no name, or the name is empty or not a string."""
+    """Reported when the name of a tool is missing, empty or not a string."""
     for index, tool in _numbered_definitions(view):
         name = tool.get("name", ABSENT)
         if not isinstance(name, str) or not name:

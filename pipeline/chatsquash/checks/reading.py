@@ -130,7 +130,7 @@ def stream_interrupted() -> Fact:
 
 @rule("warning")
 def unsupported_content(kinds: Mapping[str, int], at: int | None) -> Fact:
-    """Reported when messages have content that OpenAI chat cannot express, such as calls of hosted tools.
+    """Reported when OpenAI chat cannot express some content, such as calls of hosted tools.
 
     Members of definitions that only one provider has, such as `input_examples`, are counted once per tool.
     """
@@ -216,7 +216,7 @@ def empty_session(entries_seen: int, rejected: int) -> Fact:
 
 @rule("info")
 def unanswered_session(why: str = "") -> Fact:
-    """Reported when a session has no reply: it is empty, or has only bookkeeping, commands or a prompt.
+    """Reported when a session has no reply, only bookkeeping, commands or a prompt.
 
     It gets no record from files of agents, nor with a preset for training; otherwise `missing-reply` is reported. The
     exit code remains 0 if other sessions have records.
@@ -238,7 +238,7 @@ def cut_short(reason: str) -> Fact:
 
 @rule("info")
 def no_exchange(what: str, count: int) -> Fact:
-    """Reported when lines are not exchanges with a model, such as other spans or calls for embeddings.
+    """Reported when lines are not exchanges with a model, such as calls for embeddings.
 
     They are treated as blank lines.
     """

@@ -30,7 +30,7 @@ def not_rendered(problem: str) -> Fact:
 
 @rule("warning", kind="replies")
 def context_mismatch(count: int) -> Fact:
-    """Reported when a rendered sample does not begin with the text that the template yields at inference.
+    """Reported when a rendered sample does not begin with the text used at inference.
 
     Such a reply has its own sample, but not after the exact text that the model saw.
     """

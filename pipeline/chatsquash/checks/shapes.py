@@ -68,7 +68,7 @@ def media_replaced(kinds: Mapping[str, int]) -> Fact:
 
 @rule("warning")
 def user_after_result(count: int, at: int | None = None) -> Fact:
-    """Reported when a user message directly follows a tool result, which some trainers reject.
+    """Reported when a user message follows a tool result, which some trainers reject.
 
     ms-swift drops the record, torchtune stops, LLaMA-Factory skips it; others accept it.
     """

@@ -26,9 +26,9 @@ def empty_dataset() -> Fact:
 
 @rule("warning")
 def address_not_redacted(count: int, at: int | None) -> Fact:
-    """Reported when `chatsquash check --anonymize` detects an e-mail address; once per message.
+    """Reported when `chatsquash check --anonymize` detects an e-mail address.
 
-    Tool definitions count as one message. Pseudonyms and addresses of nobody are ignored.
+    Once per message, and once for the tool definitions. Pseudonyms and addresses of nobody are ignored.
     """
     return Fact(f"{pluralize(count, 'e-mail address', 'e-mail addresses')} left: convert --anonymize replaces them", at)
 
@@ -51,7 +51,7 @@ def unsearched_line(reason: str) -> Fact:
 
 @rule("error")
 def eval_overlap(place: str, words: int, messages: int, at: int) -> Fact:
-    """Reported when `chatsquash check --against` finds 13 consecutive words of an evaluation set in a record.
+    """Reported when `chatsquash check --against` finds 13 consecutive words of an evaluation set.
 
     Case and punctuation are ignored.
     """

@@ -1,1 +1,1 @@
-"""A session entry by entry."""
+"""Show sessions entry by entry, and list the agents with files on this machine."""

@@ -1,4 +1,4 @@
-"""What agents keep on this machine, as a table with the command that converts it."""
+"""List the agents with files on this machine, with the command that converts them."""
 
 from __future__ import annotations
 
@@ -20,43 +20,43 @@ _CLAUDE = "claude_code"
 _SETTINGS = "${CLAUDE_CONFIG_DIR:-~/.claude}/settings.json"
 _PERIOD = "cleanupPeriodDays"
 _DAYS = 30
-"""Days after which Claude Code deletes a session that nobody went on with, unless its settings say otherwise."""
+"""Days after which Claude Code deletes an unused session, unless its settings specify another period."""
 _SOON = 7
 _DAY = 86_400
 _LONGEST = 1 << 20
 
 
 class AgentFiles(Struct, frozen=True):
-    """What an agent keeps here."""
+    """The files of an agent on this machine."""
 
     name: str
     """As in ``chatsquash formats``."""
     files: list[AgentFile]
-    """Each once."""
+    """Each file once."""
     copies: list[AgentFile]
-    """Second copies of these, as an agent leaves them that compresses old files."""
+    """Second copies of these, which an agent leaves that compresses old files."""
 
     @property
     def size(self) -> int:
-        """Bytes of its files, without those of copies."""
+        """The size of its files in bytes, without copies."""
         return sum(each.size for each in self.files)
 
     @property
     def command(self) -> str:
-        """What converts them."""
+        """The command that converts them."""
         return f"chatsquash convert --agent {self.name} -o out-{self.name.replace('_', '-')}"
 
 
 def agents() -> list[AgentFiles]:
-    """The agents of which anything is here."""
+    """Return the agents with files on this machine."""
     agents_here = (
-        AgentFiles(name, *_without_copies(files(documents.get_format(name).LOCATIONS))) for name in documents.names()
+        AgentFiles(name, *_separate_copies(files(documents.get_format(name).LOCATIONS))) for name in documents.names()
     )
     return [each for each in agents_here if each.files]
 
 
-def _without_copies(files: list[AgentFile]) -> tuple[list[AgentFile], list[AgentFile]]:
-    """Files, and those that hold what one of them holds, compressed; a run would convert the plain one."""
+def _separate_copies(files: list[AgentFile]) -> tuple[list[AgentFile], list[AgentFile]]:
+    """Separate files from compressed copies of them; a run converts the uncompressed file."""
     first = dict[str, AgentFile]()
     copies = list[AgentFile]()
     for each in files:
@@ -66,12 +66,12 @@ def _without_copies(files: list[AgentFile]) -> tuple[list[AgentFile], list[Agent
 
 
 def known_agents() -> tuple[str, ...]:
-    """The agents of which it is known where they keep their files."""
+    """Return the agents with known file locations."""
     return tuple(name for name in documents.names() if documents.get_format(name).LOCATIONS)
 
 
 def paths(names: tuple[str, ...]) -> list[str]:
-    """The files of agents; raises ``UsageError`` for an agent that keeps nothing here, or nobody knows where."""
+    """Return the files of agents; raises ``UsageError`` for an agent without files or with unknown locations."""
     paths_of_agents: list[str] = []
     known = known_agents()
     for name in names:
@@ -79,43 +79,43 @@ def paths(names: tuple[str, ...]) -> list[str]:
             raise UsageError(f"--agent {name}: {_unknown(name, known)}")
         agent_files = files(documents.get_format(name).LOCATIONS)
         if not agent_files:
-            looked = ", ".join(filter(None, map(place, documents.get_format(name).LOCATIONS)))
-            raise UsageError(f"--agent {name}: nothing is kept here; looked for {looked}{_elsewhere(name)}")
+            folders = ", ".join(filter(None, map(place, documents.get_format(name).LOCATIONS)))
+            raise UsageError(f"--agent {name}: no files found; searched {folders}{_elsewhere(name)}")
         paths_of_agents += [each.path for each in agent_files]
     return paths_of_agents
 
 
 def _unknown(name: str, known: tuple[str, ...]) -> str:
-    """Why nobody can look for the files of an agent of this name, and what to do."""
+    """Return why the files of an agent cannot be found, and what to do."""
     if name not in documents.names():
         return f"no such agent; {hint(name, known)}"
     if documents.get_format(name).IN_PROJECTS:
-        return f"has no folder of its own{_elsewhere(name)}"
-    return "has no folder that its files always lie in; name them as LOGS"
+        return f"has no folder for all sessions{_elsewhere(name)}"
+    return "has no fixed folder: pass its files as LOGS"
 
 
 def _elsewhere(name: str) -> str:
-    """Where an agent keeps files that nobody looks for."""
-    lies = documents.get_format(name).IN_PROJECTS
-    return f"; its files lie in projects ({', '.join(lies)}): name them as LOGS" if lies else ""
+    """Return where an agent keeps files that are not searched for."""
+    folders = documents.get_format(name).IN_PROJECTS
+    return f"; its files are in projects ({', '.join(folders)}): pass them as LOGS" if folders else ""
 
 
 def as_text() -> str:
-    """The table for a terminal."""
+    """Return the table for a terminal."""
     agents_here = agents()
     if not agents_here:
         return (
-            "no agent that is known keeps anything here; name your logs: chatsquash convert LOGS"
-            " (`chatsquash formats` lists what is read)"
+            "no files of known agents found; pass your logs: chatsquash convert LOGS"
+            " (`chatsquash formats` lists the supported formats)"
         )
     rows = [("agent", "files", "MB", "first", "last", "command"), *map(_row, agents_here)]
     lines = [line.rstrip() for line in align_columns(rows)]
-    notes = [line for each in agents_here if each.name == _CLAUDE and (line := _clean_up(each, time.time()))]
+    notes = [line for each in agents_here if each.name == _CLAUDE and (line := _deletion_notice(each, time.time()))]
     return "\n".join([*lines, *notes])
 
 
 def as_json() -> str:
-    """The same for programs."""
+    """Return the table as JSON."""
     return json.dumps([_as_dict(each) for each in agents()], indent=1)
 
 
@@ -136,8 +136,8 @@ def _as_dict(agent: AgentFiles) -> dict[str, Any]:
 
 def _row(agent: AgentFiles) -> tuple[str, ...]:
     databases = sum(each.is_database for each in agent.files)
-    alone = len(agent.files) - databases
-    contents = [f"{alone:,}"] if alone else []
+    plain_files = len(agent.files) - databases
+    contents = [f"{plain_files:,}"] if plain_files else []
     contents += [f"in {pluralize(databases, 'database')}"] if databases else []
     times = [each.changed for each in agent.files]
     return (
@@ -154,20 +154,20 @@ def _day(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
 
 
-def _clean_up(agent: AgentFiles, now: float) -> str:
-    """What Claude Code's own clean-up deletes next."""
+def _deletion_notice(agent: AgentFiles, now: float) -> str:
+    """Return which files Claude Code's own clean-up deletes next."""
     days = _period()
     files_of_agent = [*agent.files, *agent.copies]
     ages = [(now - each.changed) / _DAY for each in files_of_agent]
-    over = [each for each, age in zip(files_of_agent, ages, strict=True) if age >= days]
+    due = [each for each, age in zip(files_of_agent, ages, strict=True) if age >= days]
     soon = [each for each, age in zip(files_of_agent, ages, strict=True) if days - _SOON <= age < days]
-    said = f"Claude Code deletes files {days:g} days after their last change ({_PERIOD} in its settings): "
+    notice = f"Claude Code deletes files {days:g} days after their last change ({_PERIOD} in its settings): "
     parts = []
-    if over:
-        parts.append(f"{pluralize(len(over), 'file')} ({_megabytes(over)} MB) when it starts next")
+    if due:
+        parts.append(f"{pluralize(len(due), 'file')} ({_megabytes(due)} MB) when it starts next")
     if soon:
         parts.append(f"{pluralize(len(soon), 'file')} ({_megabytes(soon)} MB) within {_SOON} days")
-    return said + (" and ".join(parts) if parts else f"none within {_SOON} days")
+    return notice + (" and ".join(parts) if parts else f"none within {_SOON} days")
 
 
 def _megabytes(files: list[AgentFile]) -> str:

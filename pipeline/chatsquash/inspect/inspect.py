@@ -1,4 +1,4 @@
-"""A session entry by entry, to see why it came out as it did, and the definitions that it logged."""
+"""Show a session entry by entry to explain its outcome, and print the definitions that it logged."""
 
 from __future__ import annotations
 
@@ -36,26 +36,26 @@ from chatsquash.trees.kinds import conversations
 
 T = TypeVar("T")
 _INCOMPLETE = frozenset(("unreadable-log", "cut-short", "unreadable-archive", "truncated-archive", "archive-member"))
-"""Codes of findings about a log or an archive that is not read, or not to its end."""
+"""Codes of findings about logs and archives that are not read completely."""
 _COLUMNS = ("line", "time", "kept", "added", "tools", "reply", "outcome", "roles added")
-_SHOWN = 200
+_TEXT_LENGTH = 200
 _ROLE = 12
 _WIDTH = 100
 
 
 @dataclass(slots=True)
 class _EntryRow:
-    """What is shown of an entry; the entry itself would keep its messages in memory."""
+    """The displayed data of an entry, without its messages, which would take memory."""
 
     line: int
     time: str | None = None
     """In UTC."""
     counts: tuple[int, int, int] | None = None
-    """The messages kept from the entry before, those added, and the tools; ``None`` for a line that is no entry."""
+    """The numbers of unchanged messages, new messages and tools; ``None`` for a line without an entry."""
     reply: str | None = None
     """The kind of the reply, as in a role trace."""
     size: int | None = None
-    """Bytes of the reply, or of a line that is no entry."""
+    """The size in bytes of the reply, or of a line without an entry."""
     roles: str = ""
     servers: list[str] = field(default_factory=list)
     """The MCP servers of its tools."""
@@ -63,7 +63,7 @@ class _EntryRow:
     outcome: str = "cleaned"
 
     def cells(self) -> tuple[str, ...]:
-        """The columns of the table but the last."""
+        """Return all columns of the table except the last."""
         size = f"{self.size:,} B" if self.size is not None else ""
         if self.counts is None:
             return (str(self.line), "", "", "", "", size, self.outcome)
@@ -71,26 +71,26 @@ class _EntryRow:
         return (str(self.line), self.time or "-", *map(str, self.counts), reply, self.outcome)
 
     def as_json(self) -> dict[str, Any]:
-        """As ``--json`` has it."""
-        kept, added, tools = self.counts or (None, None, None)
-        values = {"line": self.line, "time": self.time, "kept": kept, "added": added, "tools": tools}
-        said = {"reply": self.reply, "bytes": self.size, "outcome": self.outcome, "roles": self.roles.split()}
-        return {**values, **said, "mcp_servers": self.servers}
+        """Return the row for ``--json``."""
+        unchanged, new, tools = self.counts or (None, None, None)
+        values = {"line": self.line, "time": self.time, "kept": unchanged, "added": new, "tools": tools}
+        columns = {"reply": self.reply, "bytes": self.size, "outcome": self.outcome, "roles": self.roles.split()}
+        return {**values, **columns, "mcp_servers": self.servers}
 
 
 @dataclass(slots=True)
 class _Inspection:
-    """Gathers the rows of a session while its entries pass through the stages."""
+    """Collects the rows of a session while its entries pass through the stages."""
 
     verbose: bool
     by_line: dict[int, _EntryRow] = field(default_factory=dict)
     models: dict[int, str] = field(default_factory=dict)
-    """Of each line the model that it names."""
+    """The model named by each line."""
     seen: LogHead | None = None
-    """What the log's first lines told."""
+    """The format detected from the log's first lines."""
     session: Session | None = None
     _servers: list[str] = field(default_factory=list)
-    """The MCP servers of the entry before."""
+    """The MCP servers of the previous entry."""
 
     def watch_logged(self, items: EntryStream) -> EntryStream:
         for item in items:
@@ -107,7 +107,7 @@ class _Inspection:
             yield item
 
     def settle(self, seen: LogHead | None, session: Session) -> None:
-        """Mark what was selected, and what was cut behind it."""
+        """Mark the selected entry and those cut after it."""
         self.seen, self.session = seen, session
         snapshot = session.snapshot
         for line, row in self.by_line.items():
@@ -115,9 +115,9 @@ class _Inspection:
                 row.outcome = "selected" if line == snapshot.entry.line else "cut"
 
     def _row(self, entry: Entry) -> _EntryRow:
-        added = [message for run in entry.edits if isinstance(run, AddedRun) for message in run.messages]
+        new = [message for run in entry.edits if isinstance(run, AddedRun) for message in run.messages]
         servers = mcp.servers(entry.tools)
-        texts = [_text(message) for message in added] if self.verbose else []
+        texts = [_text(message) for message in new] if self.verbose else []
         if self.verbose and servers != self._servers:
             texts = [escape(mcp.server_list(entry.tools)) or "no MCP servers", *texts]
             self._servers = servers
@@ -125,10 +125,10 @@ class _Inspection:
         return _EntryRow(
             entry.line,
             _time(entry.at),
-            (len(entry.messages) - len(added), len(added), len(entry.tools)),
+            (len(entry.messages) - len(new), len(new), len(entry.tools)),
             _short(chat.role_token(reply)) if reply else None,
             len(jsonio.dumps(reply)) if reply else None,
-            escape(chat.trace(added)),
+            escape(chat.trace(new)),
             servers,
             texts,
         )
@@ -142,13 +142,20 @@ def inspect(
     unread: list[Finding] | None = None,
     session: str | None = None,
 ) -> Iterator[str]:
-    """Session logs (folders, files or globs) as lines of text: per session a table of its entries, and the findings.
+    """Yield session logs as lines of text: for each session a table of its entries, and the findings.
 
-    Columns: line; time (UTC); messages kept from the entry before, and added; tools; kind and size in bytes of the
-    reply; what became of the entry; the roles of the messages added.  ``verbose`` adds the beginning of each added
-    message's text, escaped.  ``unread`` takes the findings about logs and archives that are not read, or not to their
-    end.  ``session`` is the id of the only session to show, or its beginning.  Raises ``UsageError`` where there is
-    nothing to read, and for an id that no session has, or that several begin with.
+    The columns are: line; time (UTC); messages unchanged since the previous entry, and new ones; tools; kind and size
+    in bytes of the reply; the outcome of the entry; the roles of the new messages.
+
+    Args:
+        logs: Folders, files or globs.
+        options: The options of the conversion.
+        verbose: Whether to add the escaped beginning of each new message's text.
+        unread: Receives the findings about logs and archives that are not read completely.
+        session: The id of the only session to show, or the beginning of its id.
+
+    Raises:
+        UsageError: There is nothing to read, or ``session`` matches no session or several.
     """
     refuse_wrong(options)
     inspected = _inspected(logs, options, unread, session, verbose=verbose)
@@ -160,7 +167,7 @@ def inspect(
 def inspect_as_json(
     logs: Iterable[str], options: Options, unread: list[Finding] | None = None, session: str | None = None
 ) -> Iterator[dict[str, Any]]:
-    """Session logs as ``inspect`` shows them, an object for each session; raises as ``inspect``."""
+    """Yield the sessions shown by ``inspect`` as objects; raises the errors of ``inspect``."""
     refuse_wrong(options)
     for log, inspection, outcome in _inspected(logs, options, unread, session):
         yield _session_as_json(log, inspection, outcome)
@@ -177,27 +184,27 @@ def _inspected(
     *,
     verbose: bool = False,
 ) -> Iterator[_Inspected]:
-    """Each session, or the one that is named, and before them archives that are not read, or not to their end."""
+    """Yield each session, or the requested one, preceded by archives that are not read completely."""
     work = partial(_inspect_log, Converter(options), verbose)
     every = each_session(logs, options, work, _inspect_archive)
-    for log, inspection, outcome in every if session is None else _named(every, session):
+    for log, inspection, outcome in every if session is None else _select_session(every, session):
         _add_unread(outcome, unread)
         yield log, inspection, outcome
 
 
-def _named(inspected: Iterable[_Inspected], session: str) -> Iterator[_Inspected]:
-    """The session whose id is this, else the only one whose id begins so; an id may be in several logs."""
-    kept: dict[str, list[_Inspected]] = {}
+def _select_session(inspected: Iterable[_Inspected], session: str) -> Iterator[_Inspected]:
+    """Yield the session with this id, otherwise the only one whose id begins with it; several logs may have one id."""
+    candidates: dict[str, list[_Inspected]] = {}
     for each in inspected:
         id_ = each[2].session
         if id_.startswith(session):
-            same = kept.setdefault(id_, [])
-            if id_ == session or len(kept) == 1:  # of others, only the id matters
+            same = candidates.setdefault(id_, [])
+            if id_ == session or len(candidates) == 1:  # of other sessions, only the id is needed
                 same.append(each)
-    named = one_session(kept, session, "inspect")
-    if named is None:
+    session_id = one_session(candidates, session, "inspect")
+    if session_id is None:
         raise UsageError(f"no session begins with {quote(session)}, and there is no such file")
-    yield from kept[named]
+    yield from candidates[session_id]
 
 
 def _add_unread(outcome: Outcome, unread: list[Finding] | None) -> None:
@@ -242,7 +249,7 @@ def _inspect_log(converter: Converter, verbose: bool, log: Log) -> _Inspected | 
 
 def _session_lines(log: Log, inspection: _Inspection, outcome: Outcome) -> Iterator[str]:
     yield f"{escape(log.display_path)}: session {escape(outcome.session)}"
-    for piece in log.pieces:  # whose lines are counted one behind the other
+    for piece in log.pieces:  # their lines are numbered continuously
         yield f"from line {piece.line + 1:,} on: {escape(piece.display_path)}"
     if (seen := inspection.seen) and seen.format:
         yield from _wrap(f"format: {escape(seen.why)}", break_on_hyphens=True)
@@ -263,25 +270,27 @@ def _table(rows: list[_EntryRow]) -> Iterator[str]:
 
 
 def _conversations(session: Session, inspection: _Inspection) -> Iterator[str]:
-    """The tree of a session, if it holds more than one conversation, and which of its replies are in none."""
+    """Yield the tree of a session with several conversations, and its replies outside of conversations."""
     origin = session.snapshot.entry.origin if session.snapshot else None
     if origin:
         yield of_file(origin)
         return
     trees = session.growth.branch()
     paths = conversations(trees)
-    retried = sorted([*(each.line for each in trees.again), *(each.line for each in trees.replies if each.is_retried)])
-    if len(paths) < 2 and not retried:
+    retried_lines = sorted(
+        [*(each.line for each in trees.repeats), *(each.line for each in trees.replies if each.is_retried)]
+    )
+    if len(paths) < 2 and not retried_lines:
         return
-    replies = pluralize(len(trees.replies) + len(trees.again), "reply", "replies")
+    replies = pluralize(len(trees.replies) + len(trees.repeats), "reply", "replies")
     yield f"{pluralize(len(paths), 'conversation')}, {replies}:"
     yield from tree_lines(paths, trees.links, inspection.models, every=inspection.verbose)
-    for what, lines in (("retried", retried), ("dropped by cleaning", session.side_requests)):
+    for what, lines in (("retried", retried_lines), ("dropped by cleaning", session.side_requests)):
         yield from [f"{what}: {format_lines(lines)}"] if lines else []
 
 
 def _wrap(line: str, *, break_on_hyphens: bool = False) -> list[str]:
-    """A line on as many as it needs; most need one, and wrapping them would take time."""
+    """Wrap a line if necessary; most lines are short, and wrapping all of them would take time."""
     if len(line) <= _WIDTH:
         return [line.rstrip()]
     return textwrap.wrap(line, _WIDTH, subsequent_indent=" " * 6, break_on_hyphens=break_on_hyphens)
@@ -296,24 +305,23 @@ def _time(at: int | None) -> str | None:
 
 def _text(message: Message) -> str:
     text = chat.text(message) or ""
-    shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
-    return f"{_short(message['role'])}: {escape(shown)}"
+    excerpt = text if len(text) <= _TEXT_LENGTH else f"{text[:_TEXT_LENGTH]}…"
+    return f"{_short(message['role'])}: {escape(excerpt)}"
 
 
 def _short(role: str) -> str:
-    """A role, which is any text, for a narrow column."""
+    """Shorten a role, which may be any text, for a narrow column."""
     return escape(role if len(role) <= _ROLE else f"{role[: _ROLE - 1]}…")
 
 
 def definitions(
     logs: Iterable[str], options: Options, unread: list[Finding] | None = None, session: str | None = None
 ) -> Iterator[str]:
-    """The definitions and the system prompt of each session as a table of TOML, equal ones once.
+    """Yield the definitions and the system prompt of each session's record as a table of TOML, equal ones once.
 
-    They are those of its record.  ``unread`` and ``session`` are as ``inspect`` has them.  Raises ``UsageError`` where
-    there is nothing to read.
+    Arguments and errors as in ``inspect``.
     """
-    printed: set[str] = set()
+    known_tables: set[str] = set()
     refuse_wrong(options)
     for log, inspection, outcome in _inspected(logs, replace(options, integrity_analysis=False), unread, session):
         seen = inspection.seen
@@ -321,13 +329,13 @@ def definitions(
         place = f"# {escape(log.display_path)}: session {escape(outcome.session)}"
         if not table:
             yield f"{place}: {outcome.left_out or 'no definitions and no system prompt'}\n"
-        elif table not in printed:
-            printed.add(table)
+        elif table not in known_tables:
+            known_tables.add(table)
             yield f"{place}\n{table}\n"
 
 
 def _toml_table(log: Log, outcome: Outcome, seen: LogHead | None) -> str:
-    """The table of a session; empty where its record has neither, or it has none."""
+    """Return the table of a session; empty if its record has no tools and no prompt, or it has no record."""
     record = jsonio.loads(outcome.record) if outcome.record else {"messages": [], "tools": []}
     leading = takewhile(lambda message: message["role"] == "system", record["messages"])
     prompt = "\n\n".join(text for message in leading if (text := chat.joined_text(message)))
@@ -338,5 +346,5 @@ def _toml_table(log: Log, outcome: Outcome, seen: LogHead | None) -> str:
         return as_toml(agent, record["tools"], prompt or None)
     except UnicodeEncodeError:
         raise UsageError(
-            f"{log.display_path}: the system prompt has half of a UTF-16 pair, which TOML cannot hold"
+            f"{log.display_path}: the system prompt has half of a UTF-16 pair, which TOML cannot represent"
         ) from None

@@ -178,7 +178,7 @@ def _majority_shape(lines: list[bytes]) -> tuple[Shape, LogHead]:
     why = appearance or (verdict.why if evidence else "")
     # If both sides of every line are of unknown formats, such as token counts, the file is not chat either.
     unknown = 0 < len(evidence) == len(lines)
-    return Shape(envelope=envelope), LogHead(None, envelope.NAME, why, conflict=verdict.mixed or unknown)
+    return Shape(envelope=envelope), LogHead(None, envelope.NAME, why, conflict=verdict.is_mixed or unknown)
 
 
 def _is_aside(line: bytes) -> bool:

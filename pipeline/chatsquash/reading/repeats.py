@@ -16,7 +16,6 @@ from chatsquash.sources.lines import Line
 
 _VALUE = re.compile(rb"[ \t\r]*:[ \t\r]*")
 _GAP = re.compile(rb"[ \t\r]*,?[ \t\r]*")
-# Few runs: every run costs a search, and lines with more differences are parsed faster as a whole.
 _MOST_RUNS = 8
 _FEW = 2
 _NEEDLE = 96

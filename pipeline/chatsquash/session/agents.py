@@ -137,7 +137,7 @@ class DocumentPart(Struct, frozen=True, dict=True):
         others = {id(path): path for path in owners.values() if path is not self.place} if self.log.is_part else {}
         written = {key for key, path in others.items() if self.is_written(path)}
         own = (reply for reply in self.place.replies if reply.is_copy or id(owners[reply.number]) in written)
-        return {reply.number for reply in own for each in placements if reply.number in each.standing}
+        return {reply.number for reply in own for each in placements if reply.number in each.positions}
 
     def whys(self, snapshot: Snapshot | None, made: Record | Rejection | None) -> dict[int, str]:
         """Why a conversation that was to become a record is without some of its replies."""
@@ -193,7 +193,7 @@ def _keep_written(placement: Placement[FilePath]) -> Placement[FilePath]:
     """A placement with only the replies that its record, if there is one, contains."""
     if placement.record is None:
         return placement
-    standing = {
-        number: each for number, each in placement.standing.items() if each.ordinal in placement.written_ordinals
+    positions = {
+        number: each for number, each in placement.positions.items() if each.ordinal in placement.written_ordinals
     }
-    return replace(placement, standing=standing)
+    return replace(placement, positions=positions)

@@ -91,7 +91,7 @@ class Chained(Struct):
         """Take note of the lines of a file which began at some time, or of what else it is."""
         log, digest, spans = self.logs[number], xxh3_128(), array("Q")
         whole = file if isinstance(file, ExpandedFile) else as_found(file, log)
-        self._chains.file()
+        self._chains.begin_file()
         sessions, times = array("q"), array("q")
         for item in reader.read(whole, log, digest.update, spans).items:
             if isinstance(item, Entry):

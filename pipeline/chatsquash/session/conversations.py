@@ -32,14 +32,21 @@ from chatsquash.session.record_filters import RecordFilter, of_records
 from chatsquash.session.record_maker import prefix_of_messages
 from chatsquash.session.select import ToolUnion
 from chatsquash.session.session import LineFinding, Session, Snapshot
-from chatsquash.trees.account import Placement, account, assistants, place_replies, shared_calls
+from chatsquash.trees.account import Placement, assistants, place_replies, reply_outcomes, shared_calls
 from chatsquash.trees.canonical import Canon
 from chatsquash.trees.coverage import coverage
-from chatsquash.trees.kinds import beginnings, conversations, first_conversation, names, select_paths, unexplained
+from chatsquash.trees.kinds import (
+    beginnings,
+    conversation_ids,
+    conversations,
+    first_conversation,
+    select_paths,
+    unexplained,
+)
 from chatsquash.trees.paths import AnyPath, P
 from chatsquash.trees.prefill import without_finished
 from chatsquash.trees.replies import LogPath, Reply, number_messages
-from chatsquash.trees.restore import RestoreScope, restored
+from chatsquash.trees.restore import RestoreScope, restore
 from chatsquash.trees.trees import Trees
 
 if TYPE_CHECKING:
@@ -71,9 +78,9 @@ _ADDS_CONTEXT = ("results", "all")
 
 def _restore(trees: Trees, path: list[Reply], entry: Entry, scope: RestoreScope) -> tuple[Entry, list[Violation]]:
     history = number_messages(entry.messages, trees.requests.canon)
-    result = restored(history, path, scope, trees.index.copied_reasoning)
+    result = restore(history, path, scope, trees.index.copied_reasoning)
     findings = [checks.reasoning_restored(result.reasoning)] if result.reasoning else []
-    missing = sum(reply.lacks for reply in path)
+    missing = sum(reply.has_gaps for reply in path)
     if result.results or result.inserted:
         findings.append(checks.context_restored(result.results, result.inserted, missing))
     restored_entry = replace(entry, messages=result.messages) if findings else entry
@@ -108,8 +115,8 @@ def convert_last(
         placements_of_last.append(place_replies(path, end.path(), _messages(snapshot.entry), trees.requests.canon))
     result = make(snapshot, _marks_of_last(trees, paths, placements_of_last, snapshot, options))
     placements = [place_record(each, result, 0, {}) for each in placements_of_last]
-    ids = names(paths, name)
-    rows = with_side_requests(account(trees, paths, placements, ids), session.side_requests, name, paths, ids)
+    ids = conversation_ids(paths, name)
+    rows = with_side_requests(reply_outcomes(trees, paths, placements, ids), session.side_requests, name, paths, ids)
     coverage_of_session = sum_coverage(
         rows, (each for each in paths if each is not path), len(paths), len(session.side_requests)
     )
@@ -143,7 +150,7 @@ def _marks_of_last(
         return None
     judge = _judge(options)
     if placements:
-        return judge.of_trees(trees, paths, placements, [placements[0].whole])[0]
+        return judge.of_trees(trees, paths, placements, [placements[0].all_ordinals])[0]
     from chatsquash.trees.loss import NOT_LOGGED  # imported here because few runs need it
 
     return [Mark((ordinal,), NOT_LOGGED) for ordinal in range(len(assistants(_messages(snapshot.entry))))]
@@ -187,7 +194,7 @@ def convert_each(
     """Make the records of the selected conversations; also return findings, and why the first one has no record."""
     trees = session.growth.branch()
     paths = conversations(trees)
-    ids = names(paths, name)
+    ids = conversation_ids(paths, name)
     selected_paths = select_paths(paths, options)
     parts = RestoreScope(*_PARTS[options.restore], messages=True)
     selected = [_restored_path(trees, path, entry, parts) for path, entry in _entries(selected_paths, session, reread)]
@@ -208,7 +215,7 @@ def convert_each(
             continue
         parent = ids.get(id(path.parent)) if path.parent else None
         records.append(replace(count_flags(result, options), conversation=ids[id(path)], kind=path.kind, parent=parent))
-    rows = with_side_requests(account(trees, paths, placements, ids), session.side_requests, name, paths, ids)
+    rows = with_side_requests(reply_outcomes(trees, paths, placements, ids), session.side_requests, name, paths, ids)
     selected_ids = set(map(id, selected_paths))
     coverage_of_session = sum_coverage(
         rows, (each for each in paths if id(each) not in selected_ids), len(paths), len(session.side_requests)
@@ -261,7 +268,7 @@ def with_session_prefix(
     if not records or first_reply is None or options.split is None:
         return records
     system: list[Message] = [{"role": "system", "content": first_reply.system}] if first_reply.system else []
-    prefix = prefix_of_messages([*system, *first_reply.behind], options, has_private=session.has_private)
+    prefix = prefix_of_messages([*system, *first_reply.new_messages], options, has_private=session.has_private)
     pairs = [(record, record.facts) for record in records]
     return [replace(record, facts=facts._replace(prefix=prefix)) if facts else record for record, facts in pairs]
 
@@ -297,7 +304,7 @@ def _make_all(
     if not (needs_marks(options) or len({*trees.models}) > 1):
         return [make(snapshot, None) for snapshot in snapshots]
     judge, placements = _judge(options), [each.placement for each in selected]
-    marks = judge.of_trees(trees, paths, placements, [each.whole for each in placements])
+    marks = judge.of_trees(trees, paths, placements, [each.all_ordinals for each in placements])
     results = [make(*each) for each in zip(snapshots, marks, strict=True)]
     filters = of_records(options)
     final_placements = [

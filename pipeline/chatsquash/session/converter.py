@@ -351,7 +351,7 @@ class Converter:
     def _only_grew(self, session: Session) -> bool:
         """Return whether every request continues the previous reply, and no option needs more than that."""
         needs_more = self._needs_conversations or session.side_requests or session.other_files
-        return not needs_more and session.growth.only_grew()
+        return not needs_more and session.growth.has_only_grown()
 
     def _samples(
         self, read: Reading, session: Session, log: Log, by: tuple[Make, Reread], why: Violation | None

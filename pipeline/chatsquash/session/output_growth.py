@@ -30,7 +30,7 @@ def check_growth(session: Session, document: LogDocument | None, options: Option
         return why
     trees = session.growth.trees
     if trees is None or not (options.conversations == "all" or _repeats(options)):
-        grown = session.growth.grown if _repeats(options) else []
+        grown = session.growth.growing_requests if _repeats(options) else []
         trees = session.growth.branch() if len(grown) > options.max_output_growth else None
     return (
         _beyond(_sizes_of_log(trees.replies, options), session.sizes.all, options.max_output_growth) if trees else None
@@ -60,7 +60,7 @@ def _sizes_of_log(replies: list[Reply], options: Options) -> list[int]:
             each = each.parent
         size = sizes[each.number] if each else 0
         for each in reversed(path):
-            size += sum(map(_size, each.behind), _size(each.message))
+            size += sum(map(_size, each.new_messages), _size(each.message))
             sizes[each.number] = size
     replaced = {reply.parent.number for reply in replies if reply.wording and reply.parent}
     return [

@@ -51,7 +51,7 @@ class Home(Struct, frozen=True):
 
     def caller(self, place: FilePath) -> int | None:
         """The conversation that began a sub-agent; of an agent that none names, the one of its session at the time."""
-        begun = place.begun
+        begun = place.root_origin
         known = (
             self.by_call.get(begun.call or ""),
             self.by_agent.get(begun.id),
@@ -75,7 +75,7 @@ def family(place: FilePath, log: Log, options: Options) -> Family:
     first = place.session.first if place.session else place
     started = first.origin.started_at
     logged = path_day(log.name) or (day(started) if started is not None else None)
-    outer = first.begun.parent if first.kind == "subagent" else None
+    outer = first.root_origin.parent if first.kind == "subagent" else None
     session = outer or first.origin.session_id or stem(log)
     prefix = prefix_of_messages(_clean_beginning(first, options), options, has_private=True) if options.split else ""
     return Family(session, prefix, stem(log), logged)
@@ -107,7 +107,7 @@ def find(document: LogDocument, place: FilePath, log: Log, options: Options) -> 
     """The file of the session that began a sub-agent; ``None`` where nobody knows where that would be."""
     global _last  # noqa: PLW0603 - one of a process
     path = relatives.absolute(log.path)
-    pattern = formats.get_format(document.format).home(uncompressed(path), place.begun)
+    pattern = formats.get_format(document.format).home(uncompressed(path), place.root_origin)
     if pattern is None:
         return None
     relative = relatives.look(pattern)
@@ -117,7 +117,7 @@ def find(document: LogDocument, place: FilePath, log: Log, options: Options) -> 
         home = _home(*parent, path, log, options) if parent else None
         _last = key, ParentFile(home, (relative, *(parent[1].relatives if parent else ())))
     known = _last[1]
-    call_id = place.begun.call
+    call_id = place.root_origin.call
     beside = formats.get_format(document.format).siblings(uncompressed(path)) if call_id else None
     if call_id is None or beside is None or (known.home and call_id in known.home.by_call):
         return known

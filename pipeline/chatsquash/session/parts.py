@@ -69,7 +69,7 @@ def _by_tree(whole: Log, log: Log, file: BinaryIO, options: Options, *, is_mixed
     if not (is_mixed or are_unrelated(trees)):
         return [whole]
     trees_of = {reply.line: reply.tree for reply in trees.replies}
-    trees_of |= {each.line: each.by.tree for each in trees.again}
+    trees_of |= {each.line: each.by.tree for each in trees.repeats}
     spans = whole.spans or array("Q")
     places: dict[int, array[int]] = {}
     session = 0

@@ -26,9 +26,16 @@ from chatsquash.session.record_filters import of_records
 from chatsquash.session.samples import Reread, Sample, SampleRequest, Sampling, alone, said
 from chatsquash.session.select import ToolUnion
 from chatsquash.session.session import LineFinding, Session, Snapshot
-from chatsquash.trees.account import Placement, Standing, account, assistants, place_replies
+from chatsquash.trees.account import Placement, ReplyPosition, assistants, place_replies, reply_outcomes
 from chatsquash.trees.documents import FilePath
-from chatsquash.trees.kinds import beginnings, conversations, first_conversation, names, select_paths, unexplained
+from chatsquash.trees.kinds import (
+    beginnings,
+    conversation_ids,
+    conversations,
+    first_conversation,
+    select_paths,
+    unexplained,
+)
 from chatsquash.trees.loss import FAILED, SIDE, Judge
 from chatsquash.trees.replies import LogPath, Reply
 from chatsquash.trees.trees import Trees
@@ -127,7 +134,9 @@ def _select(session: Session, name: str, options: Options, reread: Reread) -> _S
     else:
         selected = [(path, path.last.path()) for path in select_paths(paths, options)]
     judge = Judge(skips_failed=options.loss_skip_failed)
-    each = _Selection(trees, paths, selected, names(paths, name), judge.whys(trees), options.samples == "last")
+    each = _Selection(
+        trees, paths, selected, conversation_ids(paths, name), judge.reasons(trees), options.samples == "last"
+    )
     for number in _failed_calls(each, judge, session, reread) if options.loss_skip_failed else ():
         each.whys[number] = each.whys[number] or FAILED
     for reply in (reply for path in paths if path.kind == "side" for reply in path.own if options.loss_skip_side):
@@ -140,8 +149,8 @@ def _failed_calls(each: _Selection, judge: Judge, session: Session, reread: Rere
     ends = {replies[-1].number: (path, replies) for path, replies in each.selected}
     for last, entry in entries_of((replies[-1] for _, replies in each.selected), session, reread):
         shown = place_replies(*ends[last.number], said(entry), each.trees.requests.canon)
-        (marks,) = judge.of_trees(each.trees, each.paths, [shown], [shown.whole])
-        yield from (number for number, stands in shown.standing.items() if marks[stands.ordinal].why == FAILED)
+        (marks,) = judge.of_trees(each.trees, each.paths, [shown], [shown.all_ordinals])
+        yield from (number for number, stands in shown.positions.items() if marks[stands.ordinal].why == FAILED)
 
 
 def _goes_on(replies: list[Reply], longer: int, shorter: int) -> bool:
@@ -175,7 +184,7 @@ def _rows(
     aside = wanted.keys() - each.sampled(wanted)
     for index, (sample, record) in enumerate(made):
         path = wanted[sample.key][1]
-        standing = {trained.key: Standing(trained.ordinal, False) for trained in sample.trained}
+        standing = {trained.key: ReplyPosition(trained.ordinal, False) for trained in sample.trained}
         if aside:
             before = [reply for reply in each.trees.replies[sample.key].back() if reply.number in aside]
             context = _context(path, before, sample.messages, each.trees)
@@ -187,16 +196,18 @@ def _rows(
         placements.append(replace(shown, why="filtered") if is_filtered else replace(shown, record=index, marks=marks))
     for _, key, _ in sampling.refused:
         reply, path = wanted[key]
-        shown = Placement(path, [reply.message], [0], {key: Standing(0, False)})
+        shown = Placement(path, [reply.message], [0], {key: ReplyPosition(0, False)})
         placements.append(replace(shown, why="refused"))
-    rows = account(each.trees, each.paths, placements, each.ids)
+    rows = reply_outcomes(each.trees, each.paths, placements, each.ids)
     whys = {each.trees.replies[number].line: each.whys[number] for number in aside if each.whys[number]}
     return [replace(row, why=whys[row.line]) if row.line in whys and row.status == "lost" else row for row in rows]
 
 
-def _context(path: LogPath, replies: Iterable[Reply], messages: list[Message], trees: Trees) -> dict[int, Standing]:
+def _context(
+    path: LogPath, replies: Iterable[Reply], messages: list[Message], trees: Trees
+) -> dict[int, ReplyPosition]:
     before = sorted(replies, key=lambda reply: reply.number)
-    return place_replies(path, before, messages, trees.requests.canon).standing if before else {}
+    return place_replies(path, before, messages, trees.requests.canon).positions if before else {}
 
 
 def of_document(
@@ -231,7 +242,7 @@ def of_document(
     unmarked |= {key: "refused" for _, key, _ in sampling.refused}
     whys = part.whys(snapshot, made)
     if placement:
-        at_of = {number: placement.assistants[each.ordinal] for number, each in placement.standing.items()}
+        at_of = {number: placement.assistants[each.ordinal] for number, each in placement.positions.items()}
         whys |= {number: unmarked[at] for number, at in at_of.items() if at in unmarked}
     rows = part.rows(_placements(placement, sampling, samples) if placement else [], made, whys)
     covered = part.coverage(rows, made)
@@ -249,11 +260,11 @@ def _placements(placement: Placement[FilePath], sampling: Sampling, samples: lis
         for ordinal, mark in of_sample.items():
             if ordinal not in places or not mark.why:
                 places[ordinal] = index
-    standing: list[dict[int, Standing]] = [{} for _ in samples]
-    for number, each in placement.standing.items():
+    standing: list[dict[int, ReplyPosition]] = [{} for _ in samples]
+    for number, each in placement.positions.items():
         if each.ordinal in places:
             standing[places[each.ordinal]][number] = each
     return [
-        replace(placement, record=index, marks=of_sample, standing=of_index)
+        replace(placement, record=index, marks=of_sample, positions=of_index)
         for index, (of_sample, of_index) in enumerate(zip(marks, standing, strict=True))
     ]

@@ -243,7 +243,7 @@ def with_logprobs(session: Session, snapshot: Snapshot, made: Record) -> Record:
     alone = {mark.at[0]: mark.place for mark in made.marks if len(mark.at) == 1}
     times = Counter(at for mark in made.marks for at in mark.at)
     for reply in replies:
-        ordinal = shown.standing[reply.number].ordinal if reply.number in shown.standing else -1
+        ordinal = shown.positions[reply.number].ordinal if reply.number in shown.positions else -1
         is_one = ordinal in alone and times[ordinal] == 1
         if (
             is_one

@@ -1,4 +1,4 @@
-"""Which calls begin conversations: their arguments in prompts, and their results."""
+"""Find the calls that started conversations: by their arguments in prompts and by their results."""
 
 from __future__ import annotations
 
@@ -16,38 +16,38 @@ from chatsquash.trees.canonical import Sketch, is_long, is_similar_prompt, resul
 from chatsquash.trees.replies import Reply, follow_links
 
 _PROMPTED = 3
-"""Runs of an argument by which a text that contains it is found."""
+"""The number of word runs that a text must share with a longer argument to contain it."""
 MOST = 8
-"""Calls with the same words that are remembered."""
+"""The number of calls with the same words that are remembered."""
 _EQUAL = 64
-"""Calls with equal arguments that are remembered."""
+"""The number of calls with equal arguments that are remembered."""
 ARGUMENTS = 64
-"""Arguments of one reply that are compared."""
+"""The number of arguments of one reply that are compared."""
 _SHORT_WORDS, _SHORT_LENGTH = 3, 30
-"""A short argument has at least so many words, or else characters."""
+"""The minimum size of a short argument: in words, or else in characters."""
 _WORD = re.compile(r"\w")
 _FURTHER = 16
-"""Replies after a call in whose requests its outcome is looked for."""
+"""The number of replies after a call whose requests are searched for its outcome."""
 
 
 class CallSite(Struct, frozen=True):
-    """A call of a tool by its reply and its place among the calls there, from 1."""
+    """A tool call, by its reply and its place among the calls there, counted from 1."""
 
     reply: Reply
     place: int
 
 
 class Calls(Struct):
-    """The arguments of calls so far."""
+    """The arguments of all calls so far."""
 
     _sites: dict[str, list[CallSite]] = field(default_factory=dict)
-    """For each argument the last calls with it."""
+    """For each argument, the last calls with it."""
     _open: dict[str, list[CallSite]] = field(default_factory=dict)
-    """Those of them that no conversation began with."""
-    _begun: dict[str, Reply] = field(default_factory=dict)
-    """For each argument the first reply of the last conversation that began with it."""
+    """Those of them that have not started a conversation."""
+    _first_replies: dict[str, Reply] = field(default_factory=dict)
+    """For each argument, the first reply of the last conversation that started with it."""
     _by_run: dict[int, list[tuple[str, Sketch]]] = field(default_factory=dict)
-    """The last arguments with a run of words."""
+    """The last arguments that contain a run of words."""
     _short: list[tuple[CallSite, str]] = field(default_factory=list)
     """The last short arguments."""
 
@@ -70,31 +70,30 @@ class Calls(Struct):
             _remember(self._short, (site, argument), ARGUMENTS)
 
     def equal(self, text: str) -> list[CallSite]:
-        """The last calls with an argument that is a text."""
+        """Return the last calls with an argument that is equal to a text."""
         return self._sites.get(text, [])
 
     def is_open(self, text: str) -> bool:
-        """Whether an argument is a text, of a call that no conversation began with."""
+        """Whether a text is the argument of a call that has not started a conversation."""
         return bool(self._open.get(text))
 
-    def claim(self, text: str, first: Reply) -> CallSite | None:
-        """The call with an argument which is the prompt of a conversation that begins.
-
-        Each call begins one conversation.  The same prompt again is the user's own under the system prompt of the
-        caller, and else a second attempt.
-        """
-        if sites := self._open.get(text):
+    def claim(self, prompt: str, first: Reply) -> CallSite | None:
+        """Return the call whose argument is the prompt of a new conversation, and mark it as used."""
+        # Each call starts one conversation.
+        if sites := self._open.get(prompt):
             at = next(at for at, site in enumerate(sites) if site.reply is sites[-1].reply)
-            self._begun[text] = first
+            self._first_replies[prompt] = first
             return sites.pop(at)
-        before = self._begun.get(text)
+        before = self._first_replies.get(prompt)
+        # A repeated prompt is the user's own if it comes under the system prompt of the caller, otherwise a second
+        # attempt.
         if before is None or not is_similar_prompt(before.system, first.system):
             return None
-        site = self._sites[text][-1]
+        site = self._sites[prompt][-1]
         return None if is_similar_prompt(site.reply.system, first.system) else site
 
     def contained(self, words: set[int]) -> list[CallSite]:
-        """The last calls with an argument that a text contains, given the runs of words of that, in order."""
+        """Return the last calls with an argument that a text contains, in order; ``words`` are the runs of the text."""
         matches: Counter[str] = Counter()
         least: dict[str, int] = {}
         for run in words if self._by_run else ():
@@ -105,9 +104,9 @@ class Calls(Struct):
         return sorted((site for argument in fitting for site in self._sites[argument]), key=_order)
 
     def short(self, text: str) -> CallSite | None:
-        """The last call with a short argument that a text contains, of those whose result is not logged so far."""
-        fitting = [site for site, argument in self._short if site.reply.children == 0 and contains(text, argument)]
-        return max(fitting, key=_order, default=None)
+        """Return the last call with a short argument in a text; only calls whose result is not logged yet."""
+        candidates = [site for site, argument in self._short if site.reply.children == 0 and contains(text, argument)]
+        return max(candidates, key=_order, default=None)
 
 
 T = TypeVar("T")
@@ -123,61 +122,64 @@ def _order(site: CallSite) -> tuple[int, int]:
 
 
 def contains(text: str, argument: str) -> bool:
-    """Whether a text contains an argument word by word, as it is or as a part of JSON."""
+    """Whether a text contains an argument as separate words, literally or escaped as in JSON."""
     return any(_is_separate(form, text) for form in {argument, _escape(argument)})
 
 
 def _is_separate(form: str, text: str) -> bool:
-    """Whether a text contains another one with no letter, digit or underscore next to it."""
-    at = text.find(form) if form else -1
-    while at >= 0:
-        end = at + len(form)
-        if not _WORD.search(text[max(at - 1, 0) : at] + text[end : end + 1]):
+    """Whether a text contains another one without an adjacent letter, digit or underscore."""
+    position = text.find(form) if form else -1
+    while position >= 0:
+        end = position + len(form)
+        if not _WORD.search(text[max(position - 1, 0) : position] + text[end : end + 1]):
             return True
-        at = text.find(form, end)
+        position = text.find(form, end)
     return False
 
 
 def _escape(text: str) -> str:
-    """A text as it is written in a JSON string."""
+    """Return a text as it is written in a JSON string."""
     return jsonio.dumps(text)[1:-1].decode("utf-8", "surrogatepass")
 
 
 def arguments(call: Json) -> list[str]:
-    """The texts that a call gives to its tool."""
+    """Return the texts in the arguments of a call."""
     function = (call.get("function") or call.get("custom")) if isinstance(call, dict) else None
-    given = (function.get("arguments") or function.get("input")) if isinstance(function, dict) else None
-    value = jsonio.value(given, given) if isinstance(given, str) else given
+    raw = (function.get("arguments") or function.get("input")) if isinstance(function, dict) else None
+    value = jsonio.value(raw, raw) if isinstance(raw, str) else raw
     return [text for each in chat.strings(value) if (text := each.strip())]
 
 
 def equal_calls(site: CallSite) -> int:
-    """How many calls of a reply have the arguments of one of them."""
+    """Return how many calls of a reply have the same arguments as this one."""
     calls = [arguments(call) for call in chat.calls(site.reply.message)]
     return calls.count(calls[site.place - 1])
 
 
 def _results(site: CallSite) -> Iterator[str]:
-    """The results of a call."""
+    """Yield the results of a call."""
     for child in islice(follow_links(site.reply.last_child, "before"), MOST):
-        for number, message in zip(child.added, child.behind, strict=True):
+        for number, message in zip(child.new_numbers, child.new_messages, strict=True):
             if message["role"] == "tool" and number == result_number(site.place):
                 yield chat.text(message) or ""
 
 
 def _sent_later(site: CallSite) -> Iterator[str]:
-    """What the conversation with a call is sent after it."""
+    """Yield the messages sent to the conversation after a call."""
     for each in islice(follow_links(site.reply.last_child, "last_child"), _FURTHER):
-        messages = (message for message in each.behind if message["role"] in ("tool", "user"))
+        messages = (message for message in each.new_messages if message["role"] in ("tool", "user"))
         yield from (chat.text(message) or "" for message in (*messages, *each.notes))
 
 
 def returning(sites: Iterable[CallSite], replies: Iterable[Reply], *, is_strict: bool) -> list[CallSite]:
-    """The calls of which the result, or else what comes later, is what one of some replies says.
+    """Return the calls whose result, or otherwise a later message, is the text of one of the replies.
 
-    ``is_strict``: a short reply has to be all of it.
+    Args:
+        sites: The calls.
+        replies: The replies of the conversation that a call may have started.
+        is_strict: Whether a short reply has to be equal to the result instead of contained in it.
     """
-    texts = [text for reply in replies for text in _said(reply)]
+    texts = [text for reply in replies for text in _reply_texts(reply)]
 
     def fits(outcomes: Iterator[str]) -> bool:
         return any(_is_outcome(text, outcome, is_strict=is_strict) for outcome in outcomes for text in texts)
@@ -197,8 +199,8 @@ def _is_outcome(text: str, outcome: str, *, is_strict: bool) -> bool:
     return (is_long(text) or not is_strict) and (text in outcome or _escape(text) in outcome)
 
 
-def _said(reply: Reply) -> list[str]:
-    """What a reply says, and gives to the tool that ends its work."""
+def _reply_texts(reply: Reply) -> list[str]:
+    """Return the text of a reply and the arguments of its calls, since some agents report with a final call."""
     texts = [(chat.text(reply.message) or "").strip()]
     texts += [each for call in chat.calls(reply.message)[:MOST] for each in arguments(call) if is_long(each)]
     return [text for text in texts if text]

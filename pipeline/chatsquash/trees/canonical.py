@@ -1,8 +1,8 @@
-"""When messages are the same: what of them counts, as a number.
+"""Decide when messages are the same, and represent that as a number.
 
-Two messages count as the same where they have one role and say the same, without regard to white space at the ends of
-their texts and where parts meet, to reminders that clients put in, to the ids and the spelling of calls, and to
-reasoning.  Numbers are Python's hashes, so they mean something in this process only.
+Two messages are the same if they have the same role and content, ignoring white space at the ends of texts and between
+parts, reminders inserted by clients, ids and formatting of calls, and reasoning. Numbers are Python hashes, so they are
+only valid within a process.
 """
 
 from __future__ import annotations
@@ -25,34 +25,34 @@ from chatsquash.core.text import remove_delimited
 
 _REMINDERS = ("system-reminder", "environment_context", "environment_details", "info-msg")
 _SEAMS = ("", "\n", " ", "\n\n")
-"""What one text may have where the parts of another meet."""
+"""Separators that a joined text may have between the parts of a split one."""
 NOTHING = 0
-"""The number of a message that is no part of a chain: a system prompt, or what only reminded."""
+"""The number of a message outside of chains: a system prompt, or a message that only consists of reminders."""
 
 
 class Canon(Struct):
-    """Gives messages of one session their numbers."""
+    """Assigns numbers to the messages of one session."""
 
-    _divided: dict[int, int] = field(default_factory=dict)
-    """Of texts that came in parts: the number by each way to put them together."""
-    _spelled: dict[str, int] = field(default_factory=dict)
-    """What arguments are the same by, as they are written."""
-    _whole: set[int] = field(default_factory=set)
-    """The numbers of texts that came as one."""
+    _numbers_of_joins: dict[int, int] = field(default_factory=dict)
+    """For texts that came in parts, the number by the hash of each possible joined text."""
+    _numbers_of_arguments: dict[str, int] = field(default_factory=dict)
+    """The hashes of normalized arguments by their raw text."""
+    _single_texts: set[int] = field(default_factory=set)
+    """The numbers of texts that came in one part."""
 
     def number(self, message: Message) -> int:
-        """What a message is the same by; a result, by the place of the call that it answers, has another one."""
+        """Return the number of a message; for results, ``result_number`` applies instead."""
         role = message["role"]
         if role in ("system", "developer"):
             return NOTHING
-        said = self._said(role, message.get("content"))
+        content_number = self._content_number(role, message.get("content"))
         if role == "assistant":
             calls = message.get("tool_calls") or message.get("function_call")
-            listed = calls if isinstance(calls, list) else [calls]
-            return hash((said, *map(self._call, listed))) if calls else said
-        return said
+            items = calls if isinstance(calls, list) else [calls]
+            return hash((content_number, *map(self._call, items))) if calls else content_number
+        return content_number
 
-    def _said(self, role: str, content: Json) -> int:
+    def _content_number(self, role: str, content: Json) -> int:
         if type(content) is str:
             text = content.strip()
             if "<" in text:
@@ -63,11 +63,11 @@ class Canon(Struct):
         return self._of_parts(role, [part for part in content if not is_part(part)])
 
     def _text(self, role: str, text: str) -> int:
-        """What a text is the same by that comes as one."""
+        """Return the number of a text that came in one part."""
         number = hash((role, text))
-        if self._divided and (known := self._divided.get(number)) is not None:
+        if self._numbers_of_joins and (known := self._numbers_of_joins.get(number)) is not None:
             return known
-        self._whole.add(number)
+        self._single_texts.add(number)
         return number
 
     def _of_parts(self, role: str, parts: list[Json]) -> int:
@@ -80,50 +80,54 @@ class Canon(Struct):
         return hash((number, others)) if others else number
 
     def _join_parts(self, role: str, texts: list[str]) -> int:
-        """What a text is the same by that comes in parts: as a text that came as one, with some seam, if one did."""
-        ways = [hash((role, seam.join(texts))) for seam in _SEAMS]
-        known = (self._divided.get(way, way if way in self._whole else None) for way in ways)
-        joined = next((number for number in known if number is not None), ways[0])
-        self._divided.update(dict.fromkeys(ways, joined))
-        return joined
+        """Return the number of a text in parts: that of an equal text in one part, for some separator, if any."""
+        joins = [hash((role, seam.join(texts))) for seam in _SEAMS]
+        known = (self._numbers_of_joins.get(way, way if way in self._single_texts else None) for way in joins)
+        result = next((number for number in known if number is not None), joins[0])
+        self._numbers_of_joins.update(dict.fromkeys(joins, result))
+        return result
 
-    def number_of_both(self, begun: Message, said: Message, whole: Message) -> int:
-        """The number of a message that consists of two, which others may join with another seam."""
-        texts = [_essential("assistant", (chat.text(each) or "").strip()) for each in (begun, said)]
+    def number_of_both(self, beginning: Message, rest: Message, complete: Message) -> int:
+        """Return the number of a message joined from two, which others may join with another separator."""
+        texts = [_essential("assistant", (chat.text(each) or "").strip()) for each in (beginning, rest)]
         if all(texts):
             number = self._join_parts("assistant", texts)
-            exact = _essential("assistant", (chat.text(whole) or "").strip())
-            self._divided.setdefault(hash(("assistant", exact)), number)
-        return self.number(whole)
+            exact = _essential("assistant", (chat.text(complete) or "").strip())
+            self._numbers_of_joins.setdefault(hash(("assistant", exact)), number)
+        return self.number(complete)
 
     def _call(self, call: Json) -> int:
-        """What a call is the same by: its tool and its arguments, however they are spelled."""
+        """Return the hash of a call: its tool and its arguments, regardless of their formatting."""
         function: Any = call.get("function") or call.get("custom") or call if isinstance(call, dict) else None
         if not isinstance(function, dict):
             return hash(jsonio.dumps(call))
-        given = function.get("arguments", function.get("input"))
-        if type(given) is not str:
-            number = hash(spelled(given))
+        arguments = function.get("arguments", function.get("input"))
+        if type(arguments) is not str:
+            number = hash(normalized_arguments(arguments))
             return hash((str(function.get("name")), number))
-        known = self._spelled.get(given)
-        number = self._spelled.setdefault(given, hash(spelled(given))) if known is None else known
+        known = self._numbers_of_arguments.get(arguments)
+        number = (
+            self._numbers_of_arguments.setdefault(arguments, hash(normalized_arguments(arguments)))
+            if known is None
+            else known
+        )
         return hash((str(function.get("name")), number))
 
 
 def result_number(place: int) -> int:
-    """What a result is the same by, given the place of the call that it answers, from 1; 0 for none."""
+    """Return the number of a result by the place of the call that it answers, counted from 1; 0 for no call."""
     return hash(("tool", place))
 
 
 def _essential(role: str, text: str) -> str:
-    """The part of a text that counts: a user's without reminders, an assistant's without reasoning before it."""
+    """Return the relevant part of a text: a user's without reminders, an assistant's without leading reasoning."""
     if role == "user":
         return without_reminders(text)
     return without_block(text).strip() if role == "assistant" else text
 
 
 def without_reminders(text: str) -> str:
-    """A user's text without the blocks by which clients remind the model of something."""
+    """Return a user's text without the reminder blocks that clients insert."""
     for tag in _REMINDERS:
         if f"<{tag}>" in text:
             text = remove_delimited(text, f"<{tag}>", f"</{tag}>").strip()
@@ -131,12 +135,12 @@ def without_reminders(text: str) -> str:
 
 
 def prompt_text(message: Message) -> str:
-    """Return what a user's message says, without reminders and white space at its ends."""
+    """Return the text of a user's message without reminders and surrounding white space."""
     return without_reminders(chat.text(message) or "").strip()
 
 
 def _others(parts: list[Json]) -> int:
-    """What the parts that are no text are the same by, which may be very many; 0 if there are none."""
+    """Return a hash of the parts that are not text, of which there may be many; 0 without any."""
     count, digest = 0, xxh3_64()
     for part in parts:
         if chat.part_text(part) is None:
@@ -145,8 +149,8 @@ def _others(parts: list[Json]) -> int:
     return hash((count, digest.intdigest())) if count else 0
 
 
-def spelled(arguments: Json) -> bytes:
-    """What arguments are the same by, whatever their order, white space, escapes and spelling of numbers."""
+def normalized_arguments(arguments: Json) -> bytes:
+    """Return arguments in a normal form that ignores order, white space, escapes and the notation of numbers."""
     value: Any = arguments
     if isinstance(value, str):
         try:
@@ -155,22 +159,23 @@ def spelled(arguments: Json) -> bytes:
             return str(value).strip().encode("utf-8", "surrogatepass")
     if value in (None, "", {}):
         return b"{}"
-    written = jsonio.dumps(value, sort_keys=True)
-    if _ODD_NUMBER.search(written) is None:
-        return written
+    serialized = jsonio.dumps(value, sort_keys=True)
+    if _ODD_NUMBER.search(serialized) is None:
+        return serialized
     with suppress(RecursionError):  # no proxy parses such deep nesting
-        written = jsonio.dumps(_as_parsed(value), sort_keys=True)
-    return written
+        serialized = jsonio.dumps(_as_parsed(value), sort_keys=True)  # proxies do not parse such deep nesting either
+    # Proxies written in JavaScript change numbers that a double cannot represent.
+    return serialized
 
 
 _ODD_NUMBER = re.compile(rb"[:,\[]-?(?:\d+[.eE]|\d{16})|\A-?\d")
-"""A number that some write otherwise, in compact JSON; or what looks like one in a string."""
+"""A number that other serializers may write differently, in compact JSON, or a similar string."""
 _EXACT = 1 << 53
-"""The integers below have a double of their own."""
+"""All integers below this are exact as doubles."""
 
 
 def _as_parsed(value: Any) -> Any:
-    """A value with its numbers as parsers of JavaScript have them: integers as far as doubles have all of these."""
+    """Return a value with its numbers as JavaScript parses them: exact integers only up to 2**53."""
     if isinstance(value, dict):
         return {key: _as_parsed(each) for key, each in value.items()}
     if isinstance(value, list):
@@ -184,58 +189,58 @@ def _as_parsed(value: Any) -> Any:
 
 
 _LONG = 24
-"""Characters of a long text."""
+"""The minimum length of a long text in characters."""
 RUN = 5
-"""Words that are compared at once."""
+"""The number of words in a run."""
 LEAST_RUNS = 5
-"""Runs of words that two texts have in common, at least, if one quotes the other."""
+"""The minimum number of common runs of two texts if one quotes the other."""
 _SKETCH = 16
-"""Runs that stand for all of a text: those with the smallest numbers, which are a fair sample."""
+"""The number of runs in a sketch: those with the smallest hashes, a fair sample of all runs."""
 _ALIKE = 0.6
-"""The share of a text that makes it another one, changed a little."""
+"""The minimum share of common text for a text to count as a modified version of another one."""
 _WORD = re.compile(r"\w+")
 _WIDE = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
-"""Kana and ideographs: scripts that put no space between words."""
+"""Kana and ideographs, which are written without spaces between words."""
 _WORD_OR_WIDE = re.compile(rf"[{_WIDE}]|[^\W{_WIDE}]+")
 _WIDE_ONES = re.compile(f"[{_WIDE}]+")
 _MOST = 20_000
-"""Words of a text that are looked at."""
+"""The number of words of a text that are examined."""
 _LETTERS = 16
-"""Characters of a word and what stands behind it, at most on average."""
+"""The maximum average length of a word and the characters after it."""
 
 
 class Sketch(NamedTuple):
-    """Some of the runs of words of a text, which stand for all of them."""
+    """A sample of the word runs of a text."""
 
     runs: array[int]
     all: int
-    """How many runs the text has."""
+    """The number of runs in the text."""
 
 
 def runs(text: str) -> set[int]:
-    """The hashes of all runs of words of a text, whatever separates the words; of a shorter text, of all its words.
+    """Return the hashes of all word runs of a text; of a shorter text, the hash of all its words.
 
-    In scripts without spaces each character is a word.
+    Separators do not matter. In scripts without spaces, each character is a word.
     """
-    every = _WORD.findall if text.isascii() else _WORD_OR_WIDE.findall
-    words = every(text.lower(), 0, _MOST * _LETTERS)[:_MOST]
-    said = " ".join(words)
-    joined = said.encode("utf-8", "surrogatepass")
+    find_words = _WORD.findall if text.isascii() else _WORD_OR_WIDE.findall
+    words = find_words(text.lower(), 0, _MOST * _LETTERS)[:_MOST]
+    text_of_words = " ".join(words)
+    encoded = text_of_words.encode("utf-8", "surrogatepass")
     if len(words) <= RUN:
-        return {xxh3_64_intdigest(joined)} if words else set()
-    lengths = words if len(said) == len(joined) else [word.encode("utf-8", "surrogatepass") for word in words]
+        return {xxh3_64_intdigest(encoded)} if words else set()
+    lengths = words if len(text_of_words) == len(encoded) else [word.encode("utf-8", "surrogatepass") for word in words]
     begins = [*accumulate(map(len, lengths), lambda begin, length: begin + length + 1, initial=0)]
-    return {xxh3_64_intdigest(joined[at : end - 1]) for at, end in zip(begins, begins[RUN:], strict=False)}
+    return {xxh3_64_intdigest(encoded[at : end - 1]) for at, end in zip(begins, begins[RUN:], strict=False)}
 
 
 def sketch(text: str) -> Sketch:
-    """The sketch of a text."""
+    """Return the sketch of a text."""
     words = runs(text)
     return Sketch(array("Q", sorted(words)[:_SKETCH]), len(words))
 
 
 def is_long(text: str) -> bool:
-    """Whether a text is long enough that two equal ones are no coincidence.
+    """Whether a text is so long that an equal text is not a coincidence.
 
     Characters of scripts without spaces count twice.
     """
@@ -245,22 +250,22 @@ def is_long(text: str) -> bool:
 
 
 def share_ends(one: str, other: str) -> float:
-    """The share of the longer text that both begin and end with."""
+    """Return the share of the longer text that the common beginning and end make up."""
     longest = max(len(one), len(other))
     return sum(common_ends(one, other)) / longest if longest else 1.0
 
 
 def common_ends(one: str, other: str) -> tuple[int, int]:
-    """How many characters two texts begin with in common, and end with after those."""
+    """Return the lengths of the common beginning of two texts, and of the common end after it."""
     shortest = min(len(one), len(other))
     begin = _most(shortest, lambda count: one[:count] == other[:count])
     end = _most(shortest - begin, lambda count: one[len(one) - count :] == other[len(other) - count :])
     return begin, end
 
 
-def _most(most: int, fits: Callable[[int], bool]) -> int:
-    """The largest count that fits, found by halving, where all below one that fits do."""
-    low, high = 0, most
+def _most(limit: int, fits: Callable[[int], bool]) -> int:
+    """Return the largest count that fits, by bisection; all smaller counts must fit as well."""
+    low, high = 0, limit
     while low < high:
         middle = (low + high + 1) // 2
         if fits(middle):
@@ -271,7 +276,7 @@ def _most(most: int, fits: Callable[[int], bool]) -> int:
 
 
 def _begin_or_end_alike(one: str, other: str) -> bool:
-    """Whether both begin, or end, with most of the longer one."""
+    """Whether both texts have most of the longer one as a common beginning or end."""
     count = math.ceil(_ALIKE * max(len(one), len(other)))
     if not 0 < count <= min(len(one), len(other)):
         return False
@@ -279,7 +284,7 @@ def _begin_or_end_alike(one: str, other: str) -> bool:
 
 
 def is_similar_prompt(one: str, other: str) -> bool:
-    """Whether one system prompt may be the other, changed a little: a clock, a line about the session."""
+    """Whether a system prompt may be a modified version of another one, with a clock or a line about the session."""
     if one == other:
         return True
     if not one or not other:
@@ -287,14 +292,14 @@ def is_similar_prompt(one: str, other: str) -> bool:
     if _begin_or_end_alike(one, other) or share_ends(one, other) >= _ALIKE:
         return True
     lines = set(other.splitlines())
-    kept = sum(len(line) for line in one.splitlines() if line in lines)
-    return 2 * kept >= max(len(one), len(other))
+    common = sum(len(line) for line in one.splitlines() if line in lines)
+    return 2 * common >= max(len(one), len(other))
 
 
 def is_rewritten(one: str, other: str, *, loosely: bool = False) -> bool:
-    """Whether a text is another one with lines put before or behind it, or changed in its middle.
+    """Whether a text is another one with lines added before or after it, or changed in the middle.
 
-    ``loosely``: also where both begin or end with one paragraph, and differ in the others.
+    ``loosely``: also if only the first or the last paragraph is the same.
     """
     ours, theirs = one.strip().splitlines(), other.strip().splitlines()
     short, long = sorted((ours, theirs), key=len)
@@ -312,5 +317,5 @@ def is_rewritten(one: str, other: str, *, loosely: bool = False) -> bool:
 
 
 def _paragraph(lines: list[str], step: int) -> list[str]:
-    """The first lines, or the last ones, up to an empty one."""
+    """Return the first lines, or the last ones for a negative ``step``, up to an empty one."""
     return [*takewhile(str.strip, lines[::step])]

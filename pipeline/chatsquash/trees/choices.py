@@ -1,4 +1,4 @@
-"""Responses with several choices: which of them the conversation continues."""
+"""Responses with several choices: which choice the conversation continues."""
 
 from __future__ import annotations
 
@@ -17,50 +17,50 @@ class _Choice(NamedTuple):
     at: int
     """Its index among the choices."""
     response: Response
-    said: int
-    spoken: int
+    content_number: int
+    assistant_chain: int
 
 
 class Choices(Struct):
-    """The choices after the first of all responses, by what a request and the choice are the same by."""
+    """All choices after the first one of each response, by the chain that ends with the choice."""
 
     _by_chain: dict[int, _Choice] = field(default_factory=dict)
-    _spoken: dict[int, int] = field(default_factory=dict)
-    """The last chain after the same words of assistants."""
+    _by_assistant_chain: dict[int, int] = field(default_factory=dict)
+    """The last chain by its assistant chain."""
 
     def add(self, reply: Reply, requests: Requests, raw: bytes) -> None:
-        """Note the choices of the response to the request that was followed last."""
-        for at, response in enumerate(of_raw(raw)):
-            if at and response.message is not None:
-                said, chain, spoken = requests.behind(response.message)
+        """Add the choices of the response to the last request."""
+        for index, response in enumerate(of_raw(raw)):
+            if index and response.message is not None:
+                content_number, chain, assistant_chain = requests.chains_after(response.message)
                 if chain != reply.chain:
-                    self._by_chain.setdefault(chain, _Choice(reply, at, response, said, spoken))
-                    self._spoken[spoken] = chain
+                    self._by_chain.setdefault(chain, _Choice(reply, index, response, content_number, assistant_chain))
+                    self._by_assistant_chain[assistant_chain] = chain
 
     def choose(self, chain: int) -> Reply | None:
-        """Return the reply of which a later request contains a choice, which becomes the reply if none is so far.
-
-        The choice that an earlier request contains stays the reply, since a line counts as one.
-        """
+        """Return the reply with the choice that a later request contains; the first such choice becomes the reply."""
         choice = self._by_chain.get(chain)
         if choice is None:
             return None
-        reply, at, response, said, spoken = choice
+        reply, index, response, content_number, assistant_chain = choice
+        # A line counts as one reply, so the choice that was continued first is final.
         if _is_open(reply) and response.message is not None:
-            reply.choice, reply.message = at, response.message
-            reply.said, reply.chain, reply.spoken = said, chain, spoken
+            reply.choice, reply.message = index, response.message
+            reply.content_number, reply.chain, reply.assistant_chain = content_number, chain, assistant_chain
             reply.is_ended = response.finish_reason is not None and not reply.is_cut
             reply.is_limited = chat.is_truncated(response.finish_reason)
         return reply
 
-    def after(self, spoken: int) -> Reply | None:
-        """Return a reply as it is with the choice after these words of assistants, if none is chosen so far."""
-        choice = self._by_chain.get(chain := self._spoken.get(spoken, 0))
+    def after(self, assistant_chain: int) -> Reply | None:
+        """Return a copy of a reply with the choice that ends an assistant chain, unless one was already continued."""
+        choice = self._by_chain.get(chain := self._by_assistant_chain.get(assistant_chain, 0))
         if choice is None or not _is_open(choice.reply):
             return None
-        return structs.replace(choice.reply, said=choice.said, chain=chain, spoken=spoken)
+        return structs.replace(
+            choice.reply, content_number=choice.content_number, chain=chain, assistant_chain=assistant_chain
+        )
 
 
 def _is_open(reply: Reply) -> bool:
-    """Whether no request continues from one of the choices so far."""
+    """Whether no request continues any of the choices so far."""
     return not (reply.children or reply.choice)

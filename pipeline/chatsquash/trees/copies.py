@@ -1,8 +1,8 @@
-"""Replies that several files contain, as forks and resumed sessions repeat the beginning of another one.
+"""Detect replies that several files contain because forks and resumed sessions repeat the beginning of another one.
 
-A reply is a copy if another file has one with the same id and the same content, or if both belong to a common beginning
-with the same content and the same times, or without times but with the same ids of calls.  A difference between times,
-and equal content alone, decide nothing.
+A reply is a copy if another file has one with the same id and content, or if both follow a common beginning with the
+same content and times, or without times but with the same call ids. Different times or equal content on their own are
+not decisive.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from chatsquash.formats.ancestry import LONG_ID
 from chatsquash.trees.documents import FilePath, FileReply
 
 _NOT_CONTEXT = ("system", "developer")
-"""Roles of messages that a copy may have otherwise."""
+"""Roles of messages that may differ in a copy."""
 _NEVER = 1 << 63
 
 
 class SampledReply(NamedTuple):
-    """What identifies a reply in other files."""
+    """The data that identifies a reply in other files."""
 
     number: int
     """As in ``FileReply``."""
     time: int | None
     keys: tuple[bytes, ...]
-    """Digests of an id with the content, and of the beginning with its times; copies have one in common."""
+    """Digests of an id with the content, and of the beginning with its times; copies share at least one."""
     beginning: bytes | None
     """A digest of the beginning without times, for a reply without ids in a file that names the session it repeats."""
 
 
 class LineageMember(Struct, frozen=True):
-    """A file of several with a common beginning."""
+    """One of several files with a common beginning."""
 
     name: str
     """Decides if nothing else does."""
@@ -49,7 +49,7 @@ class LineageMember(Struct, frozen=True):
 
 
 def sampled_replies(paths: Iterable[FilePath]) -> list[SampledReply]:
-    """Return what identifies the replies of a file."""
+    """Return the data that identifies the replies of a file."""
     contents: dict[int, bytes] = {}
     replies: dict[int, SampledReply] = {}
     for path in paths:
@@ -59,80 +59,83 @@ def sampled_replies(paths: Iterable[FilePath]) -> list[SampledReply]:
 
 
 def _on_path(path: FilePath, contents: dict[int, bytes]) -> Iterator[SampledReply]:
-    """Yield the replies on a path; ``contents`` are digests by the ``id()`` of messages that paths share."""
+    """Yield the replies on a path; ``contents`` caches digests by the ``id()`` of messages that paths share."""
     by_place: dict[int, tuple[FileReply, OriginReply]] = {
         evidence.at: (reply, evidence)
         for reply, evidence in zip(path.replies, path.origin.replies, strict=True)
         if evidence.at is not None
     }
-    said, timed = b"", b""
+    digest, timed_digest = b"", b""
     is_timed, is_identified = True, False
     for place, message in enumerate(path.conversation.messages):
         if message["role"] in _NOT_CONTEXT:
             continue
         content = contents.get(id(message)) or contents.setdefault(id(message), _content(message))
-        said = xxh3_128_digest(said + content)
-        timed = xxh3_128_digest(timed + content)
+        digest = xxh3_128_digest(digest + content)
+        timed_digest = xxh3_128_digest(timed_digest + content)
         if place not in by_place:
             continue
         reply, known = by_place[place]
         is_timed = is_timed and known.time is not None
-        timed = xxh3_128_digest(timed + str(known.time).encode())
+        timed_digest = xxh3_128_digest(timed_digest + str(known.time).encode())
         ids = [*_ids(message, known)]
         is_identified = is_identified or _has_call_id(message)
         if is_identified and not ids and known.time is None:
-            ids = [f"beginning {said.hex()}"]
+            ids = [f"beginning {digest.hex()}"]
         keys = [xxh3_128_digest(name.encode("utf-8", "surrogatepass") + b"\n" + content) for name in ids]
         yield SampledReply(
-            reply.number, known.time, tuple([*keys, timed] if is_timed else keys), None if known.logged_id else said
+            reply.number,
+            known.time,
+            tuple([*keys, timed_digest] if is_timed else keys),
+            None if known.logged_id else digest,
         )
 
 
 def _content(message: Message) -> bytes:
-    """Return a digest of what a message says and calls, without its reasoning, which copies may lose."""
-    shown = {name: message.get(name) for name in ("role", "content", "tool_calls", "tool_call_id")}
-    return xxh3_128_digest(jsonio.dumps(shown, sort_keys=True))
+    """Return a digest of text and calls of a message, without its reasoning, which copies may lose."""
+    content = {name: message.get(name) for name in ("role", "content", "tool_calls", "tool_call_id")}
+    return xxh3_128_digest(jsonio.dumps(content, sort_keys=True))
 
 
 def _ids(message: Message, known: OriginReply) -> Iterator[str]:
     if known.logged_id:
         yield f"message {known.logged_id}"
-    if known.response_id and known.time is not None:  # some services give all responses one id
+    if known.response_id and known.time is not None:  # some services use one id for all responses
         yield f"response {known.response_id} {known.time}"
     if _has_call_id(message):
         yield f"calls {[call.get('id') for call in chat.calls(message)]}"
 
 
 def _has_call_id(message: Message) -> bool:
-    """Whether a message has calls whose ids no other session has."""
+    """Whether a message has calls with ids that are unique across sessions."""
     ids = [call.get("id") for call in chat.calls(message)]
     return bool(ids) and all(isinstance(each, str) and len(each) >= LONG_ID for each in ids)
 
 
 def copies(members: Sequence[LineageMember]) -> list[frozenset[int]]:
-    """Return the numbers of the replies of each file that count in another one.
+    """Return, for each file, the numbers of its replies that count in another file.
 
-    A reply counts in the first file that contains it: a parent before the files that name it, then the one that was
-    begun first, then the one whose own replies begin first, then by name.
+    A reply counts in the first file that contains it: a parent before the files that name it, then the file that
+    started first, then the one whose first unique reply is earliest, then by name.
     """
     owners: dict[bytes, int] = {}
     beginnings: dict[str, set[bytes]] = {}
-    copied: list[frozenset[int]] = [frozenset() for _ in members]
+    result: list[frozenset[int]] = [frozenset() for _ in members]
     for index in _in_order(members):
         member = members[index]
-        repeated = set().union(*(beginnings.get(name, ()) for name in member.parents))
+        parent_beginnings = set().union(*(beginnings.get(name, ()) for name in member.parents))
         numbers = set[int]()
         for reply in member.replies:
-            if reply.beginning in repeated or any(owners.get(key, index) != index for key in reply.keys):
+            if reply.beginning in parent_beginnings or any(owners.get(key, index) != index for key in reply.keys):
                 numbers.add(reply.number)
         for reply in member.replies:
             for key in reply.keys:
                 owners.setdefault(key, index)
-        copied[index] = frozenset(numbers)
+        result[index] = frozenset(numbers)
         if member.session:
             known = beginnings.setdefault(member.session, set())
             known.update(each.beginning for each in member.replies if each.beginning)
-    return copied
+    return result
 
 
 def _in_order(members: Sequence[LineageMember]) -> list[int]:
@@ -142,12 +145,12 @@ def _in_order(members: Sequence[LineageMember]) -> list[int]:
     own = [_first_own(member, times) for member in members]
     ranks: dict[int, tuple[int, int]] = {}
 
-    def rank(index: int, passed: frozenset[int]) -> tuple[int, int]:
-        """When a file was begun, not before a parent, and how many parents precede it."""
+    def rank(index: int, visited: frozenset[int]) -> tuple[int, int]:
+        """Return when a file started, not before its parents, and how many parents precede it."""
         if index not in ranks:
             started = members[index].started
-            parents = {sessions[name] for name in members[index].parents if name in sessions} - passed - {index}
-            above = [rank(parent, passed | {index}) for parent in parents]
+            parents = {sessions[name] for name in members[index].parents if name in sessions} - visited - {index}
+            above = [rank(parent, visited | {index}) for parent in parents]
             first = _NEVER if started is None else started
             ranks[index] = max([first, *(each[0] for each in above)]), max((each[1] + 1 for each in above), default=0)
         return ranks[index]

@@ -1,4 +1,4 @@
-"""Which logged replies the records of a session hold, and why not the others."""
+"""Count which logged replies the records of a session contain, and why others are missing."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from chatsquash.core.model import Message
 from chatsquash.trees.growth_tracking import GrowthTracker
 
 _REASONS = {chat.PRIVATE, *reasoning.MEMBERS}
-"""Members of which one stands in each message that has reasoning, unless that is a part of its content."""
+"""Members that indicate reasoning; messages with reasoning have one of them, unless it is part of their content."""
 Fate = Literal["carried", "lost", "withheld"] | None
-"""What became of the reasoning of a reply; ``None``: it had none."""
+"""The outcome of a reply's reasoning; ``None`` for a reply without reasoning."""
 
 
-def fate(reply: Message, standing: Message | None) -> Fate:
-    """What became of the reasoning of a reply, given the message that stands for it in a record."""
-    had = reasoned(reply)
-    if not had:
-        return None if had is None else "withheld"
-    return "carried" if standing is reply or (standing is not None and reasoned(standing)) else "lost"
+def fate(reply: Message, message: Message | None) -> Fate:
+    """Return the outcome of a reply's reasoning; ``message`` is the message of the record for the reply."""
+    had_reasoning = reasoned(reply)
+    if not had_reasoning:
+        return None if had_reasoning is None else "withheld"
+    return "carried" if message is reply or (message is not None and reasoned(message)) else "lost"
 
 
 def reasoned(message: Message) -> bool | None:
-    """Whether a message has reasoning as text; ``None``: it has none at all."""
+    """Whether a message has reasoning as text; ``None`` for a message without reasoning."""
     content = message.get("content")
-    if (content is None or type(content) is str) and message.keys().isdisjoint(_REASONS):  # as most
+    if (content is None or type(content) is str) and message.keys().isdisjoint(_REASONS):  # most messages
         return True if content and reasoning.in_text(message) else None
     thought = message.get(reasoning.MEMBER)
     if (type(thought) is str and thought and not thought.isspace()) or reasoning.in_text(message):
         return True
-    made = chat.turn(message)
-    has_blocks = made is not None and any(map(_is_thought, made.blocks))
+    turn = chat.turn(message)
+    has_blocks = turn is not None and any(map(_is_thought, turn.blocks))
     parts = isinstance(content, list) and any(map(reasoning.is_part, content))
     if not has_blocks and not parts and message.keys().isdisjoint(reasoning.MEMBERS):
         return None
@@ -45,41 +45,41 @@ def reasoned(message: Message) -> bool | None:
 
 
 def _is_thought(block: Block) -> bool:
-    """Whether a block is reasoning, or signed as what follows it."""
-    signed = type(block) is Text and "thoughtSignature" in block.native.get("google", ())
-    return signed or (type(block) is Reasoning and bool(block.text or block.encrypted or block.signature))
+    """Whether a block is reasoning, or carries the signature of reasoning."""
+    is_signed = type(block) is Text and "thoughtSignature" in block.native.get("google", ())
+    return is_signed or (type(block) is Reasoning and bool(block.text or block.encrypted or block.signature))
 
 
 def coverage(rows: Iterable[ReplyOutcome]) -> Coverage:
-    """The sums over the replies of a session."""
+    """Return the sums over the replies of a session."""
     status: Counter[str] = Counter()
     why: Counter[str] = Counter()
     thought: Counter[Fate] = Counter()
-    copied = 0
+    copy_count = 0
     for row in rows:
         if row.kind == "copy":
-            copied += 1
+            copy_count += 1
             continue
         status[row.status] += 1
         thought[row.reasoning] += 1
         if row.why:
             why[row.why] += 1
-    lost = dict(sorted(why.items()))
-    return Coverage(status["carried"], status["rewritten"], lost, *_thought(thought), copied=copied)
+    reasons = dict(sorted(why.items()))
+    return Coverage(status["carried"], status["rewritten"], reasons, *_thought(thought), copied=copy_count)
 
 
 def _thought(fates: Counter[Fate]) -> tuple[int, int, int]:
-    """How many replies had reasoning, how many of these have it in a record, and of how many it was withheld."""
+    """Return the number of replies with reasoning, with reasoning in a record, and with withheld reasoning."""
     return fates["carried"] + fates["lost"], fates["carried"], fates["withheld"]
 
 
-def of_grown(followed: GrowthTracker) -> Coverage:
-    """The sums of a session whose every request goes on from the reply before it: its record holds them all."""
-    last = followed.last
+def of_grown(tracker: GrowthTracker) -> Coverage:
+    """Return the sums of a session in which every request extends the last one: its record contains all replies."""
+    last = tracker.last
     messages = last.messages if last else []
     if last and last.reply.message is not None:
         messages = [*messages, last.reply.message]
-    replied = [(each.message, each.count) for each in followed.grown if each.message is not None]
+    replied = [(each.message, each.count) for each in tracker.growing_requests if each.message is not None]
     count = len(replied)
     if not _may_reason([message for message, _ in replied]):
         return Coverage(count, conversations=int(count > 0))

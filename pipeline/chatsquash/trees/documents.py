@@ -1,7 +1,7 @@
-"""What the conversations of a file are to each other: their kinds, where they come from, which replies belong to each.
+"""Relate the conversations of a file: their kinds, parents and replies.
 
-What branches of one beginning share belongs to the branch with the most replies, the trunk, which has the kind of the
-beginning; what others share belongs to the longest of them.
+Replies shared by branches belong to the trunk, the branch with the most replies, which has the kind of the tree.
+Replies shared by other branches belong to the longest of them.
 """
 
 from __future__ import annotations
@@ -28,59 +28,59 @@ from chatsquash.trees.paths import (
 )
 
 Key = tuple[object, ...]
-"""What tells a reply from the others of its file."""
+"""Distinguishes a reply from the others of its file."""
 
 
 class FileReply(LoggedReply, eq=False, kw_only=True):
-    """A reply in an agent's or a client's file."""
+    """A reply in the file of an agent or a client."""
 
     key: Key
     evidence: OriginReply
-    """What the file says of it, in the conversation that it belongs to."""
+    """The reply's data in the conversation that it belongs to."""
 
 
 class FilePath(Path[FileReply], eq=False, kw_only=True):
-    """A conversation among those of an agent's or a client's file."""
+    """A conversation in the file of an agent or a client."""
 
     number: int
-    """0-based, in the file."""
+    """The index in the file."""
     conversation: Conversation
     origin: Origin
     replies: list[FileReply] = field(default_factory=list)
-    """All its replies, including those that other conversations have before it."""
+    """All its replies, including those that precede it in other conversations."""
     owners: dict[int, FilePath] = {}  # noqa: RUF012 - replaced by that of the file
-    """The conversation that each reply of the file belongs to, by the reply's number."""
-    begun: Origin = Origin()
-    """The origin of the conversation that its branch, if it is one, comes from in the end."""
+    """The conversation of each reply of the file, by the reply's number."""
+    root_origin: Origin = Origin()
+    """The origin of the root of its tree."""
     session: FileSession | None = None
 
     @property
     def is_copy(self) -> bool:
-        """Whether it repeats another session: all its replies count there, and nothing follows the last one."""
+        """Whether it only repeats another session: all its replies count there, and nothing follows the last one."""
         if self.own or self.kind == "branch":
             return bool(self.own) and all(reply.is_copy for reply in self.own)
         return bool(self.replies) and self.origin.replies[-1].at == len(self.conversation.messages) - 1
 
     @property
     def ends(self) -> tuple[int, int, int]:
-        """What is greater the later it ends; of conversations that end at once, for the first of the file."""
+        """A sort key for the end of a conversation; of conversations that end at once, the first one is greater."""
         last = self.origin.replies[-1] if self.origin.replies else OriginReply(0)
         return last.time or self.origin.ended_at or 0, last.line or 0, -self.number
 
     def back(self) -> Iterable[FileReply]:
-        """All its replies, the last one first."""
+        """Return all its replies, last one first."""
         return reversed(self.replies)
 
     @property
     def calls(self) -> Iterator[str]:
-        """The ids of the calls in the replies that belong to it."""
+        """Yield the ids of the calls in the replies that belong to it."""
         for reply in self.own:
             for call in chat.calls(reply.message):
                 if isinstance(call_id := call.get("id"), str):
                     yield call_id
 
     def chain(self) -> list[FilePath]:
-        """As for any path; empty also if a sub-agent or the client began what its summaries stand for."""
+        """Return the chain as for any path; empty too if a sub-agent or the client began the summarized one."""
         chain = super().chain()
         root = chain[-1].parent if chain and chain[-1].kind == "compacted" else None
         return [] if root and root.kind in ("subagent", "side") else chain
@@ -92,13 +92,13 @@ class FileSession(Struct, frozen=True):
     first: FilePath
     """The conversation that it begins with."""
     chain: list[FilePath]
-    """The person's: the last conversation, and what summaries stand for; of several the one with the most replies."""
+    """The user's conversations, last one first: the one with the most replies, and those replaced by its summaries."""
     longest: FilePath
-    """The conversation with the longest history before a reply, the last of several; no side request among others."""
+    """The conversation with the longest history before its last reply; a side request only if there is nothing else."""
 
 
 def paths_of(document: LogDocument) -> list[FilePath]:
-    """The conversations of a document, which are related to each other once."""
+    """Return the conversations of a document; they are related to each other only once."""
     if document.paths is None:
         document.paths = paths(document.conversations)
     known: list[FilePath] = document.paths
@@ -106,7 +106,7 @@ def paths_of(document: LogDocument) -> list[FilePath]:
 
 
 def is_written(path: FilePath, options: Options) -> bool:
-    """Check whether a conversation is to become a record, by ``--conversations`` and the kinds that are excluded."""
+    """Whether a conversation becomes a record, according to ``--conversations`` and the excluded kinds."""
     if path.is_copy:
         return False
     if path.session is None:
@@ -116,7 +116,7 @@ def is_written(path: FilePath, options: Options) -> bool:
 
 
 def paths(conversations: list[Conversation]) -> list[FilePath]:
-    """The conversations of a file, in its order."""
+    """Return the related conversations of a file, in its order."""
     members = [
         FilePath(number=number, conversation=each, origin=each.origin or Origin())
         for number, each in enumerate(conversations)
@@ -130,8 +130,8 @@ def paths(conversations: list[Conversation]) -> list[FilePath]:
         sort_members(tree)
         set_kinds(tree, "main" if root.origin.kind == "branch" else root.origin.kind)
         for path in tree:
-            path.begun = root.origin
-    # What a compaction copied belongs to what was there before it.
+            path.root_origin = root.origin
+    # Replies copied by a compaction belong to the conversation that had them before it.
     depths: dict[int, int] = {}
     owners = assign_replies(tree for _, tree in sorted(trees, key=lambda each: _compactions(each[0], names, depths)))
     for path in members:
@@ -144,7 +144,7 @@ def paths(conversations: list[Conversation]) -> list[FilePath]:
 
 
 def _add_replies(members: list[FilePath]) -> None:
-    """Give each path its replies; what several conversations have has the same number in all of them."""
+    """Assign its replies to each path; a reply in several conversations has the same number in all of them."""
     moments = [[*map(_moment, each.origin.replies)] for each in members]
     times = Counter(chain.from_iterable(moments))
     is_unique = len(times) == times.total()
@@ -166,12 +166,12 @@ def _add_replies(members: list[FilePath]) -> None:
 
 
 def _moment(reply: OriginReply) -> Key:
-    """What distinguishes most replies from all others."""
+    """Return a key that is unique for most replies."""
     return reply.line if reply.time is None else None, reply.time, reply.response_id
 
 
 def _keys(path: FilePath, moments: list[Key], times: Counter[Key]) -> Iterator[Key]:
-    """What is said and when; replies without times that say the same are distinguished by their order."""
+    """Yield unique keys from content and time; equal replies without times are distinguished by their order."""
     counts: Counter[Key] = Counter()
     for reply, moment in zip(path.origin.replies, moments, strict=True):
         if times[moment] == 1:
@@ -184,7 +184,7 @@ def _keys(path: FilePath, moments: list[Key], times: Counter[Key]) -> Iterator[K
 
 
 class _NameIndex:
-    """Finds conversations by what files call them."""
+    """Finds conversations by the names that files use."""
 
     def __init__(self, members: list[FilePath]) -> None:
         self._ids = {path.origin.id: path for path in reversed(members) if path.origin.id}
@@ -192,12 +192,12 @@ class _NameIndex:
         self._sessions = {path.origin.session_id: path for path in mains if path.origin.session_id}
 
     def find(self, name: str | None) -> FilePath | None:
-        """The conversation of this id, else the first one of the session of this id."""
+        """Return the conversation with this id, otherwise the first one of the session with this id."""
         return (self._ids.get(name) or self._sessions.get(name)) if name else None
 
 
 _Tree = tuple[FilePath, list[FilePath]]
-"""Conversations that begin alike, with the one of them that the file does not call a branch."""
+"""The root, which the file does not call a branch, and the conversations that begin like it."""
 
 
 def _trees(members: list[FilePath], names: _NameIndex) -> list[_Tree]:
@@ -210,31 +210,31 @@ def _trees(members: list[FilePath], names: _NameIndex) -> list[_Tree]:
 
 
 def _root(path: FilePath, names: _NameIndex, roots: dict[int, FilePath]) -> FilePath:
-    """The conversation whose branch, or branch of a branch, another one is; ``roots`` are those that are known."""
-    passed: dict[int, FilePath] = {}
-    while path.origin.kind == "branch" and path.number not in passed and path.number not in roots:
-        passed[path.number] = path
+    """Return the conversation that another one is a branch of, directly or indirectly; ``roots`` caches the results."""
+    visited: dict[int, FilePath] = {}
+    while path.origin.kind == "branch" and path.number not in visited and path.number not in roots:
+        visited[path.number] = path
         path = names.find(path.origin.parent) or path
     path = roots.get(path.number, path)
-    roots.update(dict.fromkeys(passed, path))
+    roots.update(dict.fromkeys(visited, path))
     return path
 
 
 def _compactions(path: FilePath, names: _NameIndex, known: dict[int, int]) -> int:
-    """How many compactions precede a conversation; ``known`` are those that were counted."""
-    passed: dict[int, FilePath] = {}
-    while path.origin.kind in ("compacted", "branch") and path.number not in passed and path.number not in known:
-        passed[path.number] = path
+    """Return how many compactions precede a conversation; ``known`` caches the results."""
+    visited: dict[int, FilePath] = {}
+    while path.origin.kind in ("compacted", "branch") and path.number not in visited and path.number not in known:
+        visited[path.number] = path
         path = names.find(path.origin.parent) or path
-    count = known.setdefault(path.number, 0) if path.number not in passed else 0
-    for each in reversed(passed.values()):
+    count = known.setdefault(path.number, 0) if path.number not in visited else 0
+    for each in reversed(visited.values()):
         count += each.origin.kind == "compacted"
         known[each.number] = count
     return count
 
 
 def _set_parent(root: FilePath, tree: list[FilePath], calls: dict[str, FilePath], names: _NameIndex) -> None:
-    """Give a trunk the conversation that made its call as parent, else the one that the file names."""
+    """Set the parent of a trunk: the conversation that made its call, otherwise the one that the file names."""
     origin = root.origin
     caller = calls.get(origin.call) if origin.call else None
     parent = caller or (names.find(origin.parent) if origin.kind != "branch" else None)
@@ -242,35 +242,34 @@ def _set_parent(root: FilePath, tree: list[FilePath], calls: dict[str, FilePath]
 
 
 def _set_sessions(paths: list[FilePath]) -> None:
-    """Conversations are of one session where one comes from the other, or the file has one id for both."""
-    homes = list(range(len(paths)))
+    """Group conversations into sessions: those with a common ancestor or the same session id."""
+    parents = list(range(len(paths)))
 
-    def home(number: int) -> int:
-        while homes[number] != number:
-            homes[number] = homes[homes[number]]
-            number = homes[number]
+    def find_root(number: int) -> int:
+        while parents[number] != number:
+            parents[number] = parents[parents[number]]
+            number = parents[number]
         return number
 
     by_id: dict[str, int] = {}
-    for place in paths:
-        if place.parent:
-            homes[home(place.number)] = home(place.parent.number)
-        if place.origin.session_id:
-            homes[home(place.number)] = home(by_id.setdefault(place.origin.session_id, place.number))
+    for path in paths:
+        if path.parent:
+            parents[find_root(path.number)] = find_root(path.parent.number)
+        if path.origin.session_id:
+            parents[find_root(path.number)] = find_root(by_id.setdefault(path.origin.session_id, path.number))
     sessions: dict[int, list[FilePath]] = {}
-    for place in paths:
-        sessions.setdefault(home(place.number), []).append(place)
+    for path in paths:
+        sessions.setdefault(find_root(path.number), []).append(path)
     for members in sessions.values():
         session = FileSession(_first(members), longest_chain(members), max(members, key=_by_length))
-        for place in members:
-            place.session = session
+        for path in members:
+            path.session = session
 
 
 def _by_length(path: FilePath) -> tuple[bool, bool, int, tuple[int, int, int]]:
-    """Return what orders conversations by their histories before the last reply, as the longest request of a log.
+    """Return a sort key by the length of the history before the last reply, like the longest request of a log.
 
-    Side requests of the client, which contain the history of another conversation, come first, then turns that the user
-    took back.
+    Side requests, which contain the history of another conversation, come first, followed by abandoned turns.
     """
     last = path.origin.replies[-1].at if path.origin.replies else None
     length = len(path.conversation.messages) if last is None else last
@@ -278,5 +277,5 @@ def _by_length(path: FilePath) -> tuple[bool, bool, int, tuple[int, int, int]]:
 
 
 def _first(members: list[FilePath]) -> FilePath:
-    begun = [each for each in members if each.kind == "main"] or members
-    return min(begun, key=lambda each: (each.origin.started_at or 0, each.number))
+    candidates = [each for each in members if each.kind == "main"] or members
+    return min(candidates, key=lambda each: (each.origin.started_at or 0, each.number))

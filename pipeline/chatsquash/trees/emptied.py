@@ -1,4 +1,4 @@
-"""Whether a client emptied a result: removed its text, cut it short, or wrote a note instead of it."""
+"""Detect results that a client emptied: removed, shortened or replaced by a note."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from chatsquash.core.model import Message
 from chatsquash.trees.canonical import common_ends
 
 _NOTE = 100
-"""Characters of a note, at most."""
+"""The maximum length of a note in characters."""
 _REMOVED = 40
-"""Characters that a shortened text lacks, at least; what differs by less is another result."""
-_COMPARED = 10_000
-"""Characters of an original whose words are compared."""
+"""The minimum number of characters removed by shortening; a smaller difference means another result."""
+_COMPARED_LENGTH = 10_000
+"""The number of characters of an original whose words are compared."""
 _WORD = re.compile(r"\w+")
 _BRACKETED = re.compile(r"(?=.*[^\W\d_])(?:\[[^\[\]\n]*\]|<[^<>\n]*>|\([^()\n]*\)|\{[^{}\n]*\}|\*+[^*\n]+\*+)")
 
 
 def is_emptied(message: Message, original: Message) -> bool:
-    """Whether a result is what a client left of its original.
+    """Whether a result is an emptied version of its original.
 
-    A text that merely differs, such as that of a second run, is another result.
+    A text that merely differs, such as the result of a second run, is another result.
     """
     here, there = ((chat.text(each) or "").strip() for each in (message, original))
     lacks_parts = len(chat.other_parts(message)) < len(chat.other_parts(original))
@@ -33,29 +33,29 @@ def is_emptied(message: Message, original: Message) -> bool:
 
 
 def is_removed(here: str, there: str) -> bool:
-    """Whether a text is a note instead of another one, or what remained after some of it was removed."""
+    """Whether a text is a note instead of another one, or the remainder after a part was removed."""
     here, there = here.strip(), there.strip()
     return here != there and (_is_note(here) or _is_shortened(here, there))
 
 
 def _is_note(text: str) -> bool:
-    """Whether a text is a short remark in brackets or asterisks, and not a value."""
+    """Whether a text is a short remark in brackets or asterisks rather than a value."""
     return len(text) <= _NOTE and _BRACKETED.fullmatch(text) is not None and jsonio.value(text) is None
 
 
 def _is_placeholder(here: str, there: str) -> bool:
-    """Whether a text is a note instead of another one, or is short and has few words of it."""
+    """Whether a text is a note instead of another one, or short with few words in common."""
     if len(here) > _NOTE or here in there:
         return False
     if _is_note(here):
         return True
     words = [word.lower() for word in _WORD.findall(here)]
-    known = {word.lower() for word in _WORD.findall(there[:_COMPARED])}
+    known = {word.lower() for word in _WORD.findall(there[:_COMPARED_LENGTH])}
     return len(there) > 2 * len(here) and 2 * sum(word in known for word in words) < len(words)
 
 
 def _is_shortened(here: str, there: str) -> bool:
-    """Whether a text is the beginning or the end of another one, or both with a note where the rest was."""
+    """Whether a text is the beginning or end of another one, or both with a note in between."""
     begin, end = common_ends(here, there)
     if len(there) - begin - end < _REMOVED:
         return False

@@ -1,4 +1,4 @@
-"""Sub-agents that only later requests show: forks of a history, and those that are logged before their call."""
+"""Detect sub-agents that only later requests reveal: forks of a history, and those logged before their call."""
 
 from __future__ import annotations
 
@@ -16,38 +16,38 @@ from chatsquash.trees.replies import Reply, follow_links
 
 
 def is_fork(reply: Reply) -> bool:
-    """Whether a reply is the first one of a sub-agent that was given the history of its caller."""
+    """Whether a reply is the first one of a sub-agent that received the history of its caller."""
     return reply.parent is not None and reply.parent.tree != reply.tree
 
 
 def separate_forks(replies: list[Reply], links: list[Link]) -> None:
-    """Make a tree of each path that leaves another one with the argument of a call there."""
+    """Give each path its own tree that forks from another one with the argument of a call there."""
     calls = _LongArguments()
-    moved: dict[int, int] = {}
-    begun: dict[tuple[int, int], list[int]] = {}
+    new_trees: dict[int, int] = {}
+    forks: dict[tuple[int, int], list[int]] = {}
     for reply in replies:
         parent = reply.parent
         if parent is None or is_fork(reply):
             continue
         if parent.children > 1 and (caller := _fork_caller(reply, calls)):
-            alike = begun.setdefault((parent.number, reply.asked), [])
-            if len(alike) < equal_calls(caller):  # else the same request was sent again
+            alike = forks.setdefault((parent.number, reply.request_chain), [])
+            if len(alike) < equal_calls(caller):  # otherwise the request was repeated
                 alike.append(len(links))
                 links.append(Link(caller=caller, is_exact=True))
-            moved[reply.number] = alike[-1]
-        elif parent.number in moved:
-            moved[reply.number] = moved[parent.number]
+            new_trees[reply.number] = alike[-1]
+        elif parent.number in new_trees:
+            new_trees[reply.number] = new_trees[parent.number]
     for reply in replies:
-        reply.tree = moved.get(reply.number, reply.tree)
+        reply.tree = new_trees.get(reply.number, reply.tree)
 
 
 class _LongArguments(Struct):
-    """The arguments of calls that are long enough to be recognised, of each reply once."""
+    """The arguments of calls that are long enough to be recognized, computed once per reply."""
 
     _known: dict[int, list[tuple[int, str]]] = field(default_factory=dict)
 
     def find(self, reply: Reply, text: str, *, exactly: bool = False) -> CallSite | None:
-        """Return the call of a reply with an argument that a text is, or contains."""
+        """Return the call of a reply with an argument that a text is equal to or contains."""
         if (known := self._known.get(reply.number)) is None:
             calls = enumerate(chat.calls(reply.message)[:ARGUMENTS], 1)
             known = [(place, each) for place, call in calls for each in arguments(call) if is_long(each)]
@@ -59,56 +59,56 @@ class _LongArguments(Struct):
 
 
 def _fork_caller(reply: Reply, calls: _LongArguments) -> CallSite | None:
-    """The call whose argument the user says last before a reply.
+    """Return the call whose argument is the last user text before a reply.
 
-    It is a call of the reply that this continues, or of another one that continues the same.
+    It is a call of the parent reply, or of a sibling that continues the same parent.
     """
     text = reply.last_prompt()
     if not text or reply.parent is None or _is_answer(reply):
         return None
-    if (caller := calls.find(reply.parent, text, exactly=True)) and _goes_on_otherwise(reply, text):
+    if (caller := calls.find(reply.parent, text, exactly=True)) and _continues_without_argument(reply, text):
         return caller
-    if (caller := calls.find(reply.parent, text)) and any(_is_answer(each) for each in _others(reply)):
+    if (caller := calls.find(reply.parent, text)) and any(_is_answer(each) for each in _siblings(reply)):
         return caller
-    beside = (each for each in _others(reply) if each.number < reply.number and each.last_prompt() != text)
-    return next((caller for each in beside if (caller := calls.find(each, text, exactly=True))), None)
+    siblings = (each for each in _siblings(reply) if each.number < reply.number and each.last_prompt() != text)
+    return next((caller for each in siblings if (caller := calls.find(each, text, exactly=True))), None)
 
 
 def _is_answer(reply: Reply) -> bool:
     """Whether a request ends with results."""
-    return bool(reply.behind) and reply.behind[-1]["role"] == "tool"
+    return bool(reply.new_messages) and reply.new_messages[-1]["role"] == "tool"
 
 
-def _others(reply: Reply) -> list[Reply]:
-    """Other replies that continue the same one."""
+def _siblings(reply: Reply) -> list[Reply]:
+    """Return the other replies that continue the same parent."""
     assert reply.parent
     return [each for each in islice(follow_links(reply.parent.last_child, "before"), MOST) if each is not reply]
 
 
-def _goes_on_otherwise(reply: Reply, text: str) -> bool:
+def _continues_without_argument(reply: Reply, text: str) -> bool:
     """Whether the conversation with a call also continues without the argument of the call."""
-    return any(each.last_prompt() != text or _is_answer(each) for each in _others(reply))
+    return any(each.last_prompt() != text or _is_answer(each) for each in _siblings(reply))
 
 
 def find_later_calls(replies: list[Reply], links: list[Link]) -> None:
-    """Link trees that began while the reply with their call was being sampled, and so were logged before it."""
-    firsts = [reply for reply in replies if reply.parent is None and not _comes_from_something(links[reply.tree])]
+    """Link trees that started before the reply with their call was complete, and so were logged before it."""
+    firsts = [reply for reply in replies if reply.parent is None and not _has_origin(links[reply.tree])]
     if len(firsts) < 2:
         return
     numbers, calls = [first.number for first in firsts], _LongArguments()
     for reply in replies:
         end = bisect_right(numbers, reply.number)
-        begun = firsts[max(0, end - MOST) : end]
+        recent = firsts[max(0, end - MOST) : end]
         since = reply.parent.number if reply.parent else -1
-        for first in (each for each in begun if each.number > since and each.tree != reply.tree):
+        for first in (each for each in recent if each.number > since and each.tree != reply.tree):
             link = links[first.tree]
             caller = calls.find(reply, _first_prompt(first)) if link.caller is None else None
             if caller and returning([caller], _answers(first), is_strict=True):
                 link.caller, link.is_exact = caller, True
 
 
-def _comes_from_something(link: Link) -> bool:
-    return bool(link.summary or link.caller or link.copied)
+def _has_origin(link: Link) -> bool:
+    return bool(link.summary or link.caller or link.copies)
 
 
 def _first_prompt(first: Reply) -> str:
@@ -117,6 +117,6 @@ def _first_prompt(first: Reply) -> str:
 
 
 def _answers(first: Reply) -> Iterator[Reply]:
-    """The replies without calls that continue a first reply, and itself."""
+    """Return the replies without calls that continue a first reply, including itself."""
     path = follow_links(first, "last_child")
     return islice((reply for reply in path if not chat.calls(reply.message)), MOST)

@@ -1,4 +1,4 @@
-"""The requests of a session in order: as one conversation as long as they only grow, as trees once they do not."""
+"""Track the requests of a session: as one conversation while they only grow, and as trees afterwards."""
 
 from __future__ import annotations
 
@@ -20,111 +20,112 @@ if TYPE_CHECKING:
     from chatsquash.trees.trees import Trees
 
 _NO_TOKENS = Tokens()
-_HELD = 64
-"""Ends of conversations whose entries are held; those of others are read again where they are wanted."""
+_MOST_ENTRIES = 64
+"""The number of conversation ends whose entries stay in memory; others are read again when needed."""
 
 
 class GrowthTracker(Struct):
-    """What the replies of a session continue."""
+    """Tracks what the replies of a session continue."""
 
-    looks_closely: bool = False
-    """Whether to see which requests lack what earlier ones had."""
+    detects_gaps: bool = False
+    """Whether to detect requests with missing context."""
     lazily: bool = False
-    """Whether a request that has the reply before it in its place, and more behind, is enough to go on.
+    """Whether a request that has the last reply in its place, followed by more, counts as growth.
 
-    Nobody asks for kinds then, and that the last request holds all replies tells all that is asked for.
+    This is sufficient if only the last request matters and kinds of conversations are not needed.
     """
     keeps_logprobs: bool = False
-    """Whether to keep what responses say of their tokens."""
+    """Whether to keep the log probabilities of responses."""
     trees: Trees | None = None
-    """``None`` as long as every request goes on from the reply before it, and adds to what was there."""
-    grown: list[GrowingRequest] = field(default_factory=list)
+    """``None`` while every request extends the previous one and its reply."""
+    growing_requests: list[GrowingRequest] = field(default_factory=list)
     first: Entry | None = None
     last: Entry | None = None
     entries: dict[int, Entry] = field(default_factory=dict)
-    """The entries of the replies that nothing goes on from so far, by the replies' numbers, as far as they are held."""
+    """The entries of replies that nothing continues so far, by reply number; only those still in memory."""
     tokens: Tokens = Tokens()
-    """Those of all requests, each response counted once."""
+    """The tokens of all requests; each response counts once."""
     several: dict[int, Response] = field(default_factory=dict)
-    """Responses with several choices, by their lines."""
+    """Responses with several choices, by line."""
     logprobs: dict[int, bytes] = field(default_factory=dict)
-    """What responses say of their tokens, by their lines."""
+    """The log probabilities of responses, by line."""
     unanswered: dict[int, replies.Reply | None] = field(default_factory=dict)
-    """The lines of requests without a reply, and the last logged reply that each holds."""
+    """The lines of requests without a reply, with the last logged reply that each contains."""
     _ends: deque[int] = field(default_factory=deque)
     _limit: tuple[bytes, int | None] | None = None
-    """How many tokens the last reply was to have at most, as it is logged and as a number."""
+    """The token limit of the last reply, as logged and as a number."""
     _growth: Growth | None = None
-    """What held requests to those before them that do not have the same messages."""
+    """Compares requests with previous ones that do not have exactly the same messages."""
 
     def add(self, entry: Entry) -> None:
-        """Go on to the next entry."""
+        """Add the next entry."""
         if self.first is None:
             self.first = entry
         if entry.reply.choices > 1:
             self.several[entry.line] = entry.reply
         if self.keeps_logprobs and (logprobs := _logprobs(entry.reply.raw)):
             self.logprobs[entry.line] = logprobs
-        if self.trees is None and self._only_grows(entry):
+        if self.trees is None and self._extends_last(entry):
             reply = entry.reply
             response = usage.response_id(reply)
-            said = (reply.message, reply.finish_reason, reply.cut, entry.limit, response)
-            facts = (*said, len(entry.messages), reply.cleared, entry.is_translated, model_of(reply) or "")
-            self.grown.append(GrowingRequest(entry.line, entry.at, entry.tools, *facts))
+            response_facts = (reply.message, reply.finish_reason, reply.cut, entry.limit, response)
+            facts = (*response_facts, len(entry.messages), reply.cleared, entry.is_translated, model_of(reply) or "")
+            self.growing_requests.append(GrowingRequest(entry.line, entry.at, entry.tools, *facts))
             self.last = entry
             self._count(entry)
             return
         trees = self.branch()
-        before = len(trees.again)
+        before = len(trees.repeats)
         self._add(entry, usage.response_id(entry.reply))
-        if not any(each.is_same_response for each in trees.again[before:]):
+        if not any(each.is_same_response for each in trees.repeats[before:]):
             self._count(entry)
 
-    def tell(self, entry: Entry) -> replies.Reply:
-        """The reply of an entry that another file tells of, as a part of the trees."""
+    def add_from_file(self, entry: Entry) -> replies.Reply:
+        """Add the entry of a reply that is only known from another file; return its reply in the trees."""
         trees, last = self.branch(), self.last
-        before = len(trees.again)
+        before = len(trees.repeats)
         self._add(entry, entry.reply.id or "")
         self.last = last
-        if len(trees.again) == before:
+        if len(trees.repeats) == before:
             self._count(entry)
-            trees.replies[-1].is_ended = True  # or its file would not have it, whether or not it says why it ended
+            # Another file contains the reply, so it is complete even if its end is not logged.
+            trees.replies[-1].is_ended = True
             return trees.replies[-1]
-        met = trees.again.pop()  # it is there already
-        met.by.line, met.by.at = met.line, met.at
-        self.entries.pop(met.by.number, None)
-        return met.by
+        repeat = trees.repeats.pop()  # the reply is already known
+        repeat.by.line, repeat.by.at = repeat.line, repeat.at
+        self.entries.pop(repeat.by.number, None)
+        return repeat.by
 
-    def _only_grows(self, entry: Entry) -> bool:
-        return self.last is None or _grows(self.last, entry) or (self.lazily and self._goes_on(self.last, entry))
+    def _extends_last(self, entry: Entry) -> bool:
+        return self.last is None or _grows(self.last, entry) or (self.lazily and self._continues(self.last, entry))
 
     def _count(self, entry: Entry) -> None:
-        if (used := entry.reply.tokens) != _NO_TOKENS:
-            self.tokens = total((self.tokens, used))
+        if (tokens := entry.reply.tokens) != _NO_TOKENS:
+            self.tokens = total((self.tokens, tokens))
 
-    def _goes_on(self, last: Entry, entry: Entry) -> bool:
+    def _continues(self, last: Entry, entry: Entry) -> bool:
         if self._growth is None:
-            from chatsquash.trees.rewrites import Growth  # which clients that append to what they sent do not need
+            from chatsquash.trees.rewrites import Growth  # not needed for clients that only append messages
 
             self._growth = Growth()
-        return self._growth.goes_on(last, entry)
+        return self._growth.continues(last, entry)
 
-    def only_grew(self) -> bool:
-        """Whether the last request holds all replies, and is none of the client's own."""
+    def has_only_grown(self) -> bool:
+        """Whether the last request contains all replies and is not a request of the client itself."""
         if self.trees is not None:
             return False
         if self.last is None:
             return True
         limit = self.last.limit
         is_probe = limit == b"1" or (limit[:1] == b"{" and usage.limit(limit) == 1)
-        return not is_probe and (self._growth is None or self._growth.holds_all(self.last, self.grown))
+        return not is_probe and (self._growth is None or self._growth.contains_all(self.last, self.growing_requests))
 
     def grown_marks(self, entry: Entry) -> list[Mark] | None:
-        """The marks of the assistant messages of a session that only grew, if several models wrote them.
+        """Return the marks of the assistant messages of a session that only grew, if several models wrote them.
 
-        ``entry`` is the one that the record is made of.
+        ``entry`` is the entry of the record.
         """
-        models = {each.count: each.model for each in self.grown}
+        models = {each.count: each.model for each in self.growing_requests}
         if len({*models.values()}) < 2:
             return None
         messages = [*entry.messages, *([entry.reply.message] if entry.reply.message else [])]
@@ -132,37 +133,41 @@ class GrowthTracker(Struct):
         return [Mark((ordinal,), model=models.get(at, "")) for ordinal, at in enumerate(places)]
 
     def branch(self) -> Trees:
-        """The trees of the requests so far."""
+        """Return the trees of all requests so far; from now on the session is tracked as trees."""
         if self.trees is None:
-            from chatsquash.trees.trees import Trees  # which sessions that only grow do not need
+            from chatsquash.trees.trees import Trees  # not needed for sessions that only grow
 
             last, growth = self.last, self._growth
-            self.trees = Trees(self.looks_closely, rewords=bool(growth and last and growth.rewords(last)))
+            self.trees = Trees(self.detects_gaps, rewords=bool(growth and last and growth.rewords(last)))
             messages = last.messages if last else []
-            said = growth.as_said(messages, self.grown) if growth else messages
-            for each, edits in self._requests(said):
+            messages_as_logged = growth.with_logged_replies(messages, self.growing_requests) if growth else messages
+            for each, edits in self._requests(messages_as_logged):
                 if last and last.line == each.line:
-                    self._add(last, each.response, edits if said is messages else (AddedRun(tuple(messages)),))
+                    self._add(
+                        last, each.response, edits if messages_as_logged is messages else (AddedRun(tuple(messages)),)
+                    )
                 else:
-                    self._add(_entry(each, said, edits, self.several.get(each.line)), each.response, edits)
-            self.grown = []
+                    self._add(
+                        _entry(each, messages_as_logged, edits, self.several.get(each.line)), each.response, edits
+                    )
+            self.growing_requests = []
         return self.trees
 
     def last_reply(self, line: int) -> replies.Reply | None:
-        """The last logged reply of the path that ends with a line."""
+        """Return the last logged reply of the path that ends with a line."""
         trees = self.branch()
         if line in self.unanswered:
             return self.unanswered[line]
-        again = {each.line: each.by for each in trees.again}
+        again = {each.line: each.by for each in trees.repeats}
         return again.get(line) or next((reply for reply in trees.replies if reply.line == line), None)
 
     def _requests(self, messages: list[Message]) -> Iterator[tuple[GrowingRequest, Edits]]:
-        """The requests so far with their edits, given the messages of the last one."""
+        """Yield the requests so far with their edits; ``messages`` are those of the last request."""
         count = 0
-        for each in self.grown:
-            kept: Edits = (KeptRun(0, count),) if count else ()
-            added: Edits = (AddedRun(tuple(messages[count : each.count])),) if each.count > count else ()
-            yield each, kept + added
+        for each in self.growing_requests:
+            unchanged: Edits = (KeptRun(0, count),) if count else ()
+            new: Edits = (AddedRun(tuple(messages[count : each.count])),) if each.count > count else ()
+            yield each, unchanged + new
             count = each.count
 
     def _add(self, entry: Entry, response: str, edits: Edits | None = None) -> None:
@@ -172,19 +177,19 @@ class GrowthTracker(Struct):
         reply = self.trees.add(entry, self._limit[1], response, edits)
         self.last = entry
         if entry.reply.message is None:
-            self.unanswered[entry.line] = self.trees.met[-1].reply if self.trees.met else None
+            self.unanswered[entry.line] = self.trees.recognised[-1].reply if self.trees.recognised else None
             return
-        reply = reply or self.trees.again[-1].by
+        reply = reply or self.trees.repeats[-1].by
         if reply.parent:
             self.entries.pop(reply.parent.number, None)
         self.entries[reply.number] = entry
         self._ends.append(reply.number)
-        if len(self._ends) > _HELD:
+        if len(self._ends) > _MOST_ENTRIES:
             self.entries.pop(self._ends.popleft(), None)
 
 
 def _logprobs(raw: bytes) -> bytes:
-    from chatsquash.reading import logprobs  # which few runs ask for
+    from chatsquash.reading import logprobs  # few runs need them
 
     return logprobs.of_raw(raw)
 
@@ -198,21 +203,21 @@ def _entry(each: GrowingRequest, messages: list[Message], edits: Edits, response
 
 
 def _grows(last: Entry, entry: Entry) -> bool:
-    """Whether a request is all of the one before it, the reply to that, and what comes behind."""
+    """Whether a request consists of the previous one, the reply to it, and new messages."""
     edits, reply = entry.edits, last.reply.message
     if reply is None or entry.reply.message is None or entry.limit != last.limit or len(edits) != 2:
         return False
     run = edits[1]
     if type(run) is not AddedRun or entry.shared_prefix != len(last.messages):
         return False
-    said = run.messages[0]
-    if said["role"] != "assistant" or (len(run.messages) == 1 and _is_truncated(last.reply)):
+    echoed = run.messages[0]
+    if echoed["role"] != "assistant" or (len(run.messages) == 1 and _is_truncated(last.reply)):
         return False
-    return said == reply or _is_same(said, reply)
+    return echoed == reply or _is_same(echoed, reply)
 
 
 def _is_truncated(reply: Response) -> bool:
-    """Whether a reply is one that a request which ends with it may have continued."""
+    """Whether a request that ends with this reply may have had it continued."""
     return reply.cut or reply.finish_reason is None or chat.is_truncated(reply.finish_reason)
 
 
@@ -221,14 +226,14 @@ def _is_same(one: Message, other: Message) -> bool:
     essence = _essence(one)
     if essence is not None and essence == _essence(other):
         return True
-    from chatsquash.trees.canonical import Canon  # which clients that send back what they got do not need
+    from chatsquash.trees.canonical import Canon  # not needed for clients that send messages back unchanged
 
     canon = Canon()
     return canon.number(one) == canon.number(other)
 
 
 def _essence(message: Message) -> list[Json] | None:
-    """All that counts of a message, but for its spelling, where that is a text and calls of functions."""
+    """Return the relevant content of a message that only has text and function calls; ``None`` for others."""
     essence = [message["role"], message.get("content") or ""]
     try:
         for call in message.get("tool_calls") or ():

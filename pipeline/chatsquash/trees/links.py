@@ -1,4 +1,4 @@
-"""What a tree comes from: the summary that stands in it, the call that began it, the messages that it copied."""
+"""Find the origin of a tree: the summary in its first request, the call that started it, the messages it copied."""
 
 from __future__ import annotations
 
@@ -15,114 +15,115 @@ from chatsquash.trees.canonical import LEAST_RUNS, is_similar_prompt, prompt_tex
 from chatsquash.trees.replies import Reply
 
 _QUOTED = 2
-"""Runs of a reply that tell that a text quotes it."""
+"""The number of word runs that a text must share with a reply to quote it."""
 _COMPLETE = 0.8
-"""The share of a reply from which on it counts as quoted completely."""
+"""The share of a reply from which it counts as completely quoted."""
 _LEAST_OF_TEXT, _LEAST_OF_TEXT_COMPLETE, _LEAST_OF_CONTINUATION = 0.3, 0.24, 0.1
-"""The share of a text that a summary has to make up, if it is complete, and if its conversation continues so."""
+"""The share of a text that a summary must make up: partial, complete, and complete in the same conversation."""
 _OWN = 64
-"""Replies whose own words are kept."""
-_HELD = 8
-"""Replies that are remembered by one run of words."""
+"""The number of replies whose own words are cached."""
+_MOST_PER_RUN = 8
+"""The number of replies that are remembered for a word run."""
 _MOST_PARTS = 16
-"""Texts of one message that are looked at by themselves."""
+"""The number of texts of one message that are examined separately."""
 _BACK = 20
-"""Replies before a summary that are looked at."""
+"""The number of replies before a summary that are examined."""
 
 
 class Link(Struct):
-    """What is known of where a tree comes from."""
+    """The known origin of a tree."""
 
     summary: Reply | None = None
-    """The reply that summed up what came before."""
+    """The reply that summarized the previous conversation."""
     rivals: list[Reply] = field(default_factory=list)
     """Other replies that may be this summary just as well."""
     caller: CallSite | None = None
-    """The call whose argument is its prompt."""
+    """The call whose argument is the prompt."""
     is_exact: bool = False
-    """Whether the argument is all of the prompt."""
+    """Whether the argument is the entire prompt."""
     is_short: bool = False
-    """Whether it is only a part, and so short that other texts may contain it, too."""
-    copied: list[Reply] = field(default_factory=list)
-    """The replies of other trees that stand in its first request."""
+    """Whether the argument is only a part of the prompt, and so short that other texts may contain it."""
+    copies: list[Reply] = field(default_factory=list)
+    """The replies of other trees in its first request."""
     quoted: Reply | None = None
-    """The last reply that a text in its first request quotes."""
+    """The last reply quoted by a text in its first request."""
     quotes: int = 0
-    """How many it quotes."""
-    same: Reply | None = None
+    """The number of quoted replies."""
+    same_summary: Reply | None = None
     """The first reply of a tree that begins with the same summary."""
 
 
 class Links(Struct):
-    """What beginnings are held to, made only when a session has a second one."""
+    """Compares the beginnings of trees with earlier replies; only built once a session has a second tree."""
 
     _seen: int = 0
     _by_run: dict[int, list[Reply]] = field(default_factory=dict)
     calls: Calls = field(default_factory=Calls)
-    _claimed: dict[int, Reply] = field(default_factory=dict)
-    """By the numbers of summaries, the first reply of the tree that begins with each."""
-    _begun: set[int] = field(default_factory=set)
-    """What the texts are the same by that trees began with which begin with a summary."""
+    _firsts_by_summary: dict[int, Reply] = field(default_factory=dict)
+    """The first reply of the tree that begins with each summary, by the number of the summary."""
+    _opening_texts: set[int] = field(default_factory=set)
+    """The hashes of the first texts of trees that begin with a summary."""
     _own: dict[int, tuple[Message, list[Message], set[int]]] = field(default_factory=dict)
-    """What the last replies that were quoted say themselves, by their numbers, with the messages that this is of."""
+    """The own words of the last quoted replies by number, with the messages that they were computed from."""
     _links: dict[int, Link] = field(default_factory=dict)
-    """By the numbers of first replies, where their trees come from."""
+    """The links of trees by the numbers of their first replies."""
 
-    def begin(self, first: Reply, before: list[Reply], copied: list[Reply]) -> Link:
-        """The link of a tree that begins, to the replies before it."""
+    def begin(self, first: Reply, before: list[Reply], copies: list[Reply]) -> Link:
+        """Return the link of a new tree to the replies before it."""
         self.learn(before)
         users = [(message, text) for _, message in first.users() if (text := prompt_text(message))]
-        self._links[first.number] = link = Link(copied=copied)
+        self._links[first.number] = link = Link(copies=copies)
         summaries: dict[Reply, float] = {}
         texts: list[set[int]] = []
         for message, text in users:
             texts.append(runs(text))
             summaries |= self._read(first, message, texts[-1], before, link)
-        self._claim(summaries or {each: 1.0 for each in copied if self._is_first_in(first, each)}, first, link)
+        self._claim(summaries or {each: 1.0 for each in copies if self._is_first_in(first, each)}, first, link)
         if link.summary:
-            self._begun.update(hash(chat.text(message)) for message, _ in users)
+            self._opening_texts.update(hash(chat.text(message)) for message, _ in users)
         elif users:
             words = dict(zip((text for _, text in users), texts, strict=True))
             self._find_call(first, [(text, words[text]) for text in prompts(first) if text in words], link)
         return link
 
-    def sums_up(self, text: str, other: str, before: list[Reply]) -> bool:
-        """Whether a text contains what another one does not of a summary from which nothing continues."""
+    def adds_summary(self, text: str, other: str, before: list[Reply]) -> bool:
+        """Whether a text contains a summary, from which nothing continues, that another text does not contain."""
         self.learn(before)
         words = runs(text)
-        more = words - runs(other)
-        candidates = dict.fromkeys([*self._most_quoted(more), *self._most_quoted(words)])  # it may add one sentence
+        new_words = words - runs(other)
+        # The difference may be a single sentence, too short to find the summary by itself.
+        candidates = dict.fromkeys([*self._most_quoted(new_words), *self._most_quoted(words)])
         return any(
-            len(said & more) >= LEAST_RUNS and (_quoted_share(said, words) or _quoted_share(said, more))
+            len(said & new_words) >= LEAST_RUNS and (_quoted_share(said, words) or _quoted_share(said, new_words))
             for reply in candidates
             if _may_sum_up(reply)
             for said in [runs(chat.text(reply.message) or "")]
         )
 
     def _most_quoted(self, words: set[int]) -> list[Reply]:
-        """The replies that most of some runs of words are of."""
+        """Return the replies that share the most word runs."""
         count: Counter[Reply] = Counter(reply for run in words for reply in self._by_run.get(run, ()))
-        return [reply for reply, _ in count.most_common(_HELD)]
+        return [reply for reply, _ in count.most_common(_MOST_PER_RUN)]
 
     def begins_with_call(self, first: Reply, before: list[Reply]) -> bool:
-        """Whether the prompt of a tree is the argument of a call that no other tree began with."""
+        """Whether the prompt of a tree is the argument of a call that has not started another tree."""
         self.learn(before)
         return any(map(self.calls.is_open, prompts(first)))
 
     def learn(self, replies: list[Reply]) -> None:
-        """Remember what replies say and call that were not looked at before."""
+        """Remember the content and calls of replies that were not read before."""
         for reply in replies[self._seen :]:
             for run in sketch(chat.text(reply.message) or "").runs:
                 recent = self._by_run.setdefault(run, [])
                 recent.append(reply)
-                del recent[:-_HELD]
+                del recent[:-_MOST_PER_RUN]
             self.calls.learn(reply)
         self._seen = len(replies)
 
     def _read(
         self, first: Reply, message: Message, words: set[int], before: list[Reply], link: Link
     ) -> dict[Reply, float]:
-        """Look for replies that a message of a beginning quotes; returns the summaries as ``_summaries`` does."""
+        """Find replies that a first message quotes; returns the summaries like ``_summaries``."""
         hits: dict[int, Reply] = {}
         count: Counter[int] = Counter()
         for run in words:
@@ -130,32 +131,50 @@ class Links(Struct):
                 hits[reply.number] = reply
                 count[reply.number] += 1
         quoted = sorted(number for number, times in count.items() if times >= _QUOTED)
-        own = [hits[number] for number in quoted[-_HELD:] if len(self._own_words(hits[number]) & words) >= _QUOTED]
-        link.quotes += len(own) + len(quoted[:-_HELD])
+        own = [
+            hits[number] for number in quoted[-_MOST_PER_RUN:] if len(self._own_words(hits[number]) & words) >= _QUOTED
+        ]
+        link.quotes += len(own) + len(quoted[:-_MOST_PER_RUN])
         if own and (link.quoted is None or own[-1].number > link.quoted.number):
             link.quoted = own[-1]
-        most = sorted(quoted, key=lambda number: (count[number], number))[-_HELD:]
+        most = sorted(quoted, key=lambda number: (count[number], number))[-_MOST_PER_RUN:]
         candidates = [hits[number] for number in most if _may_sum_up(hits[number])]
         return self._summaries(first, message, words, candidates, before) if candidates else {}
 
     def _summaries(
         self, first: Reply, message: Message, words: set[int], candidates: list[Reply], before: list[Reply]
     ) -> dict[Reply, float]:
-        """Those of some replies that a message quotes as summaries, and how much of each.
+        """Return the candidates that a message quotes as summaries, with the quoted share of each.
 
-        Each may be quoted in a part of the message, or together with earlier summaries.  A text with which another tree
-        began contains no new summary.  One that also contains what the tree of a summary says does not begin with it.
+        A summary may be quoted in a part of the message, or together with earlier summaries.
         """
-        said = {each: runs(chat.text(each.message) or "") for each in candidates}
-        claimed = [each for each in candidates if each.number in self._claimed]
-        older = set[int]().union(*(said[each] for each in claimed if len(said[each] & words) >= 0.6 * len(said[each])))
-        summaries = [each for each in claimed if not _are_quoted(_after(self._claimed[each.number], before), words)]
-        if hash(chat.text(message)) not in self._begun:
-            summaries += [each for each in candidates if each not in claimed]
+        words_of_replies = {each: runs(chat.text(each.message) or "") for each in candidates}
+        known_summaries = [each for each in candidates if each.number in self._firsts_by_summary]
+        older = set[int]().union(
+            *(
+                words_of_replies[each]
+                for each in known_summaries
+                if len(words_of_replies[each] & words) >= 0.6 * len(words_of_replies[each])
+            )
+        )
+        # A text that also quotes the conversation after a summary does not begin with that summary.
+        summaries = [
+            each
+            for each in known_summaries
+            if not _are_quoted(_after(self._firsts_by_summary[each.number], before), words)
+        ]
+        # A text that already began another tree contains no new summary.
+        if hash(chat.text(message)) not in self._opening_texts:
+            summaries += [each for each in candidates if each not in known_summaries]
         parts = [words, *map(runs, _parts(message))]
         shares = {
             each: max(
-                _quoted_share(said[each], part, set() if each in claimed else older, least=self._least(first, each))
+                _quoted_share(
+                    words_of_replies[each],
+                    part,
+                    set() if each in known_summaries else older,
+                    least=self._least(first, each),
+                )
                 for part in parts
             )
             for each in summaries
@@ -163,68 +182,70 @@ class Links(Struct):
         return {
             each: share
             for each, share in shares.items()
-            if share and not _has_transcript(each, words - said[each]) and self._has_own_words(each, words)
+            if share and not _has_transcript(each, words - words_of_replies[each]) and self._has_own_words(each, words)
         }
 
     def _has_own_words(self, reply: Reply, words: set[int]) -> bool:
-        """Whether a text quotes what a reply says itself, and not only what users said before it, perhaps here, too."""
+        """Whether a text quotes a reply's own words, not only those of users before it that the text may repeat."""
         own = self._own_words(reply)
         return len(own & words) >= max(1, 0.25 * len(own))
 
     def _own_words(self, reply: Reply) -> set[int]:
-        """The runs of words of a reply that users did not say before it; kept for the next messages that quote it."""
-        message, behind, own = self._own.pop(reply.number, (None, None, set[int]()))
-        if message is not reply.message or behind is not reply.behind:  # both may change later
+        """Return the word runs of a reply that users did not write before it; cached for the next messages."""
+        message, new_messages, own = self._own.pop(reply.number, (None, None, set[int]()))
+        if message is not reply.message or new_messages is not reply.new_messages:  # both may change later
             users = (each for earlier in islice(reply.back(), _BACK) for _, each in earlier.users())
             own = runs(chat.text(reply.message) or "").difference(*(runs(chat.text(each) or "") for each in users))
-        self._own[reply.number] = reply.message, reply.behind, own
+        self._own[reply.number] = reply.message, reply.new_messages, own
         if len(self._own) > _OWN:
             del self._own[next(iter(self._own))]
         return own
 
     def _least(self, first: Reply, summary: Reply) -> float:
-        """The share of a text that a complete summary has to make up: less under the settings of its conversation."""
+        """Return the minimum share of a text for a complete summary: less with the settings of its conversation."""
         link = self._links.get(summary.number)
-        before = summary.parent or (link.copied[-1] if link and link.copied else summary)
+        before = summary.parent or (link.copies[-1] if link and link.copies else summary)
         is_same = bool(first.tools) and first.tools == before.tools and is_similar_prompt(before.system, first.system)
         return _LEAST_OF_CONTINUATION if is_same else _LEAST_OF_TEXT_COMPLETE
 
     def _is_first_in(self, first: Reply, reply: Reply) -> bool:
-        """Whether a reply is a summary that the first request of a tree contains as the first message of an assistant.
+        """Whether a reply is a summary and the first assistant message in the first request of a tree.
 
-        The user says something else before it than in its own request.
+        The user's messages before it must differ from those in the request of the summary.
         """
-        said = runs(chat.text(reply.message) or "")
-        if not _may_sum_up(reply) or len(said) < LEAST_RUNS or not self._has_history(reply):
+        reply_words = runs(chat.text(reply.message) or "")
+        if not _may_sum_up(reply) or len(reply_words) < LEAST_RUNS or not self._has_history(reply):
             return False
-        place = next((at for at, message in enumerate(first.behind) if message["role"] == "assistant"), 0)
-        before = "\n".join(chat.text(message) or "" for message in first.behind[:place])
-        asked = [text for _, message in reply.users() if (text := (chat.text(message) or "").strip())]
-        return first.added[place] == reply.said and not any(text in before for text in asked)
+        place = next((at for at, message in enumerate(first.new_messages) if message["role"] == "assistant"), 0)
+        before = "\n".join(chat.text(message) or "" for message in first.new_messages[:place])
+        prompts_before = [text for _, message in reply.users() if (text := (chat.text(message) or "").strip())]
+        return first.new_numbers[place] == reply.content_number and not any(text in before for text in prompts_before)
 
     def _has_history(self, reply: Reply) -> bool:
-        """Whether the request of a reply contains other replies, as messages or as a text that quotes them."""
+        """Whether the request of a reply contains other replies, as messages or as quotations."""
         link = self._links.get(reply.number)
-        return reply.parent is not None or (link is not None and (link.quotes > 0 or bool(link.copied)))
+        return reply.parent is not None or (link is not None and (link.quotes > 0 or bool(link.copies)))
 
     def _claim(self, summaries: dict[Reply, float], first: Reply, link: Link) -> None:
-        """Note that a tree begins with a summary which no other tree began with, or else with that of another tree."""
-        own = [reply for reply in summaries if reply.number not in self._claimed and _takes_over(first, reply)]
+        """Link a tree to a summary that has not started another tree, otherwise to the tree with the same summary."""
+        own = [
+            reply for reply in summaries if reply.number not in self._firsts_by_summary and _takes_over(first, reply)
+        ]
         if own:
             most = max(map(summaries.__getitem__, own))
             *link.rivals, link.summary = sorted(
                 (each for each in own if summaries[each] == most), key=lambda reply: reply.number
             )
             for each in (link.summary, *link.rivals):
-                self._claimed[each.number] = first
+                self._firsts_by_summary[each.number] = first
                 _mark(each, first)
-        elif claimed := [reply.number for reply in summaries if reply.number in self._claimed]:
-            other = self._claimed[max(claimed)]
+        elif numbers := [reply.number for reply in summaries if reply.number in self._firsts_by_summary]:
+            other = self._firsts_by_summary[max(numbers)]
             if first.tools == other.tools != [] or is_similar_prompt(other.system, first.system):
-                link.same = other
+                link.same_summary = other
 
     def _find_call(self, first: Reply, texts: list[tuple[str, set[int]]], link: Link) -> None:
-        """Look for the call that one of the first texts of a tree is the argument of, or contains it."""
+        """Find the call whose argument is one of the first texts of a tree, or is contained in one."""
         for text, _ in texts:
             if caller := self.calls.claim(text, first):
                 link.caller, link.is_exact = caller, True
@@ -240,94 +261,104 @@ class Links(Struct):
 
 
 def prompts(first: Reply) -> list[str]:
-    """Return the texts of users in a first request, without reminders: those before any assistant, and the last one.
-
-    Clients may begin with a text of their own and an answer to it, before the prompt.
-    """
-    before = sum(1 for _ in takewhile(lambda message: message["role"] != "assistant", first.behind))
+    """Return the user texts of a first request, without reminders: those before any assistant message, and the last."""
+    # Clients may begin with another text and an answer to it, before the actual prompt.
+    before = sum(1 for _ in takewhile(lambda message: message["role"] != "assistant", first.new_messages))
     users = [
-        (at, text) for at, each in enumerate(first.behind) if each["role"] == "user" and (text := prompt_text(each))
+        (at, text)
+        for at, each in enumerate(first.new_messages)
+        if each["role"] == "user" and (text := prompt_text(each))
     ]
     return [text for number, (at, text) in enumerate(users, 1) if at < before or number == len(users)]
 
 
 def _quoted_share(
-    said: set[int], words: set[int], older: AbstractSet[int] = frozenset(), *, least: float = _LEAST_OF_TEXT_COMPLETE
+    reply_words: set[int],
+    words: set[int],
+    older: AbstractSet[int] = frozenset(),
+    *,
+    least: float = _LEAST_OF_TEXT_COMPLETE,
 ) -> float:
-    """The share of a reply that a text quotes, by their runs of words; 0 unless the text may replace what it sums up.
+    """Return the share of a reply that a text quotes; 0 unless the text may replace the summarized conversation.
 
-    ``older``: those of earlier summaries that the text quotes, too.  ``least``: the share of the text that a reply has
-    to make up that is quoted completely.
+    Args:
+        reply_words: The word runs of the reply.
+        words: The word runs of the text.
+        older: The word runs of earlier summaries that the text also quotes.
+        least: The minimum share of the text for a completely quoted reply.
     """
-    shared = said & words
-    if older and len(shared - older) < LEAST_RUNS:
+    common = reply_words & words
+    if older and len(common - older) < LEAST_RUNS:
         return 0.0
-    least = least if len(shared) >= _COMPLETE * len(said) else _LEAST_OF_TEXT
-    is_enough = len(shared) >= max(LEAST_RUNS, 0.25 * len(said), least * len((words - older) | shared))
-    return len(shared) / len(said) if is_enough else 0.0
+    least = least if len(common) >= _COMPLETE * len(reply_words) else _LEAST_OF_TEXT
+    is_enough = len(common) >= max(LEAST_RUNS, 0.25 * len(reply_words), least * len((words - older) | common))
+    return len(common) / len(reply_words) if is_enough else 0.0
 
 
 def _may_sum_up(reply: Reply) -> bool:
-    """Whether a reply may be a summary: nothing continues from it, and it calls no tool."""
+    """Whether a reply may be a summary: nothing continues it, and it has no calls."""
     return not reply.children and not chat.calls(reply.message)
 
 
 def _parts(message: Message) -> list[str]:
-    """The texts of a message, where it has several."""
+    """Return the texts of a message with several."""
     content = message.get("content")
     texts = [text for part in content if (text := chat.part_text(part))] if isinstance(content, list) else []
     return texts if 1 < len(texts) <= _MOST_PARTS else []
 
 
 def _takes_over(first: Reply, summary: Reply) -> bool:
-    """Whether a tree may continue a conversation with tools: a request without any, under another prompt, does not."""
+    """Whether a tree may continue the conversation of a summary."""
+    # A request without tools under another prompt does not continue a conversation with tools.
     before = summary.parent or summary
     return bool(first.tools) or not before.tools or is_similar_prompt(before.system, first.system)
 
 
 def _mark(summary: Reply, first: Reply) -> None:
-    """Mark a summary, and those before it that it is a corrected version of: each is much of the other.
+    """Mark a summary, and the preceding replies that are drafts of it.
 
-    So are drafts that were requested under a system prompt for summaries.
+    Drafts have much text in common with it, or were requested under a system prompt for summaries.
     """
-    said = runs(chat.text(summary.message) or "")
+    summary_words = runs(chat.text(summary.message) or "")
     drafts = _drafts(summary, first)
     for each in islice(summary.back(), _BACK):
         text = runs(chat.text(each.message) or "")
-        is_version = each in drafts or len(text & said) >= max(LEAST_RUNS, 0.5 * len(text), 0.5 * len(said))
+        is_version = each in drafts or len(text & summary_words) >= max(
+            LEAST_RUNS, 0.5 * len(text), 0.5 * len(summary_words)
+        )
         if each is not summary and (chat.calls(each.message) or not is_version):
             break
         each.is_summary = True
 
 
 def _drafts(summary: Reply, first: Reply) -> list[Reply]:
-    """The replies up to a summary under another system prompt than those before and the tree that begins with it."""
+    """Return the replies up to a summary that were requested under another system prompt than the conversation."""
     back = islice(summary.back(), _BACK)
     others = [*takewhile(lambda each: not is_similar_prompt(each.system, first.system), back)]
     return others if others and len(others) < _BACK and others[-1].parent else []
 
 
 def _has_transcript(reply: Reply, others: set[int]) -> bool:
-    """Whether a text contains what was said before a reply: it only reports that.
+    """Whether a text contains the conversation before a reply, so that it is a transcript and not a summary.
 
-    ``others``: the runs of words of the text that the reply does not have.  Prompts do not count, except the one that
-    the reply answers.
+    ``others``: the word runs of the text that are not in the reply.
     """
+    # Summaries may repeat prompts; only the prompt that the reply answers indicates a transcript.
     messages = [each.message for each in islice(reply.back(), 1, _BACK)]
-    return _are_quoted([*messages, *reply.behind[-1:]], others)
+    return _are_quoted([*messages, *reply.new_messages[-1:]], others)
 
 
 def _after(first: Reply, replies: list[Reply]) -> list[Message]:
-    """The first replies of a tree."""
+    """Return the first replies of a tree."""
     return [each.message for each in replies[first.number : first.number + _BACK] if each.tree == first.tree]
 
 
 def _are_quoted(messages: list[Message], words: set[int]) -> bool:
-    """Whether a text with these runs of words contains what one of some messages says."""
-    said = [runs(chat.text(message) or "") for message in messages]
-    return any(len(text & words) >= 0.6 * len(text) for text in said if len(text) >= LEAST_RUNS)
+    """Whether a text with these word runs contains one of the messages."""
+    texts = [runs(chat.text(message) or "") for message in messages]
+    return any(len(text & words) >= 0.6 * len(text) for text in texts if len(text) >= LEAST_RUNS)
 
 
 def is_tail(first: Reply, link: Link) -> bool:
-    """Whether a tree goes on with messages of another one under its system prompt, without a summary."""
-    return any(is_similar_prompt(reply.system, first.system) for reply in link.copied)
+    """Whether a tree continues with messages of another tree under the same system prompt, without a summary."""
+    return any(is_similar_prompt(reply.system, first.system) for reply in link.copies)

@@ -1,4 +1,4 @@
-"""Which assistant messages of the records of a session are to be trained on, and why not the others."""
+"""Decide which assistant messages in the records of a session are trained on, and why others are not."""
 
 from __future__ import annotations
 
@@ -11,132 +11,139 @@ from chatsquash.checks.registry import View
 from chatsquash.checks.results import corrected
 from chatsquash.core import chat, jsonio
 from chatsquash.core.model import Conversation, Json, Mark, Message, OriginReply
-from chatsquash.trees.account import Placement, bearers
+from chatsquash.trees.account import Placement, counting_placements
 from chatsquash.trees.documents import FilePath
 from chatsquash.trees.paths import P
 from chatsquash.trees.replies import LogPath, Reply
 from chatsquash.trees.trees import Trees
 
 NOT_LOGGED = "not-logged"
-"""No logged reply is this message: the client made it up, or the log does not say who did."""
-REWRITTEN = "rewritten"
-"""The client put another wording in the place of a logged reply."""
+"""The message is not a logged reply: the client wrote it, or the log does not contain its origin."""
+REWRITTEN_REPLY = "rewritten"
+"""The client replaced the logged wording of a reply."""
 TRUNCATED_REPLY = "truncated"
-"""The reply reached its limit, met a filter or broke off."""
+"""The reply reached its limit, triggered a filter or was interrupted."""
 MALFORMED = "malformed-call"
 """A call of the reply has arguments that are not a JSON object."""
 ERROR = "error-text"
-"""The reply is an error that the client or a proxy logged as one."""
+"""The reply is an error text that the client or a proxy logged as a reply."""
 RESTORED = "context-restored"
-"""The record shows what the request of the reply lacked."""
+"""The record contains content that was missing from the request of the reply."""
 CLEARED = "context-cleared"
-"""The record shows what the service removed from the request before the model saw it."""
+"""The record contains content that the service removed before the model saw the request."""
 MISSING = "context-missing"
-"""The reply saw messages that are not logged."""
+"""The model saw messages that are not logged."""
 FAILED = "failed-call"
-"""A call of the reply failed and was then corrected."""
+"""A call of the reply failed and was corrected afterwards."""
 SIDE = "side-request"
-"""The client asked for the reply itself, as for a title."""
+"""The client requested the reply for itself, for example as a title."""
 ELSEWHERE = "other-record"
 """The reply is trained on in another record of the session."""
 
 
 class Judge(Struct, frozen=True):
-    """Tells which replies are to be trained on."""
+    """Decides which replies are trained on."""
 
     restores: bool = False
-    """Whether replies are left out that did not see what their record shows."""
+    """Whether to skip replies that did not see everything in their record."""
     skips_failed: bool = False
-    """Whether calls are left out that failed and were then corrected."""
+    """Whether to skip calls that failed and were corrected afterwards."""
     skips_side: bool = False
-    """Whether replies to the client's own requests are left out."""
+    """Whether to skip replies to the client's own requests."""
     shows_reasoning: bool = True
-    """Whether records have reasoning, without which a reply whose request lacked only that saw what they show."""
+    """Whether records contain reasoning; without it, a request that only lost reasoning is complete."""
 
     def of_trees(
-        self, trees: Trees, paths: list[LogPath], placements: list[Placement[LogPath]], written: list[Container[int]]
+        self,
+        trees: Trees,
+        paths: list[LogPath],
+        placements: list[Placement[LogPath]],
+        written_ordinals: list[Container[int]],
     ) -> list[list[Mark]]:
-        """The marks of the assistant messages of each conversation; ``written`` is as in ``bearers``."""
+        """Return the marks of the assistant messages of each conversation; arguments as in ``counting_placements``."""
         owners = {reply.number: path for path in paths for reply in path.own}
-        whys = self.whys(trees)
-        borne: list[set[int]] = [set() for _ in placements]
-        for reply, index in bearers(placements, written, owners).items():
-            borne[index].add(reply)
-        return [self._marks(*each, whys, trees) for each in zip(placements, borne, strict=True)]
+        reasons_by_reply = self.reasons(trees)
+        own_replies: list[set[int]] = [set() for _ in placements]
+        for reply, index in counting_placements(placements, written_ordinals, owners).items():
+            own_replies[index].add(reply)
+        return [self._marks(*each, reasons_by_reply, trees) for each in zip(placements, own_replies, strict=True)]
 
-    def whys(self, trees: Trees) -> list[str]:
-        """Why each reply is not trained on, wherever it stands; empty for those that are."""
+    def reasons(self, trees: Trees) -> list[str]:
+        """Return why each reply is not trained on, regardless of the record; empty for those that are."""
         says_ends = any(reply.is_ended for reply in trees.replies)
         return [self._why(reply, says_ends=says_ends) for reply in trees.replies]
 
     def of_file(
         self, placement: Placement[FilePath], replies: Sequence[OriginReply], own: Container[int]
     ) -> list[Mark]:
-        """The marks of a file's conversation; ``replies`` are those that the file has of it, ``own`` those to count."""
+        """Return the marks of a conversation; ``replies`` is its data about replies, ``own`` are those to count."""
         messages = placement.messages
         cut = {each.at for each in replies if chat.is_truncated(each.finish_reason)}
-        lacking = {each.at for each in replies if each.lacks_context or placement.path.origin.lacks_context}
+        without_context = {each.at for each in replies if each.lacks_context or placement.path.origin.lacks_context}
         whys: dict[int, str] = {}
         others: dict[int, str] = {}
-        for reply, standing in placement.standing.items():
+        for reply, standing in placement.positions.items():
             at = placement.assistants[standing.ordinal]
-            lost = MISSING if at in lacking else ""
-            whys[standing.ordinal] = TRUNCATED_REPLY if at in cut else _flaw(messages[at]) or lost
-            others[standing.ordinal] = ELSEWHERE if reply not in own else REWRITTEN if standing.is_rewritten else ""
+            missing = MISSING if at in without_context else ""
+            whys[standing.ordinal] = TRUNCATED_REPLY if at in cut else _flaw(messages[at]) or missing
+            others[standing.ordinal] = (
+                ELSEWHERE if reply not in own else REWRITTEN_REPLY if standing.is_rewritten else ""
+            )
         marks = self._with_failed(
             placement, whys, {reply.number: reply.evidence.model or "" for reply in placement.path.replies}
         )
         return [mark._replace(why=mark.why or others.get(number, "")) for number, mark in enumerate(marks)]
 
-    def _marks(self, placement: Placement[LogPath], borne: set[int], whys: list[str], trees: Trees) -> list[Mark]:
-        """The marks of a conversation that some replies count in, given why each reply is not trained on.
-
-        A message that begins with text of the client is not a logged reply.
-        """
+    def _marks(self, placement: Placement[LogPath], own_replies: set[int], whys: list[str], trees: Trees) -> list[Mark]:
+        """Return the marks of a conversation; ``own_replies`` are those that count in it."""
         whys_here: dict[int, str] = {}
-        for reply, standing in placement.standing.items():
-            elsewhere = "" if reply in borne else ELSEWHERE
-            changed = NOT_LOGGED if trees.replies[reply].is_prefilled else REWRITTEN
+        for reply, standing in placement.positions.items():
+            elsewhere = "" if reply in own_replies else ELSEWHERE
+            # A message that begins with text of the client is not a logged reply.
+            changed = NOT_LOGGED if trees.replies[reply].is_prefilled else REWRITTEN_REPLY
             whys_here[standing.ordinal] = changed if standing.is_rewritten else whys[reply] or elsewhere
         return self._with_failed(placement, whys_here, dict(enumerate(trees.models)))
 
     def _with_failed(self, placement: Placement[P], whys: dict[int, str], models: Mapping[int, str]) -> list[Mark]:
-        """The marks of the assistant messages, given why some are not trained on, by their index among them.
+        """Return the marks of the assistant messages.
 
-        ``models`` are those that gave the replies, by number.
+        Args:
+            placement: The conversation.
+            whys: The reasons for not training, by assistant message.
+            models: The models of the replies, by number.
         """
-        wrote = {standing.ordinal: models[reply] for reply, standing in placement.standing.items()}
+        models_by_ordinal = {standing.ordinal: models[reply] for reply, standing in placement.positions.items()}
         failed = corrected(View(Conversation(placement.messages, []))) if self.skips_failed else set()
         side = SIDE if self.skips_side and placement.path.kind == "side" else ""
         return [
             Mark(
                 (ordinal,),
                 whys.get(ordinal, NOT_LOGGED) or (FAILED if at in failed else side),
-                model=wrote.get(ordinal, ""),
+                model=models_by_ordinal.get(ordinal, ""),
             )
             for ordinal, at in enumerate(placement.assistants)
         ]
 
     def _why(self, reply: Reply, *, says_ends: bool) -> str:
-        """Why a reply is not trained on, wherever it stands."""
-        if reply.is_limited or reply.is_retried or reply.broke_off(says_ends=says_ends):
+        """Return why a reply is not trained on, regardless of the record."""
+        if reply.is_limited or reply.is_retried or reply.is_interrupted(says_ends=says_ends):
             return TRUNCATED_REPLY
         if flaw := _flaw(reply.message):
             return flaw
         if reply.cleared and (self.shows_reasoning or reply.cleared != chat.THINKING):
             return CLEARED
-        return RESTORED if self.restores and reply.lacks else ""
+        return RESTORED if self.restores and reply.has_gaps else ""
 
 
 def _flaw(message: Message) -> str:
-    """Why a message is not trained on, whatever else is known of the reply; empty if it may be."""
+    """Return why a message is not trained on, regardless of its reply; empty if it may be."""
     if any(map(chat.is_malformed, chat.calls(message))):
         return MALFORMED
     return ERROR if is_error(message) else ""
 
 
 _LONGEST_ERROR = 2000
-"""Characters that such a text has at most."""
+"""The maximum length of an error text in characters."""
 _ERROR_BEGINNING = re.compile(
     r"""\A\[?(?:
     (?i:api[ ]error|error[ ]code)\b:?[ ]
@@ -154,7 +161,7 @@ _ERROR_BEGINNING = re.compile(
 
 
 def is_error(message: Message) -> bool:
-    """Whether an assistant message is such an error."""
+    """Whether an assistant message is an error text."""
     if chat.has_calls(message):
         return False
     text = (chat.text(message) or "").strip()
@@ -164,7 +171,7 @@ def is_error(message: Message) -> bool:
 
 
 def _is_error_body(text: str) -> bool:
-    """Whether a text is what a service answers where it fails."""
+    """Whether a text is the error body of a service."""
     value: Json = jsonio.value(text)
     error = value.get("error") if value else None
     return isinstance(error, dict) and isinstance(error.get("message"), str)

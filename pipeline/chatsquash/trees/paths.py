@@ -1,4 +1,4 @@
-"""Logged replies, and paths through a session: the conversations of a gateway's log or of an agent's file."""
+"""Logged replies and the paths through a session: the conversations of a gateway's log or an agent's file."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from chatsquash.core.model import ConversationKind, Message, Tool
 from chatsquash.core.options import Options
 
 OF_PERSONS = ("main", "branch", "compacted")
-"""Kinds of conversations in which a person may have gone back; agents ask several sub-agents the same at once."""
+"""Kinds of conversations in which a user may have gone back; agents send equal prompts to several sub-agents."""
 
 
 class GrowingRequest(Struct, frozen=True, gc=False):
-    """A request of a session that only grew so far, and its reply, as far as trees need them."""
+    """A request of a session that has only grown so far, with its reply."""
 
     line: int
     at: int | None
@@ -28,7 +28,7 @@ class GrowingRequest(Struct, frozen=True, gc=False):
     response: str
     """The id of the response."""
     count: int
-    """How many messages it has, which are the first ones of the last entry's."""
+    """The number of its messages, which are the first ones of the last entry."""
     cleared: str = ""
     """As in ``Response.cleared``."""
     is_translated: bool = False
@@ -38,17 +38,17 @@ class GrowingRequest(Struct, frozen=True, gc=False):
 
 
 class LoggedReply(Struct, eq=False, kw_only=True):
-    """A reply that a model gave, as a gateway's log or an agent's file has it."""
+    """A model's reply in a gateway's log or an agent's file."""
 
     number: int
-    """Its index among the session's replies."""
+    """Its index in the session."""
     line: int
-    """Of a log, the line, the last one of several with the same reply; of a file, the number of its conversation."""
+    """Its line in a log, the last one if several have it; in a file, the number of its conversation."""
     message: Message
     is_retried: bool = False
-    """Whether the same request was sent again since it broke off."""
+    """Whether it was interrupted and its request was repeated."""
     is_copy: bool = False
-    """Whether it counts in the file of another session, whose beginning this one repeats."""
+    """Whether it counts in the file of another session, whose beginning this session repeats."""
 
 
 R = TypeVar("R", bound=LoggedReply)
@@ -59,25 +59,25 @@ class Path(Struct, Generic[R], eq=False, kw_only=True):
 
     kind: ConversationKind = "branch"
     length: int = 0
-    """The number of its replies, including those that other conversations have before it."""
+    """The number of its replies, including those before it in other conversations."""
     parent: Self | None = None
     """The conversation that it comes from."""
     is_abandoned: bool = False
-    """Whether the client took back its last turns, or replaced replies in it before it continued."""
+    """Whether the client took back its last turns, or replaced replies in it before continuing."""
     own: list[R] = field(default_factory=list)
     """The replies that belong to it, in order."""
 
     @property
     def ends(self) -> tuple[int, ...]:
-        """Its last reply as numbers: the greater, the later it ends."""
+        """A sort key: greater for a conversation that ends later."""
         raise NotImplementedError
 
     def back(self) -> Iterable[R]:
-        """All its replies, the last one first."""
+        """Return all its replies, last one first."""
         raise NotImplementedError
 
     def chain(self) -> list[Self]:
-        """Itself and what summaries in it stand for, the last one first; empty if it is neither main nor compacted."""
+        """Return this path and those that its summaries replaced, last one first; empty unless main or compacted."""
         chain: list[Self] = []
         seen: set[int] = set()
         path: Self | None = self
@@ -94,9 +94,9 @@ P = TypeVar("P", bound=AnyPath)
 
 
 def sort_members(members: list[P]) -> None:
-    """Put the trunk of a tree first, which is the path with the most replies, and longer paths before others.
+    """Sort the paths of a tree: the trunk, which has the most replies, is first.
 
-    Of equals the one that ends last is first; abandoned paths and then side requests are last.
+    Of equal paths the one that ends last is first; abandoned paths and then side requests are last.
     """
     members.sort(key=_rank, reverse=True)
 
@@ -106,15 +106,15 @@ def _rank(path: AnyPath) -> tuple[bool, bool, int, tuple[int, ...]]:
 
 
 def set_kinds(members: list[P], kind: ConversationKind) -> None:
-    """Give the trunk of a tree its kind; the others are branches, unless all are side requests."""
+    """Set the kind of a tree's trunk; the other paths are branches, unless all are side requests."""
     for path in members if kind == "side" else members[:1]:
         path.kind = kind
 
 
 def assign_replies(trees: Iterable[list[P]]) -> dict[int, P]:
-    """Give each reply to the first path of its tree that has it, and each branch the path that it leaves as parent.
+    """Assign each reply to the first path of its tree that has it, and set the parents of branches.
 
-    Replies that an earlier tree has belong to that.  Returns the owner of each reply by its number.
+    Replies that an earlier tree has belong to that tree. Returns the owner of each reply by its number.
     """
     owners: dict[int, P] = {}
     for members in trees:
@@ -127,36 +127,37 @@ def assign_replies(trees: Iterable[list[P]]) -> dict[int, P]:
                 elif path is not trunk and path.parent is None and id(owner) in inside:
                     path.parent = owner
             path.own.reverse()
-            if path is not trunk and path.parent is None:  # the first request was answered more than once
+            # The first request was answered more than once, so the branches share no reply.
+            if path is not trunk and path.parent is None:
                 path.parent = trunk
     return owners
 
 
 def end_loops(paths: list[P]) -> None:
-    """Have no conversation come from itself, since what a log shows and what a file tells may contradict each other."""
+    """Break cycles of parents, which are possible because a log and a file may contradict each other."""
     known: set[int] = set()
     for each in paths:
-        passed: dict[int, P] = {}
+        visited: dict[int, P] = {}
         path: P | None = each
-        while path and id(path) not in known and id(path) not in passed:
-            passed[id(path)] = path
+        while path and id(path) not in known and id(path) not in visited:
+            visited[id(path)] = path
             path = path.parent
-        if path and id(path) in passed:
-            members = [*passed.values()]
-            loop = members[[*passed].index(id(path)) :]
+        if path and id(path) in visited:
+            members = [*visited.values()]
+            loop = members[[*visited].index(id(path)) :]
             next((one for one in loop if one.kind != "branch"), loop[0]).parent = None
-        known.update(passed)
+        known.update(visited)
 
 
 def longest_chain(paths: list[P]) -> list[P]:
-    """The chain main, compacted, compacted with the most replies; of equals the one that ends last."""
+    """Return the chain of main and compacted conversations with the most replies, or the latest such chain."""
     earlier = {id(path.parent) for path in paths if path.kind == "compacted" and path.parent}
     chains = [chain for path in paths if id(path) not in earlier and (chain := path.chain())]
     return max(chains, key=lambda chain: (sum(path.length for path in chain), chain[0].ends), default=[])
 
 
-def is_selected(path: AnyPath, chosen: AnyPath | None, options: Options) -> bool:
-    """Check whether a conversation becomes a record; ``chosen`` is the one if a session has one record."""
+def is_selected(path: AnyPath, selected: AnyPath | None, options: Options) -> bool:
+    """Whether a conversation becomes a record; ``selected`` is the only one if a session has one record."""
     if options.conversations in ("last", "main"):
-        return path is chosen
+        return path is selected
     return {"subagent": options.subagents, "side": options.side}.get(path.kind, True)

@@ -1,4 +1,4 @@
-"""Replies that continue the last message of their request: a truncated reply, or text that the client wrote."""
+"""Handle replies that continue the last message of their request: a truncated reply, or text written by the client."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from chatsquash.trees.replies import Reply
 
 
 def is_prefill(message: Message) -> bool:
-    """Whether the last message of a request is one that the reply continues."""
+    """Whether the last message of a request may be continued by the reply."""
     return message["role"] == "assistant" and not chat.has_calls(message) and is_joinable(message)
 
 
 def is_joinable(message: Message) -> bool:
-    """Whether the content of a message is a text, a list of parts or absent; logs may have any value there."""
+    """Whether the content of a message is text, a list of parts or missing; logs may contain any value there."""
     return isinstance(message.get("content"), str | list | None)
 
 
 def is_beginning(message: Message, reply: Message) -> bool:
-    """Whether a message contains what a client keeps of a truncated reply: its first text, and its first calls."""
-    said, whole = (reasoning.without_block(chat.text(each) or "").strip() for each in (message, reply))
-    if not whole.startswith(said):
+    """Whether a message contains the part of a truncated reply that a client keeps: the first text and calls."""
+    beginning, complete = (reasoning.without_block(chat.text(each) or "").strip() for each in (message, reply))
+    if not complete.startswith(beginning):
         return False
-    kept, calls = chat.calls(message), chat.calls(reply)
-    return len(kept) <= len(calls) and all(
+    kept_calls, calls = chat.calls(message), chat.calls(reply)
+    return len(kept_calls) <= len(calls) and all(
         one.get("id") == other.get("id") and chat.call_name(one) == chat.call_name(other)
-        for one, other in zip(kept, calls, strict=False)
+        for one, other in zip(kept_calls, calls, strict=False)
     )
 
 
 def is_kept_beginning(message: Message, reply: Message) -> bool:
-    """The same for a message that others follow: it says something."""
+    """Whether a message that others follow is a non-empty beginning of a reply."""
     return bool((chat.text(message) or "").strip() or chat.calls(message)) and is_beginning(message, reply)
 
 
@@ -44,57 +44,63 @@ class Prefill(NamedTuple):
     """The last message of a request, which its reply continues."""
 
     message: Message
-    asked: int
-    """What the request is the same by without it."""
-    spoken: int
-    """The same for what assistants say alone."""
-    logged: Reply | None
-    """The logged reply that it is."""
-    begun: Reply | None
-    """The truncated reply that it is, or the beginning of."""
+    request_chain: int
+    """The chain of the request without the message."""
+    assistant_chain: int
+    """The assistant chain of the request without the message."""
+    logged_reply: Reply | None
+    """The logged reply that the message is."""
+    truncated_reply: Reply | None
+    """The truncated reply that the message is, or the beginning of."""
     is_item: bool
-    """Whether it consists of items, after which a model begins a new one."""
+    """Whether the message consists of items, after which a model begins a new one."""
 
     def join(self, reply: Reply, canon: Canon) -> None:
-        """Make one message of a truncated reply and the reply that continues it.
+        """Join a truncated reply and the reply that continues it to one message.
 
-        Text that the client wrote stays a separate message, unless a later request joins both.
+        Text written by the client stays a separate message, unless a later request joins both.
         """
-        whole = continued(self.message, reply.message)
+        whole = join_messages(self.message, reply.message)
         number = canon.number_of_both(self.message, reply.message, whole)
-        chain = hash((self.asked, number))
-        if self.begun is None:
-            reply.is_prefilled, reply.other_said, reply.other_chain = self.logged is None, number, chain
+        chain = hash((self.request_chain, number))
+        if self.truncated_reply is None:
+            reply.is_prefilled, reply.other_content_number, reply.other_chain = self.logged_reply is None, number, chain
             return
-        self.begun.is_continued = reply.is_merged = True
-        reply.other_said, reply.other_chain = reply.said, reply.chain
-        reply.message, reply.said, reply.chain, reply.asked = whole, number, chain, self.asked
-        reply.spoken = hash((self.spoken, number))
+        self.truncated_reply.is_continued = reply.is_merged = True
+        reply.other_content_number, reply.other_chain = reply.content_number, reply.chain
+        reply.message, reply.content_number, reply.chain, reply.request_chain = (
+            whole,
+            number,
+            chain,
+            self.request_chain,
+        )
+        reply.assistant_chain = hash((self.assistant_chain, number))
         if self.is_item and ((chat.text(self.message) or "").strip() or reasoning.text(self.message).strip()):
             reply.finished = self.message
-        del reply.added[-1], reply.behind[-1]
+        del reply.new_numbers[-1], reply.new_messages[-1]
 
 
-def continued(prefill: Message, reply: Message) -> Message:
+def join_messages(prefill: Message, reply: Message) -> Message:
     """Return the message that consists of a prefill and the reply that continues it."""
     if chat.turn(prefill) or chat.turn(reply):
         return _of_turns(prefill, reply)
-    begun, said = prefill.get("content"), reply.get("content")
-    if isinstance(begun, list) or isinstance(said, list):
-        content: Json = [*_parts(begun), *_parts(said)]
+    beginning, rest = prefill.get("content"), reply.get("content")
+    if isinstance(beginning, list) or isinstance(rest, list):
+        content: Json = [*_parts(beginning), *_parts(rest)]
     else:
-        content = _join(begun or "", said or "")
-    made: Any = {**reply, "content": content}
+        content = _join(beginning or "", rest or "")
+    message: Any = {**reply, "content": content}
     thoughts = [thought for each in (prefill, reply) if (thought := reasoning.text(each).strip())]
     if thoughts and reasoning.text(prefill).strip():
-        made = {name: value for name, value in made.items() if name not in reasoning.MEMBERS}
-        made[reasoning.MEMBER] = "\n\n".join(dict.fromkeys(thoughts))
-    return made  # type: ignore[no-any-return]
+        message = {name: value for name, value in message.items() if name not in reasoning.MEMBERS}
+        message[reasoning.MEMBER] = "\n\n".join(dict.fromkeys(thoughts))
+    return message  # type: ignore[no-any-return]
 
 
-def _join(begun: str, said: str) -> str:
-    """The text of both; some services repeat the prefill in the reply."""
-    return said if is_long(begun) and said.startswith(begun) else begun + said
+def _join(beginning: str, rest: str) -> str:
+    """Return the joined text."""
+    # Some services repeat the prefill in the reply.
+    return rest if is_long(beginning) and rest.startswith(beginning) else beginning + rest
 
 
 def _parts(content: Json) -> list[Json]:
@@ -104,53 +110,53 @@ def _parts(content: Json) -> list[Json]:
 
 
 def without_finished(messages: list[Message], path: Iterable[Reply], canon: Canon) -> list[Message]:
-    """Return messages in which finished items of truncated responses are apart from the replies that follow them.
+    """Return messages in which finished items of truncated responses are separate from the replies after them.
 
-    ``path``: the replies, the last one first.
+    ``path``: the replies, last one first.
     """
-    waiting = deque(reply for reply in [*path][::-1] if reply.finished)
-    if not waiting:
+    pending = deque(reply for reply in [*path][::-1] if reply.finished)
+    if not pending:
         return messages
-    made: list[Message] = []
+    result: list[Message] = []
     for message in messages:
-        reply = waiting[0] if waiting and message["role"] == "assistant" else None
-        if reply and reply.finished and canon.number(message) == reply.said:
-            waiting.popleft()
-            made += _divide(message, reply.finished)
+        reply = pending[0] if pending and message["role"] == "assistant" else None
+        if reply and reply.finished and canon.number(message) == reply.content_number:
+            pending.popleft()
+            result += _divide(message, reply.finished)
         else:
-            made.append(message)
-    return made
+            result.append(message)
+    return result
 
 
 def _divide(message: Message, finished: Message) -> list[Message]:
-    """A message as two: the blocks of the finished items, and those after them."""
-    from chatsquash.formats import view  # as below
+    """Split a message into the blocks of the finished items and the blocks after them."""
+    from chatsquash.formats import view  # imported late, as below
     from chatsquash.formats.providers.openai_chat.read import turns_of_messages
 
-    turn, begun = turns_of_messages([message])[0], turns_of_messages([finished])[0]
-    at = _end_of(begun.blocks, turn.blocks)
-    if not 0 < at < len(turn.blocks):
+    turn, beginning = turns_of_messages([message])[0], turns_of_messages([finished])[0]
+    end = _end_of(beginning.blocks, turn.blocks)
+    if not 0 < end < len(turn.blocks):
         return [message]
-    both = (turn.blocks[:at], turn.blocks[at:])
+    both = (turn.blocks[:end], turn.blocks[end:])
     return [view.message(Turn("assistant", blocks, native=turn.native)) for blocks in both]
 
 
-def _end_of(begun: tuple[Block, ...], blocks: tuple[Block, ...]) -> int:
-    """Where the blocks of finished items end among those of a message; 0 if it does not begin with them."""
-    left = sum(type(block) is not Reasoning for block in begun)
-    if not left:
-        texts, begins = ([each.text for each in some if type(each) is Reasoning] for some in (begun, blocks))
-        return len(begun) if texts == begins[: len(texts)] else 0
-    for at, block in enumerate(blocks):
-        if not left:
-            return at
-        left -= type(block) is not Reasoning
+def _end_of(beginning: tuple[Block, ...], blocks: tuple[Block, ...]) -> int:
+    """Return the index after the blocks of the finished items; 0 if a message does not begin with them."""
+    remaining = sum(type(block) is not Reasoning for block in beginning)
+    if not remaining:
+        texts, begins = ([each.text for each in some if type(each) is Reasoning] for some in (beginning, blocks))
+        return len(beginning) if texts == begins[: len(texts)] else 0
+    for index, block in enumerate(blocks):
+        if not remaining:
+            return index
+        remaining -= type(block) is not Reasoning
     return 0
 
 
 def _of_turns(prefill: Message, reply: Message) -> Message:
-    """The same where messages do not say all of their turns: reasoning before text and calls."""
-    from chatsquash.formats import view  # which only truncated or prefilled replies need
+    """Join messages whose turns have more than text: reasoning before text and calls."""
+    from chatsquash.formats import view  # only needed for truncated or prefilled replies
     from chatsquash.formats.providers.openai_chat.read import turns_of_messages
 
     turns = turns_of_messages([prefill, reply])

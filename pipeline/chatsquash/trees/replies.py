@@ -1,4 +1,8 @@
-"""Logged replies with what each continues, and the messages of each request as numbers."""
+"""Logged replies with the replies that they continue, and the messages of each request as numbers.
+
+A *number* is the canonical number of one message. A *chain* combines the numbers of a history, so that equal chains
+mean equal histories. An *assistant chain* only combines those of assistant messages.
+"""
 
 from __future__ import annotations
 
@@ -15,236 +19,254 @@ from chatsquash.trees.canonical import NOTHING, Canon, is_similar_prompt, prompt
 from chatsquash.trees.paths import LoggedReply, Path
 
 How = Literal["appended", "rewritten", "cut"]
-"""Whether a request holds what its reply's parent held: as it was, in another wording, or with messages left out."""
+"""How a request contains the history of its reply's parent: unchanged, reworded, or with missing messages."""
 
 
 class Reply(LoggedReply, eq=False, kw_only=True):
-    """A reply in a gateway's log, and the request that it answers."""
+    """A reply in a gateway's log, with the request that it answers."""
 
     at: int | None
-    """When it was logged, as in ``Entry.at``."""
-    asked: int
-    """What its request is the same by."""
-    said: int
-    """What it is the same by itself."""
+    """The time of logging, as in ``Entry.at``."""
+    request_chain: int
+    """The chain of its request."""
+    content_number: int
+    """Its canonical number."""
     chain: int
-    """What its request and it are the same by."""
-    spoken: int
-    """The same for what assistants say alone."""
+    """The chain of its request and itself."""
+    assistant_chain: int
+    """The assistant chain of its request and itself."""
     parent: Reply | None
-    """The reply that its request goes on from."""
+    """The reply that its request continues."""
     how: How
     tree: int
-    added: list[int]
-    """What the messages of its request behind its parent are the same by; not those that are no part of a chain."""
-    behind: list[Message]
+    new_numbers: list[int]
+    """The numbers of its request's messages after the parent, without messages outside of chains."""
+    new_messages: list[Message]
     """These messages."""
     notes: list[Message]
-    """Those of the user's messages there that consist of reminders."""
+    """The user's messages among them that only consist of reminders."""
     system: str
     tools: list[Tool]
     limit: int | None
-    """How many tokens it was to have at most."""
+    """Its maximum number of tokens."""
     is_ended: bool
-    """Whether the log says why it ended."""
+    """Whether the log contains its finish reason."""
     is_cut: bool
-    """Whether its stream broke off."""
+    """Whether its stream was interrupted."""
     is_limited: bool
     """Whether it reached its limit."""
     response: str
-    """The id of its response; empty if it has none."""
-    lacks: bool = False
-    """Whether its request had results emptied that an earlier one had, or messages left out."""
+    """The id of its response; may be empty."""
+    has_gaps: bool = False
+    """Whether its request has emptied results or missing messages compared to an earlier one."""
     cleared: str = ""
-    """What the service removed from its request before the model saw it, as in ``Response.cleared``."""
+    """The content that the service removed from its request before the model saw it, as in ``Response.cleared``."""
     is_translated: bool = False
     """As in ``Entry.is_translated``."""
     is_other_prompt: bool = False
-    """Whether its request has another system prompt than its parent's."""
+    """Whether its request has another system prompt than that of its parent."""
     children: int = 0
     last_child: Reply | None = None
     before: Reply | None = None
-    """The child of its parent, or the first reply of a tree, that came before it."""
+    """The previous child of its parent, or the first reply of the previous tree."""
     is_resent: bool = False
-    """Whether the same request was sent again and answered otherwise."""
+    """Whether its request was repeated and answered differently."""
     choice: int = 0
-    """The index of the choice that it is, of a response with several."""
+    """The index of its choice, for a response with several."""
     is_continued: bool = False
-    """Whether it was truncated, and a later request had it continued."""
+    """Whether it was truncated and continued by a later request."""
     is_merged: bool = False
-    """Whether its message consists of the last one of its request, which it continues, and of what was logged."""
+    """Whether its message includes the last message of its request, which it continues."""
     finished: Message | None = None
-    """The message of finished items that it follows, of a truncated response whose items the client kept."""
+    """The message of finished items before it, from a truncated response whose items the client kept."""
     is_prefilled: bool = False
-    """Whether the last message of its request is one that the client wrote for it to continue."""
-    other_said: int = 0
-    """What it is the same by without the message that it continues, or with it; 0 where it continues none."""
+    """Whether the client wrote the last message of its request for it to continue."""
+    other_content_number: int = 0
+    """Its number without the message that it continues, or with it; 0 if it continues none."""
     other_chain: int = 0
-    """The same for its request and it."""
+    """Its chain in the same sense."""
     is_summary: bool = False
-    """Whether a later conversation begins with what it says."""
+    """Whether a later conversation begins with its content."""
 
     intact: Reply | None = None
-    """The last reply that its request has in the context in which it was sampled, if that is not its parent."""
+    """The last reply in its original context within the request, if that is not its parent."""
     wording: int = 0
-    """The history in which the client replaced replies, by a hash, if its parent is not in the context of then."""
-    said_before: Reply | None = None
-    """The last reply before it that says the same."""
-    spoken_before: Reply | None = None
-    """The last one before it behind the same words of assistants."""
-    asked_before: Reply | None = None
-    """The last one before it to the same request, perhaps under another system prompt."""
+    """A hash of the history with replaced replies, if its parent is not in its original context."""
+    previous_same_content: Reply | None = None
+    """The previous reply with the same content."""
+    previous_same_assistants: Reply | None = None
+    """The previous reply with the same assistant chain."""
+    previous_same_request: Reply | None = None
+    """The previous reply to the same request, possibly under another system prompt."""
 
     @property
     def preceding(self) -> Reply | None:
-        """The last reply that its request has in the context in which it was sampled."""
+        """The last reply in its original context within the request."""
         return self.intact if self.wording else self.parent
 
     def users(self) -> Iterator[tuple[int, Message]]:
-        """What the user says before it, behind its parent, by what each is the same by."""
-        for number, message in zip(self.added, self.behind, strict=True):
+        """Yield the user's messages between its parent and itself, with their numbers."""
+        for number, message in zip(self.new_numbers, self.new_messages, strict=True):
             if message["role"] == "user":
                 yield number, message
 
     def last_prompt(self) -> str:
-        """Return the text of the last message of the user between the parent and this reply; empty if there is none."""
-        return next((prompt_text(message) for message in reversed(self.behind) if message["role"] == "user"), "")
+        """Return the text of the last user message between the parent and this reply, or an empty string."""
+        return next((prompt_text(message) for message in reversed(self.new_messages) if message["role"] == "user"), "")
 
-    def is_one_with(self, later: Reply) -> bool:
-        """Whether a later reply to the same first request is since this one broke off, or stands in the log twice."""
+    def is_same_reply(self, later: Reply) -> bool:
+        """Whether a later reply to the same first request belongs to the same tree as this one."""
         is_same = self.response == later.response != ""
         return self.is_cut or (later.is_ended and not self.is_ended) or is_same
 
-    def go_on_from(self, reply: Reply) -> None:
-        """Have a reply that was logged later for the parent, which its request holds as what an assistant says."""
-        at = self.added.index(reply.said) + 1 if reply.said in self.added else 0
-        self.added, self.behind = self.added[at:], self.behind[at:]
+    def set_parent(self, reply: Reply) -> None:
+        """Set a parent that was logged later and that the request contains as an assistant message."""
+        at = self.new_numbers.index(reply.content_number) + 1 if reply.content_number in self.new_numbers else 0
+        self.new_numbers, self.new_messages = self.new_numbers[at:], self.new_messages[at:]
         if self.parent:
             self.parent.children -= 1
         self.parent = reply
         reply.children += 1
 
-    def broke_off(self, *, says_ends: bool) -> bool:
-        """Whether it is not whole; ``says_ends``: the log says of some replies why they ended."""
+    def is_interrupted(self, *, says_ends: bool) -> bool:
+        """Whether it is incomplete; ``says_ends``: the log contains finish reasons."""
         return self.is_cut or (says_ends and not self.is_ended)
 
     def is_truncated(self, *, says_ends: bool) -> bool:
-        """Whether it reached its limit or was interrupted; ``says_ends`` is as in ``broke_off``."""
-        return self.is_limited or self.broke_off(says_ends=says_ends)
+        """Whether it reached its limit or was interrupted; ``says_ends`` is as in ``is_interrupted``."""
+        return self.is_limited or self.is_interrupted(says_ends=says_ends)
 
     def path(self) -> list[Reply]:
-        """The replies that it goes on from, the first one first, and itself."""
+        """Return the replies that it continues, first one first, including itself."""
         return [*self.back()][::-1]
 
     def back(self) -> Iterator[Reply]:
-        """Itself, and the replies that it goes on from, the last one first."""
+        """Return itself and the replies that it continues, last one first."""
         return follow_links(self, "parent")
 
 
 def follow_links(
     last: Reply | None,
-    by: Literal["parent", "preceding", "before", "last_child", "said_before", "spoken_before", "asked_before"],
+    by: Literal[
+        "parent",
+        "preceding",
+        "before",
+        "last_child",
+        "previous_same_content",
+        "previous_same_assistants",
+        "previous_same_request",
+    ],
 ) -> Iterator[Reply]:
-    """A reply, and those to which one of its members leads, the last one first."""
+    """Yield a reply and the ones that follow from a member, last one first."""
     while last is not None:
         yield last
         last = getattr(last, by)
 
 
 class LogPath(Path[Reply], eq=False, kw_only=True):
-    """A conversation in a log of exchanges: the replies from the beginning of a tree to one that nothing continues."""
+    """A conversation in a log of exchanges: the replies from the root of a tree to one that nothing continues."""
 
     last: Reply
 
     @property
     def ends(self) -> tuple[int, ...]:
-        """As for any path: the place of its last reply among the session's."""
+        """A sort key, as for any path: the index of its last reply."""
         return (self.last.number,)
 
     def back(self) -> Iterable[Reply]:
-        """All its replies that it has in the context in which they were sampled, the last one first."""
+        """Return its replies that are in their original context, last one first."""
         return follow_links(self.last, "preceding")
 
 
-class Again(Struct, frozen=True):
-    """A line whose reply is logged once more by a later line."""
+class RepeatedLine(Struct, frozen=True):
+    """A line whose reply is logged again by a later line."""
 
     line: int
     at: int | None
     by: Reply
-    """The one that stands for both."""
+    """The reply that represents both."""
     is_same_response: bool
-    """Whether it is the same response; else the same words were sampled anew."""
+    """Whether both lines have the same response; otherwise the same words were sampled again."""
 
 
-Meet = Callable[[int, int, int], tuple[int, int]]
-"""Takes the place of an assistant's message, the chain and the spoken chain that end there; gives them as those of the
-logged reply that this is, in whatever wording."""
+ReplyMatcher = Callable[[int, int, int], tuple[int, int]]
+"""Matches an assistant message with a logged reply, in any wording.
+
+Takes the place of the message and the two chains that end with it; returns the chains of the logged reply.
+"""
 
 
 _UNPAIRED = result_number(0)
 
 
 def number_messages(messages: list[Message], canon: Canon) -> list[tuple[int, Message]]:
-    """Messages of a request, each with what it is the same by."""
+    """Return the messages of a request with their numbers."""
     requests = Requests(canon)
     requests.follow(messages, (AddedRun(tuple(messages)),))
     return [*zip(requests.numbers, messages, strict=True)]
 
 
 class Requests(Struct):
-    """The request that was followed last, message by message."""
+    """The last request that was read, message by message."""
 
     canon: Canon = field(default_factory=Canon)
     messages: list[Message] = field(default_factory=list)
     numbers: list[int] = field(default_factory=list)
-    """What each message is the same by."""
+    """The number of each message."""
     chains: list[int] = field(default_factory=list)
-    """What everything up to and including each message is the same by."""
-    spoken: list[int] = field(default_factory=list)
-    """The same for what assistants say alone."""
+    """The chain up to and including each message."""
+    assistant_chains: list[int] = field(default_factory=list)
+    """The assistant chain up to and including each message."""
     assistants: list[int] = field(default_factory=list)
-    """The places of the assistants' messages."""
+    """The indices of the assistant messages."""
 
-    def follow(self, messages: list[Message], edits: Edits, meet: Meet | None = None) -> int:
-        """Go on to the next request; returns how many of its first messages are as they were."""
-        kept = kept_prefix(edits)
+    def follow(self, messages: list[Message], edits: Edits, match: ReplyMatcher | None = None) -> int:
+        """Read the next request; return how many of its first messages are unchanged."""
+        unchanged = kept_prefix(edits)
         before, self.messages = self.numbers, messages
-        if kept < len(before):
-            self.numbers = before[:kept]
-            del self.chains[kept:], self.spoken[kept:]
-            while self.assistants and self.assistants[-1] >= kept:
+        if unchanged < len(before):
+            self.numbers = before[:unchanged]
+            del self.chains[unchanged:], self.assistant_chains[unchanged:]
+            while self.assistants and self.assistants[-1] >= unchanged:
                 self.assistants.pop()
-        at = kept
-        for run in edits[1:] if kept else edits:
+        at = unchanged
+        for run in edits[1:] if unchanged else edits:
             if isinstance(run, KeptRun):
-                self._extend(at, before[run.start : run.stop], (), meet)
+                self._extend(at, before[run.start : run.stop], (), match)
                 at += run.stop - run.start
             else:
-                self._extend(at, None, run.messages, meet)
+                self._extend(at, None, run.messages, match)
                 at += len(run.messages)
-        return kept
+        return unchanged
 
-    def histories(self) -> tuple[list[int], ...]:
-        """What is known of each message, to go back to."""
-        return self.numbers, self.chains, self.spoken, self.assistants
+    def state(self) -> tuple[list[int], ...]:
+        """Return the state of the request, for ``restore_state``."""
+        return self.numbers, self.chains, self.assistant_chains, self.assistants
 
-    def go_back(self, count: int, histories: tuple[list[int], ...]) -> bool:
-        """Be as after so many messages of an earlier request; return whether these are all, so that its lists go on."""
-        numbers, chains, spoken, assistants = histories
+    def restore_state(self, count: int, state: tuple[list[int], ...]) -> bool:
+        """Restore the state after ``count`` messages of an earlier request; return whether it has no more messages."""
+        numbers, chains, assistant_chains, assistants = state
         is_all = len(numbers) == count
+        # Otherwise the lists are shared and will be extended.
         if not is_all:
-            numbers, chains, spoken = numbers[:count], chains[:count], spoken[:count]
+            numbers, chains, assistant_chains = numbers[:count], chains[:count], assistant_chains[:count]
             assistants = assistants[: bisect_left(assistants, count)]
-        self.numbers, self.chains, self.spoken, self.assistants = numbers, chains, spoken, assistants
+        self.numbers, self.chains, self.assistant_chains, self.assistants = (
+            numbers,
+            chains,
+            assistant_chains,
+            assistants,
+        )
         return is_all
 
-    def _extend(self, at: int, known: list[int] | None, messages: tuple[Message, ...], meet: Meet | None) -> None:
-        """Messages from a place on, by their numbers where these are known."""
+    def _extend(
+        self, at: int, known: list[int] | None, messages: tuple[Message, ...], match: ReplyMatcher | None
+    ) -> None:
+        """Append messages from a place on, reusing their numbers if these are known."""
         chain = self.chains[-1] if self.chains else 0
-        spoken = self.spoken[-1] if self.spoken else 0
-        chains, spokens, numbers, canon = self.chains, self.spoken, self.numbers, self.canon
-        answered: set[int] | None = None
+        assistant_chain = self.assistant_chains[-1] if self.assistant_chains else 0
+        chains, assistant_chains, numbers, canon = self.chains, self.assistant_chains, self.numbers, self.canon
+        answered_numbers: set[int] | None = None
         places: dict[str | bytes, int] | None = None
         for place, message in enumerate(messages or self.messages[at : at + len(known or ())], at):
             role = message["role"]
@@ -257,70 +279,70 @@ class Requests(Struct):
             else:
                 number = canon.number(message)
             if role == "tool" and number != _UNPAIRED:
-                answered = self._current_results() if answered is None else answered
-                number = NOTHING if number in answered else number  # it may be sent twice
-                answered.add(number)
-                chain ^= number  # in whatever order results are sent
+                answered_numbers = self._current_results() if answered_numbers is None else answered_numbers
+                number = NOTHING if number in answered_numbers else number  # results may be sent twice
+                answered_numbers.add(number)
+                chain ^= number  # results may be sent in any order
             elif number != NOTHING:
                 chain = hash((chain, number))
             numbers.append(number)
             if role == "assistant":
-                answered, places = set(), None
-                spoken = hash((spoken, number))
+                answered_numbers, places = set(), None
+                assistant_chain = hash((assistant_chain, number))
                 self.assistants.append(place)
-                if meet:
-                    chain, spoken = meet(place, chain, spoken)
+                if match:
+                    chain, assistant_chain = match(place, chain, assistant_chain)
             chains.append(chain)
-            spokens.append(spoken)
+            assistant_chains.append(assistant_chain)
 
     def _current_results(self) -> set[int]:
-        """The numbers of the results that follow the last message of an assistant."""
+        """Return the numbers of the results after the last assistant message."""
         return set(self.numbers[self.assistants[-1] + 1 :]) if self.assistants else set()
 
-    def rebase(self, place: int, chain: int, spoken: int) -> None:
-        """Continue another chain from a place on, after which no assistant says anything."""
+    def rebase(self, place: int, chain: int, assistant_chain: int) -> None:
+        """Continue another chain from a place on, after which there are no assistant messages."""
         numbers = self.numbers[place + 1 :]
-        del self.chains[place:], self.spoken[place:], self.numbers[place + 1 :]
+        del self.chains[place:], self.assistant_chains[place:], self.numbers[place + 1 :]
         self.chains.append(chain)
-        self.spoken.append(spoken)
+        self.assistant_chains.append(assistant_chain)
         self._extend(place + 1, numbers, (), None)
 
     @property
     def chain(self) -> int:
-        """What the whole request is the same by."""
+        """The chain of the entire request."""
         return self.chains[-1] if self.chains else 0
 
-    def behind(self, reply: Message) -> tuple[int, int, int]:
-        """The number of a reply, and the chain and the spoken chain that end with it."""
+    def chains_after(self, reply: Message) -> tuple[int, int, int]:
+        """Return the number of a reply and the two chains that end with it."""
         number = self.canon.number(reply)
-        spoken = self.spoken[-1] if self.spoken else 0
-        return number, hash((self.chain, number)), hash((spoken, number))
+        assistant_chain = self.assistant_chains[-1] if self.assistant_chains else 0
+        return number, hash((self.chain, number)), hash((assistant_chain, number))
 
 
-def logged_reply(entry: Entry, requests: Requests, parent: Reply | None, behind: int) -> Reply:
-    """Make the reply of an entry to the request that was followed last, without a number, a limit and a response id.
+def logged_reply(entry: Entry, requests: Requests, parent: Reply | None, start: int) -> Reply:
+    """Return the reply of an entry to the last request; its number, limit and response id are not set yet.
 
-    ``behind``: the place of the first message after ``parent``.
+    ``start``: the index of the first message after ``parent``.
     """
     message = entry.reply.message
     assert message is not None
-    system, (said, chain, spoken) = system_prompt(requests.messages), requests.behind(message)
-    places = [at for at in range(behind, len(requests.numbers)) if requests.numbers[at] != NOTHING]
+    system, (content_number, chain, assistant_chain) = system_prompt(requests.messages), requests.chains_after(message)
+    places = [at for at in range(start, len(requests.numbers)) if requests.numbers[at] != NOTHING]
     return Reply(
         number=0,
         line=entry.line,
         at=entry.at,
         message=message,
-        asked=requests.chain,
-        said=said,
+        request_chain=requests.chain,
+        content_number=content_number,
         chain=chain,
-        spoken=spoken,
+        assistant_chain=assistant_chain,
         parent=parent,
         how="appended",
         tree=parent.tree if parent else 0,
-        added=[requests.numbers[at] for at in places],
-        behind=[requests.messages[at] for at in places],
-        notes=_notes(requests, behind) if len(places) < len(requests.numbers) - behind else [],
+        new_numbers=[requests.numbers[at] for at in places],
+        new_messages=[requests.messages[at] for at in places],
+        notes=_notes(requests, start) if len(places) < len(requests.numbers) - start else [],
         system=system,
         tools=entry.tools,
         limit=None,
@@ -334,20 +356,20 @@ def logged_reply(entry: Entry, requests: Requests, parent: Reply | None, behind:
     )
 
 
-def _notes(requests: Requests, behind: int) -> list[Message]:
-    """The user's messages from a place on that are no part of a chain."""
-    pairs = zip(requests.numbers[behind:], requests.messages[behind:], strict=True)
+def _notes(requests: Requests, start: int) -> list[Message]:
+    """Return the user's messages from ``start`` on that are outside of chains."""
+    pairs = zip(requests.numbers[start:], requests.messages[start:], strict=True)
     return [message for number, message in pairs if number == NOTHING and message["role"] == "user"]
 
 
 def answered_place(message: Message, places: dict[str | bytes, int]) -> int:
-    """The place of the call that a result answers, from 1; 0 for none. ``places`` are those of the reply's calls."""
-    wanted = message.get("tool_call_id")
-    return 0 if wanted is None else places.get(_call_key(wanted), 0)
+    """Return the place of the call that a result answers, counted from 1; 0 for no call."""
+    call_id = message.get("tool_call_id")
+    return 0 if call_id is None else places.get(_call_key(call_id), 0)
 
 
 def places_of_calls(reply: Message) -> dict[str | bytes, int]:
-    """The places of the calls of a reply by their ids, from 1."""
+    """Return the places of a reply's calls by their ids, counted from 1."""
     places: dict[str | bytes, int] = {}
     calls = reply.get("tool_calls")
     for place, call in enumerate(calls if isinstance(calls, list) else (), 1):
@@ -361,10 +383,10 @@ def _call_key(call_id: Json) -> str | bytes:
 
 
 def system_prompt(messages: list[Message]) -> str:
-    """The system prompt that messages begin with; empty if they have none."""
-    said = []
+    """Return the system prompt at the beginning of messages, or an empty string."""
+    texts = []
     for message in messages:
         if message["role"] not in ("system", "developer"):
             break
-        said.append(chat.text(message) or "")
-    return "\n".join(said)
+        texts.append(chat.text(message) or "")
+    return "\n".join(texts)

@@ -1,4 +1,4 @@
-"""The logged replies of a session by what later requests contain of them."""
+"""Look up the logged replies of a session by the content that later requests have of them."""
 
 from __future__ import annotations
 
@@ -13,69 +13,72 @@ from chatsquash.trees.replies import Reply, follow_links
 from chatsquash.trees.rewrites import words
 
 CANDIDATES = 8
-"""Replies that are compared if several have the same key, the last ones first."""
+"""The number of replies that are compared if several have the same key, last ones first."""
 
 
 class ReplyIndex(Struct):
-    """Finds replies by the hashes that ``Reply`` explains. Lists are capped, so that a lookup takes constant time."""
+    """Finds replies by their numbers and chains."""
 
     _by_chain: dict[int, Reply] = field(default_factory=dict)
-    _by_spoken: dict[int, Reply] = field(default_factory=dict)
-    _by_asked: dict[int, Reply] = field(default_factory=dict)
-    _by_said: dict[int, Reply] = field(default_factory=dict)
+    _by_assistant_chain: dict[int, Reply] = field(default_factory=dict)
+    _by_request: dict[int, Reply] = field(default_factory=dict)
+    _by_content: dict[int, Reply] = field(default_factory=dict)
 
+    # Lookups return at most CANDIDATES replies, so they take constant time.
     def add(self, reply: Reply) -> None:
         """Add a reply, which becomes the last one with its keys."""
-        reply.asked_before = self._by_asked.get(reply.asked)
-        self._by_asked[reply.asked] = reply
+        reply.previous_same_request = self._by_request.get(reply.request_chain)
+        self._by_request[reply.request_chain] = reply
         self._by_chain[reply.chain] = reply
         if reply.other_chain:
             self._by_chain.setdefault(reply.other_chain, reply)
-        reply.said_before = self._by_said.get(reply.said)
-        self._by_said[reply.said] = reply
-        reply.spoken_before = self._by_spoken.get(reply.spoken)
-        self._by_spoken[reply.spoken] = reply
+        reply.previous_same_content = self._by_content.get(reply.content_number)
+        self._by_content[reply.content_number] = reply
+        reply.previous_same_assistants = self._by_assistant_chain.get(reply.assistant_chain)
+        self._by_assistant_chain[reply.assistant_chain] = reply
 
     def add_chain(self, chain: int, reply: Reply) -> None:
-        """Note another history that ends with a reply."""
+        """Add another history that ends with a reply."""
         self._by_chain[chain] = reply
 
     def add_choice(self, reply: Reply) -> None:
-        """Note that a reply now has the words of another choice."""
-        self._by_said.setdefault(reply.said, reply)
-        self._by_spoken.setdefault(reply.spoken, reply)
+        """Add the keys of a reply that now has the content of another choice."""
+        self._by_content.setdefault(reply.content_number, reply)
+        self._by_assistant_chain.setdefault(reply.assistant_chain, reply)
 
     def with_chain(self, chain: int) -> Reply | None:
-        """Return the reply that a history ends with."""
+        """Return the reply at the end of a history."""
         return self._by_chain.get(chain)
 
-    def with_words(self, said: int) -> Reply | None:
-        """Return the last reply with these words and calls."""
-        return self._by_said.get(said)
+    def with_content(self, content_number: int) -> Reply | None:
+        """Return the last reply with this content."""
+        return self._by_content.get(content_number)
 
-    def all_with_words(self, said: int) -> Iterator[Reply]:
-        """Return the last replies with these words and calls."""
-        return islice(follow_links(self._by_said.get(said), "said_before"), CANDIDATES)
+    def all_with_content(self, content_number: int) -> Iterator[Reply]:
+        """Return the last replies with this content."""
+        return islice(follow_links(self._by_content.get(content_number), "previous_same_content"), CANDIDATES)
 
-    def all_spoken(self, spoken: int) -> list[Reply]:
-        """Return the last replies that end a conversation in which assistants say the same."""
-        return [*islice(follow_links(self._by_spoken.get(spoken), "spoken_before"), CANDIDATES)]
+    def all_with_assistant_chain(self, assistant_chain: int) -> list[Reply]:
+        """Return the last replies with this assistant chain."""
+        return [
+            *islice(follow_links(self._by_assistant_chain.get(assistant_chain), "previous_same_assistants"), CANDIDATES)
+        ]
 
-    def answering(self, asked: int) -> Reply | None:
+    def reply_to(self, request_chain: int) -> Reply | None:
         """Return the last reply to a request."""
-        return self._by_asked.get(asked)
+        return self._by_request.get(request_chain)
 
-    def all_answering(self, asked: int) -> Iterator[Reply]:
+    def replies_to(self, request_chain: int) -> Iterator[Reply]:
         """Return the last replies to a request."""
-        return islice(follow_links(self._by_asked.get(asked), "asked_before"), CANDIDATES)
+        return islice(follow_links(self._by_request.get(request_chain), "previous_same_request"), CANDIDATES)
 
     def copied_reasoning(self, number: int, before: int) -> str:
-        """Return the reasoning of the logged replies that a message is; empty if they do not agree.
-
-        A short message is such a reply only if it follows the same message.
-        """
+        """Return the reasoning of the logged replies that a message is; empty if these do not agree."""
+        # A short message may occur by chance, so it also has to follow the same message.
         same = (
-            each for each in self.all_with_words(number) if each.added[-1:] == [before] or is_long(words(each.message))
+            each
+            for each in self.all_with_content(number)
+            if each.new_numbers[-1:] == [before] or is_long(words(each.message))
         )
         texts = {reasoning.text_or_block(reply.message) for reply in same}
         return texts.pop() if len(texts) == 1 else ""

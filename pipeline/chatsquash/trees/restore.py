@@ -1,4 +1,4 @@
-"""Restore what a client removed from the history and the log still has: reasoning, results, messages."""
+"""Restore content that a client removed from the history but the log still has: reasoning, results, messages."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ from msgspec import Struct, field
 
 from chatsquash.core import chat, reasoning
 from chatsquash.core.model import Json, Message
-from chatsquash.trees.alignment import Alignment, LoggedMessage, Numbered, align, logged_messages
+from chatsquash.trees.alignment import Alignment, LoggedMessage, NumberedMessages, align, logged_messages
 from chatsquash.trees.canonical import result_number
 from chatsquash.trees.emptied import is_emptied
 from chatsquash.trees.replies import Reply, Requests
 
 
 class RestoreScope(NamedTuple):
-    """What is to be restored."""
+    """The content to restore."""
 
     reasoning: bool = False
     results: bool = False
     messages: bool = False
-    """Those that were left out, where a history was cut."""
+    """Messages missing from a shortened history."""
 
 
 class Restored(Struct):
-    """A history after restoring, with counts of what was restored."""
+    """A history after restoring, with counts of the restored content."""
 
     messages: list[Message]
     numbers: list[int] = field(default_factory=list)
-    """Their canonical numbers."""
+    """The canonical numbers of the messages."""
     reasoning: int = 0
     results: int = 0
     inserted: int = 0
     ambiguous: int = 0
-    """Messages that lack something and may be several of the logged ones; nothing is restored in them."""
+    """Messages with missing content that match several logged ones; nothing is restored in these."""
 
     def add(self, number: int, message: Message) -> None:
         """Append a message."""
@@ -42,94 +42,105 @@ class Restored(Struct):
         self.messages.append(message)
 
 
-def restored(history: Numbered, path: list[Reply], wanted: RestoreScope, copied: Callable[[int, int], str]) -> Restored:
-    """Restore in the messages of a request what the logged messages of its path have.
+def restore(
+    history: NumberedMessages, path: list[Reply], scope: RestoreScope, find_reasoning: Callable[[int, int], str]
+) -> Restored:
+    """Restore in the messages of a request the content of the logged messages of its path.
 
-    ``copied`` gives the reasoning of a message that a compaction copied, by its number and that of the message before
-    it; an empty text if it is not known.
+    Args:
+        history: The messages of the request.
+        path: The replies that the request continues.
+        scope: The content to restore.
+        find_reasoning: Returns the reasoning of a message copied by a compaction, by its number and that of the message
+            before it; empty if unknown.
     """
-    logged = [*logged_messages(path)]
+    path_messages = [*logged_messages(path)]
     is_cut = any(reply.how == "cut" for reply in path)
-    alignment = align(history, logged, is_cut=is_cut)
-    if is_cut and wanted.messages:
-        return _completed(history, logged, alignment, wanted)
-    result, before = Restored([], ambiguous=_count_ambiguous(history, logged, alignment, wanted)), 0
-    for at, ((number, message), there) in enumerate(zip(history, alignment.places, strict=True)):
-        whole = message
-        if there is not None:
-            whole = _restored(message, logged[there], wanted, result, is_same=logged[there].number == number)
-        elif wanted.reasoning and message["role"] == "assistant" and at not in alignment.candidates:
-            whole = _with_text(message, copied(number, before), result)
-        result.add(number, whole)
+    alignment = align(history, path_messages, is_cut=is_cut)
+    if is_cut and scope.messages:
+        return _restore_missing(history, path_messages, alignment, scope)
+    result, before = Restored([], ambiguous=_count_ambiguous(history, path_messages, alignment, scope)), 0
+    for index, ((number, message), place) in enumerate(zip(history, alignment.places, strict=True)):
+        restored_message = message
+        if place is not None:
+            restored_message = _restore_message(
+                message, path_messages[place], scope, result, is_same=path_messages[place].number == number
+            )
+        elif scope.reasoning and message["role"] == "assistant" and index not in alignment.candidates:
+            restored_message = _with_text(message, find_reasoning(number, before), result)
+        result.add(number, restored_message)
         before = number or before
     return result
 
 
-def _completed(history: Numbered, logged: list[LoggedMessage], alignment: Alignment, wanted: RestoreScope) -> Restored:
-    """Insert the messages of a path that a request lacks, so that every logged one is there once.
-
-    It does not matter then which of several equal messages each was: the record has all of them in their order.
-    """
+def _restore_missing(
+    history: NumberedMessages, path_messages: list[LoggedMessage], alignment: Alignment, scope: RestoreScope
+) -> Restored:
+    """Insert the messages of a path that are missing from a request, so that it contains every logged one once."""
+    # With all messages in their order, it does not matter which of several equal messages each one is.
     places = [alignment.latest(at) for at in range(len(history))]
-    result, taken, last = Restored([]), {*places}, 0
-    for (number, message), there in zip(history, places, strict=True):
-        if there is None:
+    result, occupied, last = Restored([]), {*places}, 0
+    for (number, message), place in zip(history, places, strict=True):
+        if place is None:
             result.add(number, message)
             continue
-        _insert(result, (logged[at] for at in range(last, there) if at not in taken), wanted)
-        last = max(last, there + 1)
-        is_same = logged[there].number == number
-        result.add(number, _restored(message, logged[there], wanted, result, is_same=is_same))
+        _insert(result, (path_messages[at] for at in range(last, place) if at not in occupied), scope)
+        last = max(last, place + 1)
+        is_same = path_messages[place].number == number
+        result.add(number, _restore_message(message, path_messages[place], scope, result, is_same=is_same))
     if result.inserted:
-        _pair(result)
+        _pair_results(result)
     return result
 
 
-def _count_ambiguous(history: Numbered, logged: list[LoggedMessage], alignment: Alignment, wanted: RestoreScope) -> int:
-    """Count the messages that lack something, but may be several of the logged ones."""
+def _count_ambiguous(
+    history: NumberedMessages, path_messages: list[LoggedMessage], alignment: Alignment, scope: RestoreScope
+) -> int:
+    """Count the messages with missing content that match several logged ones."""
     count = 0
     for at, candidates in alignment.candidates.items():
-        message, originals = history[at][1], [logged[each].message for each in candidates]
+        message, originals = history[at][1], [path_messages[each].message for each in candidates]
         if message["role"] == "tool":
-            count += wanted.results and any(is_emptied(message, each) for each in originals)
-        elif wanted.reasoning and message["role"] == "assistant" and not reasoning.text_or_block(message):
+            count += scope.results and any(is_emptied(message, each) for each in originals)
+        elif scope.reasoning and message["role"] == "assistant" and not reasoning.text_or_block(message):
             count += any(map(reasoning.text_or_block, originals))
     return count
 
 
-def _insert(result: Restored, missing: Iterable[LoggedMessage], wanted: RestoreScope) -> None:
-    for place in missing:
-        message = place.message
-        if place.reply and not wanted.reasoning:
+def _insert(result: Restored, missing: Iterable[LoggedMessage], scope: RestoreScope) -> None:
+    for logged_message in missing:
+        message = logged_message.message
+        if logged_message.reply and not scope.reasoning:
             message = without_reasoning(message)
-        result.add(place.number, message)
+        result.add(logged_message.number, message)
         result.inserted += 1
 
 
-def _pair(result: Restored) -> None:
-    """Give results the ids that their calls have, since clients may write ids anew with each request."""
+def _pair_results(result: Restored) -> None:
+    """Set the ids of results to those of their calls, since clients may write new ids with each request."""
     ids: dict[int, object] = {}
     for at, (number, message) in enumerate(zip(result.numbers, result.messages, strict=True)):
         if message["role"] == "assistant":
             ids = {result_number(place): call.get("id") for place, call in enumerate(chat.calls(message), 1)}
         elif message["role"] == "tool" and number in ids and message.get("tool_call_id") not in ids.values():
-            renamed: Any = {**message, "tool_call_id": ids[number]}
-            result.messages[at] = renamed
+            updated: Any = {**message, "tool_call_id": ids[number]}
+            result.messages[at] = updated
 
 
-def _restored(
-    message: Message, logged: LoggedMessage, wanted: RestoreScope, result: Restored, *, is_same: bool
+def _restore_message(
+    message: Message, logged_message: LoggedMessage, scope: RestoreScope, result: Restored, *, is_same: bool
 ) -> Message:
-    """A message with what its logged original has and it lacks; ``is_same``: it has the words of the original."""
-    original = logged.message
+    """Return a message with the missing content of its original; ``is_same``: it has the words of the original."""
+    original = logged_message.message
     if message["role"] == "tool":
-        if wanted.results and is_emptied(message, original):
+        if scope.results and is_emptied(message, original):
             result.results += 1
             return {**message, "content": original.get("content")}
         return message
-    if logged.reply and is_same and wanted.reasoning and not reasoning.text_or_block(message):
-        if logged.reply.finished:  # whose reasoning is another message
-            own = reasoning.text(original).removeprefix(reasoning.text(logged.reply.finished))
+    if logged_message.reply and is_same and scope.reasoning and not reasoning.text_or_block(message):
+        # The reasoning of finished items belongs to another message.
+        if logged_message.reply.finished:
+            own = reasoning.text(original).removeprefix(reasoning.text(logged_message.reply.finished))
             return _with_text(message, own.strip(), result)
         members = {name: value for name in reasoning.MEMBERS if (value := original.get(name))}
         if members and reasoning.text(original):
@@ -140,7 +151,7 @@ def _restored(
 
 
 def _with_text(message: Message, text: str, result: Restored) -> Message:
-    """A message with reasoning, unless it has some, or there is none."""
+    """Return a message with reasoning, unless it already has some or the text is empty."""
     if not text.strip() or message["role"] != "assistant" or reasoning.text_or_block(message):
         return message
     result.reasoning += 1
@@ -148,27 +159,27 @@ def _with_text(message: Message, text: str, result: Restored) -> Message:
 
 
 def without_reasoning(message: Message) -> Message:
-    """A message without the members that hold reasoning."""
+    """Return a message without the members for reasoning."""
     return {name: value for name, value in message.items() if name not in reasoning.MEMBERS}  # type: ignore[return-value]
 
 
 def first_emptied(requests: Requests, begin: int, end: int, last: Reply) -> int | None:
-    """The index of the first emptied result of a request from an index on, up to the reply that it continues."""
-    wanted = [at for at in range(begin, end) if requests.messages[at]["role"] == "tool"]
-    if not wanted:
+    """Return the index of the first emptied result between ``begin`` and ``end``; ``last`` is the parent."""
+    result_places = [at for at in range(begin, end) if requests.messages[at]["role"] == "tool"]
+    if not result_places:
         return None
-    logged = [*logged_messages(last.path())]
-    if _results(requests.messages[:end]) == _results(each.message for each in logged):
+    path_messages = [*logged_messages(last.path())]
+    if _results(requests.messages[:end]) == _results(each.message for each in path_messages):
         return None
     history = [*zip(requests.numbers[:end], requests.messages, strict=False)]
-    places = align(history, logged, is_cut=False).places
-    for at in wanted:
+    places = align(history, path_messages, is_cut=False).places
+    for at in result_places:
         there = places[at]
-        if there is not None and is_emptied(requests.messages[at], logged[there].message):
+        if there is not None and is_emptied(requests.messages[at], path_messages[there].message):
             return at
     return None
 
 
 def _results(messages: Iterable[Message]) -> list[Json]:
-    """The contents of the results among messages."""
+    """Return the contents of the results among messages."""
     return [message.get("content") for message in messages if message["role"] == "tool"]

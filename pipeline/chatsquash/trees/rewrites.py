@@ -1,4 +1,4 @@
-"""Whether a request holds what was said before in another wording."""
+"""Detect whether a request contains the previous history in another wording."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ from chatsquash.trees.paths import GrowingRequest
 from chatsquash.trees.replies import Reply, Requests, system_prompt
 
 
-class SpokenMessage(NamedTuple):
-    """A message, as far as that tells whether a history is rewritten."""
+class HistoryMessage(NamedTuple):
+    """The parts of a message that matter for rewritten histories."""
 
     number: int
-    """What it is the same by."""
+    """Its canonical number."""
     user: Message | None
-    """Itself, if it is the user's."""
+    """The message itself if it is the user's."""
     is_reply: bool = False
     is_result: bool = False
 
 
-def said_in(requests: Requests, first: int, last: int) -> list[SpokenMessage]:
-    """The messages of a request from one place to another, of which the last is taken for a reply."""
+def messages_between(requests: Requests, first: int, last: int) -> list[HistoryMessage]:
+    """Return the messages of a request between two places; the last one counts as a reply."""
     places = (at for at in range(first, last + 1) if requests.numbers[at] != NOTHING)
-    return [_speech(requests.numbers[at], requests.messages[at], is_reply=at == last) for at in places]
+    return [_history_message(requests.numbers[at], requests.messages[at], is_reply=at == last) for at in places]
 
 
-def _speech(number: int, message: Message, *, is_reply: bool = False) -> SpokenMessage:
+def _history_message(number: int, message: Message, *, is_reply: bool = False) -> HistoryMessage:
     role = message["role"]
-    return SpokenMessage(number, message if role == "user" else None, is_reply, role == "tool")
+    return HistoryMessage(number, message if role == "user" else None, is_reply, role == "tool")
 
 
-def between(first: Reply | None, last: Reply) -> list[Reply] | None:
-    """The replies behind one on the path to another one, and this; ``None`` where that does not lead there."""
+def replies_after(first: Reply | None, last: Reply) -> list[Reply] | None:
+    """Return the replies after ``first`` up to ``last``; ``None`` if ``first`` is not on the path to it."""
     replies: list[Reply] = []
     for each in last.back():
         if each is first:
@@ -55,39 +55,39 @@ def between(first: Reply | None, last: Reply) -> list[Reply] | None:
     return replies
 
 
-def of_path(path: list[Reply]) -> Iterator[SpokenMessage]:
-    """What was said before each of some replies, and these."""
+def messages_of_path(path: list[Reply]) -> Iterator[HistoryMessage]:
+    """Yield the messages before each of some replies, and the replies."""
     for each in path:
-        for number, message in zip(each.added, each.behind, strict=True):
-            yield _speech(number, message)
-        yield SpokenMessage(each.said, None, is_reply=True)
+        for number, message in zip(each.new_numbers, each.new_messages, strict=True):
+            yield _history_message(number, message)
+        yield HistoryMessage(each.content_number, None, is_reply=True)
 
 
 Pair = tuple[str, str]
-"""What a user says, and what stood in its place before."""
+"""A user's text, and the text that it replaced."""
 _MORE = 40
-"""Characters in which a summary may differ from another one."""
+"""The minimum difference between summaries in characters."""
 
 
 def _is_much_new(one: str, other: str) -> bool:
-    """Whether a text contains enough between the ends that it shares with another one to be a summary."""
+    """Whether the difference between a text and another one is large enough to be a summary."""
     return len(one) * (1 - share_ends(one, other)) > _MORE if len(one) >= len(other) else True
 
 
 class Segment(Struct):
-    """What others say before an assistant does."""
+    """The messages of others before an assistant message."""
 
     numbers: list[int] = field(default_factory=list)
     others: list[int] = field(default_factory=list)
-    """What is not the user's: results, and in requests also what assistants say that was not logged."""
+    """The numbers of messages other than the user's: results, and in requests also replies that were not logged."""
     users: list[Message] = field(default_factory=list)
 
     def is_same(self, other: Segment) -> bool:
-        """Whether both have the same messages, results in whatever order and perhaps repeated."""
+        """Whether both have the same messages; results may be repeated and in any order."""
         return self.numbers == other.numbers or (self.has_same_others(other) and self._said() == other._said())
 
     def has_same_others(self, other: Segment) -> bool:
-        """Whether both have the same messages that are not the user's."""
+        """Whether both have the same messages other than the user's."""
         return self.others == other.others or {*self.others} == {*other.others}
 
     def _said(self) -> list[int]:
@@ -95,7 +95,7 @@ class Segment(Struct):
         return [number for number in self.numbers if number not in others]
 
     def is_rewritten(self, other: Segment, *, loosely: bool) -> bool:
-        """Whether what users say is the other's, rewritten or with messages that came or went."""
+        """Whether the user's messages are those of the other one, reworded, or with added or missing messages."""
         if len(self.users) == len(other.users):
             return all(is_rewritten(*pair, loosely=loosely) for pair in self._pairs(other))
         less, more = sorted((self.numbers, other.numbers), key=len)
@@ -103,7 +103,7 @@ class Segment(Struct):
         return all(number in rest for number in less)
 
     def more(self, other: Segment) -> list[Pair]:
-        """What users say that the other has not, or in which much is new."""
+        """Return the user's texts that are new compared to the other one, or largely new."""
         if len(self.users) == len(other.users):
             return [pair for pair in self._pairs(other) if _is_much_new(*pair)]
         known = {chat.text(user) for user in other.users}
@@ -114,13 +114,13 @@ class Segment(Struct):
 
 
 def words(message: Message) -> str:
-    """What an assistant says and gives to tools, as one text."""
-    given = (chat.strings([call.get("function"), call.get("custom")]) for call in chat.calls(message))
-    return " ".join([chat.text(message) or "", *chained.from_iterable(given)])
+    """Return an assistant's text and the arguments of its calls as one text."""
+    arguments = (chat.strings([call.get("function"), call.get("custom")]) for call in chat.calls(message))
+    return " ".join([chat.text(message) or "", *chained.from_iterable(arguments)])
 
 
-def segments(messages: Iterable[SpokenMessage]) -> list[Segment]:
-    """What others say before each reply."""
+def segments(messages: Iterable[HistoryMessage]) -> list[Segment]:
+    """Return the messages of others before each reply."""
     runs = [Segment()]
     for number, user, is_reply, _ in messages:
         runs[-1].numbers.append(number)
@@ -135,7 +135,7 @@ def segments(messages: Iterable[SpokenMessage]) -> list[Segment]:
 
 
 def is_reworded(reply: Message, message: Message) -> bool:
-    """Whether a message is a reply in another wording: the same tools are called, and the texts are alike."""
+    """Whether a message is a reworded reply: it calls the same tools and has a similar text."""
     calls = [[chat.call_name(call) for call in chat.calls(each)] for each in (reply, message)]
     one, other = (chat.text(each) or "" for each in (reply, message))
     if calls[0] != calls[1]:
@@ -146,12 +146,14 @@ def is_reworded(reply: Message, message: Message) -> bool:
 
 
 def is_resent(earlier: Reply, reply: Reply, *, loosely: bool) -> bool:
-    """Whether a request was sent again with another reminder, since what came broke off, or so that the same came."""
-    if earlier.is_ended and not (earlier.said == reply.said and (loosely or is_long(words(reply.message)))):
+    """Whether a request was repeated with another reminder, after an interruption or with an equal reply."""
+    if earlier.is_ended and not (
+        earlier.content_number == reply.content_number and (loosely or is_long(words(reply.message)))
+    ):
         return False
-    if len(earlier.added) != len(reply.added) or not is_similar_prompt(earlier.system, reply.system):
+    if len(earlier.new_numbers) != len(reply.new_numbers) or not is_similar_prompt(earlier.system, reply.system):
         return False
-    pairs = zip(earlier.added, earlier.behind, reply.added, reply.behind, strict=True)
+    pairs = zip(earlier.new_numbers, earlier.new_messages, reply.new_numbers, reply.new_messages, strict=True)
     return all(one == two or is_reminded(first, second, loosely=loosely) for one, first, two, second in pairs)
 
 
@@ -163,39 +165,36 @@ def is_reminded(one: Message, other: Message, *, loosely: bool) -> bool:
     return bool(first.strip() and second.strip()) and is_rewritten(first, second, loosely=loosely)
 
 
-_COMPARED = 64
-"""Messages of users whose wordings are compared to tell whether a history lacks messages of another."""
+_MOST_COMPARISONS = 64
+"""The number of user messages whose wordings are compared to detect a history with missing messages."""
 
 
-def is_part(messages: list[SpokenMessage], reply: Reply, *, loosely: bool) -> list[Pair] | None:
-    """What users say that is worded otherwise on the path to a reply, where messages are some of that path's.
-
-    They are to stand there in the same order; ``None`` where they do not.  What stands before a short reply, which may
-    be said more than once, is to stand right before it.
-    """
-    wanted = _with_sorted_results(messages)
-    last = len(wanted) - 1 if not is_long(words(reply.message)) else 0
+def is_part(messages: list[HistoryMessage], reply: Reply, *, loosely: bool) -> list[Pair] | None:
+    """Return the reworded user texts if messages are part of the path to a reply, in order; otherwise ``None``."""
+    remaining = _with_sorted_results(messages)
+    # A short reply may occur several times, so the message before it has to be the same as well.
+    last = len(remaining) - 1 if not is_long(words(reply.message)) else 0
     reworded: list[Pair] = []
-    left = _COMPARED
+    budget = _MOST_COMPARISONS
     for each in reply.back():
-        for said in reversed(_with_sorted_results(of_path([each]))):
-            if not wanted:
+        for said in reversed(_with_sorted_results(messages_of_path([each]))):
+            if not remaining:
                 return reworded
-            user = wanted[-1].user
-            if wanted[-1].number == said.number:
-                wanted.pop()
-            elif user and said.user and left:
-                left -= 1
+            user = remaining[-1].user
+            if remaining[-1].number == said.number:
+                remaining.pop()
+            elif user and said.user and budget:
+                budget -= 1
                 if is_reminded(user, said.user, loosely=loosely):
                     reworded.append((chat.text(user) or "", chat.text(said.user) or ""))
-                    wanted.pop()
-            if last and last == len(wanted) and said.number != reply.said:
+                    remaining.pop()
+            if last and last == len(remaining) and said.number != reply.content_number:
                 return None
-    return None if wanted else reworded
+    return None if remaining else reworded
 
 
-def _with_sorted_results(messages: Iterable[SpokenMessage]) -> list[SpokenMessage]:
-    """Messages of which neighbouring results are in one order, since clients may send them in any."""
+def _with_sorted_results(messages: Iterable[HistoryMessage]) -> list[HistoryMessage]:
+    """Return messages with consecutive results in a fixed order, since clients may send them in any order."""
     runs = groupby(messages, lambda each: each.is_result)
     return [each for is_result, run in runs for each in (sorted(run, key=_number) if is_result else run)]
 
@@ -207,17 +206,17 @@ _REMEMBERED = 16
 
 
 class Growth(Struct):
-    """Holds requests to those before them."""
+    """Compares requests with previous ones."""
 
     _canon: Canon = field(default_factory=Canon)
     _users: list[tuple[int, Message]] = field(default_factory=list)
-    """What users said last in some requests, with its places."""
+    """The last user message of some requests, with its index."""
 
-    def goes_on(self, last: Entry, entry: Entry) -> bool:
-        """Whether a request has the beginning of the last one, the reply to it in its place, and more behind."""
+    def continues(self, last: Entry, entry: Entry) -> bool:
+        """Whether a request has the beginning of the last one, the reply to it in its place, and more messages."""
         reply, count = last.reply.message, len(last.messages)
         if reply is None or entry.reply.message is None or len(entry.messages) <= count + 1:
-            return False  # one that ends with the reply may have it continued
+            return False  # a request that ends with the reply may have it continued
         if entry.limit != last.limit or bool(entry.tools) != bool(last.tools):
             return False
         if not self.is_same(entry.messages[count], reply):
@@ -238,26 +237,26 @@ class Growth(Struct):
             self._users.append((place, messages[place]))
 
     def rewords(self, last: Entry) -> bool:
-        """Whether a request has what users said before in another wording."""
+        """Whether a request contains earlier user messages in another wording."""
         return any(not self.is_same(last.messages[place], message) for place, message in self._users)
 
-    def holds_all(self, last: Entry, grown: Iterable[GrowingRequest]) -> bool:
-        """Whether a request has all replies before it in their places."""
+    def contains_all(self, last: Entry, requests: Iterable[GrowingRequest]) -> bool:
+        """Whether a request contains all previous replies in their places."""
         messages = last.messages
         return all(
             self.is_same(messages[each.count], each.message)
-            for each in grown
+            for each in requests
             if each.message is not None and each.line != last.line
         )
 
-    def as_said(self, messages: list[Message], grown: Iterable[GrowingRequest]) -> list[Message]:
-        """The messages of the last request; the replies as they were logged, where others stand in their places."""
-        lost = {
+    def with_logged_replies(self, messages: list[Message], requests: Iterable[GrowingRequest]) -> list[Message]:
+        """Return the messages of the last request with the replies as they were logged."""
+        originals = {
             each.count: each.message
-            for each in grown
+            for each in requests
             if each.message and each.count < len(messages) and not self.is_same(messages[each.count], each.message)
         }
-        return [lost.get(at, message) for at, message in enumerate(messages)] if lost else messages
+        return [originals.get(at, message) for at, message in enumerate(messages)] if originals else messages
 
     def is_same(self, one: Message, other: Message) -> bool:
         """Whether messages count as the same."""
@@ -267,7 +266,7 @@ class Growth(Struct):
 
 
 def _is_spelled_alike(one: Message, other: Message) -> bool:
-    """Whether messages say and call the same in one spelling; others may be the same as well."""
+    """Whether messages have the same content and calls in the same spelling, which is sufficient for equality."""
     if one.get("content") != other.get("content") or one.get("function_call") != other.get("function_call"):
         return False
     ours, theirs = one.get("tool_calls"), other.get("tool_calls")
@@ -279,12 +278,12 @@ def _is_spelled_alike(one: Message, other: Message) -> bool:
 
 
 def _is_called_alike(one: Json, other: Json) -> bool:
-    """Whether two calls are one but for their ids."""
+    """Whether two calls are equal apart from their ids."""
     if not isinstance(one, dict) or not isinstance(other, dict):
         return False
     return "function" in one and one["function"] == other.get("function")
 
 
 def _others(messages: list[Message]) -> Iterator[Message]:
-    """The messages behind a system prompt."""
+    """Return the messages after a system prompt."""
     return (message for message in messages if message["role"] not in ("system", "developer"))

@@ -1,4 +1,4 @@
-"""Requests of the client's own: titles, suggestions, recaps, classifiers, probes, warm-ups."""
+"""Detect the client's own requests: titles, suggestions, recaps, classifiers, probes and warm-ups."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from chatsquash.trees.replies import LogPath, Reply
 from chatsquash.trees.rewrites import is_reminded
 
 _NEAR = 4
-"""Prompts before and after a request that may be about one of them."""
+"""The number of prompts before and after a request that it may be about."""
 _PROMPTS = 64
-"""Prompts before one reply that are compared."""
+"""The number of prompts before one reply that are compared."""
 _LESS_ROOM = 16
-"""How many times fewer tokens than others a request may have that only tests whether the model answers."""
+"""How many times fewer tokens than others a request has that only tests whether the model answers."""
 _NUMBER = re.compile(r"\d+")
 
 
-def inside(replies: list[Reply]) -> set[Reply]:
-    """The replies within conversations that answer requests of the client, from which nothing continues."""
+def side_replies(replies: list[Reply]) -> set[Reply]:
+    """Return the replies within conversations to requests of the client, which nothing continues."""
     leaves = [reply for reply in replies if not reply.children and not reply.is_retried and not is_fork(reply)]
     return {reply for reply in leaves if _has_own_settings(reply)} | _repeated_requests(replies, leaves)
 
 
 def _has_own_settings(reply: Reply) -> bool:
-    """Whether a request is a summary's, or differs from its conversation in its system prompt, limit or tools."""
+    """Whether a request is for a summary, or differs from its conversation in system prompt, limit or tools."""
     parent = reply.parent
     if parent is None:
         return reply.is_other_prompt
@@ -41,49 +41,48 @@ def _has_own_settings(reply: Reply) -> bool:
 
 
 def _repeated_requests(replies: list[Reply], leaves: list[Reply]) -> set[Reply]:
-    """The replies to a text that ends several requests of a growing conversation and is never continued.
-
-    What a person repeats ("continue") is continued at least once, or repeated at an earlier place after a rewind.
-    """
+    """Return the replies to a text that ends several requests of a growing conversation and is never continued."""
     members: dict[int, list[Reply]] = {}
     for reply in leaves:
         if reply.parent:
             for key in _last_keys(reply):
                 members.setdefault(key, []).append(reply)
-    members = {key: several for key, several in members.items() if len(several) > 1}
+    # A text that a user repeats, such as "continue", is continued at least once, or repeated at an earlier place after
+    # going back.
+    members = {key: group for key, group in members.items() if len(group) > 1}
     if not members:
         return set()
     continued = {key for reply in replies if reply.children for key in _last_keys(reply) if key in members}
     return {
         reply
-        for key, several in members.items()
-        if key not in continued and _are_of_client(several, key)
-        for reply in several
+        for key, group in members.items()
+        if key not in continued and _are_of_client(group, key)
+        for reply in group
     }
 
 
 def _last_keys(reply: Reply) -> list[int]:
-    """Hashes of the user's text that ends a request, and of its first and last line if it has several.
-
-    Numbers do not count, since texts of clients contain clocks and counters.
-    """
-    message = reply.behind[-1] if reply.behind else None
+    """Return hashes of the user text at the end of a request, and of its first and last line if it has several."""
+    message = reply.new_messages[-1] if reply.new_messages else None
     if message is None or message["role"] != "user":
         return []
+    # Texts of clients contain clocks and counters, so numbers are ignored.
     lines = _NUMBER.sub("0", prompt_text(message)).split("\n")
     lines = [line for each in lines if (line := each.strip())]
     ends = {lines[0], lines[-1]} if len(lines) > 1 else set()
     return [hash(tuple(lines)), *(hash(line) for line in ends if is_long(line))] if lines else []
 
 
-def _are_of_client(several: list[Reply], key: int) -> bool:
-    """Whether a text follows a conversation as it grows: twice if it is long and complete, otherwise three times."""
-    is_sure = all(_last_keys(reply)[0] == key for reply in several) and is_long(chat.text(several[0].behind[-1]) or "")
-    return sum(_is_deeper(*pair) for pair in pairwise(several)) >= (1 if is_sure else 2)
+def _are_of_client(group: list[Reply], key: int) -> bool:
+    """Whether a text follows a growing conversation: twice if it is long and complete, otherwise three times."""
+    is_sure = all(_last_keys(reply)[0] == key for reply in group) and is_long(
+        chat.text(group[0].new_messages[-1]) or ""
+    )
+    return sum(_is_deeper(*pair) for pair in pairwise(group)) >= (1 if is_sure else 2)
 
 
 def _is_deeper(one: Reply, other: Reply) -> bool:
-    """Whether the conversation had grown between two requests, or another one had begun."""
+    """Whether the conversation grew between two requests, or a new one began."""
     first, last = one.parent, other.parent
     if first is None or last is None or first is last:
         return False
@@ -98,7 +97,7 @@ def _is_deeper(one: Reply, other: Reply) -> bool:
 
 
 def _is_about_call(first: Reply, link: Link) -> bool:
-    """Whether a request contains a call's argument; a short one counts if the settings differ from the call's."""
+    """Whether a request contains a call's argument; a short one only counts under other settings than the call's."""
     if link.caller is None or not link.is_short:
         return link.caller is not None
     caller = link.caller.reply
@@ -108,17 +107,17 @@ def _is_about_call(first: Reply, link: Link) -> bool:
 
 
 def is_less(reply: Reply, other: Reply) -> bool:
-    """Whether a request has another system prompt than one that a person's may be, and no more tools."""
+    """Whether a request has another system prompt than a possible user request, and not more tools."""
     return len(reply.tools) <= len(other.tools) and not is_similar_prompt(other.system, reply.system)
 
 
 def has_much_less_room(reply: Reply, other: Reply) -> bool:
-    """Whether a request has no tools where another one has some, or a quarter of its tokens at most."""
+    """Whether a request has no tools although another one has, or at most a quarter of its tokens."""
     return (bool(other.tools) and not reply.tools) or (0 < 4 * (reply.limit or 0) <= (other.limit or 0))
 
 
 class Sides:
-    """Decides which trees of one request are the client's, and which conversation each is about."""
+    """Decides which trees with one request are the client's, and which conversation each is about."""
 
     def __init__(
         self, replies: list[Reply], links: list[Link], trees: dict[int, list[LogPath]], firsts: dict[int, Reply]
@@ -133,28 +132,28 @@ class Sides:
         return len(reply.tools) < self._tools or 0 < (reply.limit or 0) < self._limit
 
     def begins(self, first: Reply) -> bool:
-        """Whether a first request from which nothing continues is the client's."""
+        """Whether a first request that nothing continues is the client's."""
         link = self._links[first.tree]
         return (
             first.is_summary
             or self._is_probe(first)
-            or bool(link.copied)
+            or bool(link.copies)
             or _is_about_call(first, link)
             or (link.quotes > 1 and self.is_small(first))
             or (link.quoted is not None and is_less(first, link.quoted))
-            or self.like(first) is not None
+            or self.find_similar(first) is not None
             or self._is_warm_up(first)
             or (self.is_small(first) and not first.tools)
         )
 
     def _is_probe(self, first: Reply) -> bool:
-        """Whether a request has room for a word or two, where others have room for a text."""
+        """Whether a request only allows a word or two, while others allow a text."""
         return first.limit == 1 or 0 < (first.limit or 0) * _LESS_ROOM <= self._limit
 
     def _is_warm_up(self, first: Reply) -> bool:
-        """Whether a text begins several trees from which nothing continues, in addition to a conversation.
+        """Whether a text starts several trees that nothing continues, in addition to a conversation.
 
-        A conversation of one turn is one if it has more tools than all of these.
+        A conversation of one turn counts if it has more tools than all of these.
         """
         keys = _last_keys(first)
         most = self._warm_ups.get(keys[0]) if keys else None
@@ -167,7 +166,7 @@ class Sides:
 
     @cached_property
     def _warm_ups(self) -> dict[int, int]:
-        """The most tools of the trees that a text begins, for texts that begin several of one reply and none longer."""
+        """The maximum number of tools of the trees that a text starts, for texts that only start several short ones."""
         trees: dict[int, list[int]] = {}
         for tree, first in self._firsts.items():
             for key in _last_keys(first)[:1]:
@@ -178,30 +177,30 @@ class Sides:
             if len(each) > 1 and all(self._lengths.get(tree, 0) < 2 for tree in each)
         }
 
-    def like(self, first: Reply) -> Reply | None:
-        """The reply to a prompt of another tree which a first request under another system prompt repeats.
+    def find_similar(self, first: Reply) -> Reply | None:
+        """Return the reply to a prompt in another tree that a first request repeats under another system prompt.
 
-        Of two such requests the one that something continues from is the person's, otherwise the one with more room.
+        Of two such requests, the continued one is the user's, otherwise the one with more room.
         """
-        others = (other for other in self._similar(first) if other.tree != first.tree and is_less(first, other))
-        return next((other for other in others if self._yields(first, other)), None)
+        others = (other for other in self._similar_prompts(first) if other.tree != first.tree and is_less(first, other))
+        return next((other for other in others if self._is_not_users(first, other)), None)
 
-    def _yields(self, first: Reply, other: Reply) -> bool:
-        """Whether of two requests with one text the first is not the person's."""
+    def _is_not_users(self, first: Reply, other: Reply) -> bool:
+        """Whether, of two requests with the same text, the first is not the user's."""
         lengths = self._lengths.get(first.tree, 0), self._lengths.get(other.tree, 0)
         return max(lengths) > 1 or self._has_less_room(first, self._firsts[other.tree])
 
-    def _similar(self, first: Reply) -> Iterator[Reply]:
-        """Replies to a prompt that a first request repeats: alone, with lines around it, within a text, or cut."""
-        said = next(first.users(), None)
-        if said is None:
+    def _similar_prompts(self, first: Reply) -> Iterator[Reply]:
+        """Yield replies to a prompt that a first request repeats: by itself, with added lines, in a text or cut."""
+        user = next(first.users(), None)
+        if user is None:
             return
-        for key in _keys(*said):
+        for key in _keys(*user):
             for other in self._by_prompt.get(key, ()):
                 prompts = islice(other.users(), _PROMPTS)
-                if key == said[0] or any(is_reminded(said[1], each, loosely=False) for _, each in prompts):
+                if key == user[0] or any(is_reminded(user[1], each, loosely=False) for _, each in prompts):
                     yield other
-        text = (chat.text(said[1]) or "").strip()
+        text = (chat.text(user[1]) or "").strip()
         words = runs(text) if is_long(text) else set()
         for other in self._near(first) if words else ():
             if any(contains_prompt(text, words, prompt, self._runs(other, prompt)) for prompt in _prompts(other)):
@@ -225,24 +224,22 @@ class Sides:
         return [longest, most]
 
     def _has_less_room(self, reply: Reply, other: Reply) -> bool:
-        """Whether a request allows fewer tokens than another one, or, if these are not known, has fewer tools.
-
-        Of requests that are equal in both the earlier one has less, but the later one if it repeats a prompt without a
-        note or with text around it.
-        """
+        """Whether a request allows fewer tokens than another one or, if unknown, has fewer tools."""
         if reply.limit and other.limit and reply.limit != other.limit:
             return reply.limit < other.limit
         if len(reply.tools) != len(other.tools):
             return len(reply.tools) < len(other.tools)
         if bool(reply.limit) != bool(other.limit):
             return bool(reply.limit)
+        # Of otherwise equal requests, the earlier one has less, except when the later one repeats a prompt without a
+        # note or with text around it.
         pair = reply.number, other.number
         if pair not in self._is_same:  # two requests may share many prompts
             self._is_same[pair] = not self._numbers(reply).isdisjoint(self._numbers(other))
         return reply.number < other.number if self._is_same[pair] else reply.number > other.number
 
     def _numbers(self, reply: Reply) -> frozenset[int]:
-        """What the prompts before a reply are the same by, computed once."""
+        """Return the numbers of the prompts before a reply, computed once."""
         known = self._numbers_by_reply.get(reply.number)
         if known is None:
             known = self._numbers_by_reply[reply.number] = frozenset(number for number, _ in reply.users())
@@ -257,7 +254,7 @@ class Sides:
         return {}
 
     def _near(self, first: Reply) -> Iterator[Reply]:
-        """The replies to the prompts before and after a request."""
+        """Yield the replies to the prompts before and after a request."""
         place = self._places[first.number]
         for other in self._prompted[max(place - _NEAR, 0) : place + _NEAR + 1]:
             if other.tree != first.tree and is_less(first, other):
@@ -273,7 +270,7 @@ class Sides:
         return {reply.number: place for place, reply in enumerate(self._prompted)}
 
     def _runs(self, reply: Reply, prompt: str) -> set[int]:
-        """The runs of words of a prompt, computed once."""
+        """Return the word runs of a prompt, computed once."""
         key = reply.number, hash(prompt)
         if key not in self._runs_by_prompt:
             self._runs_by_prompt[key] = runs(prompt)
@@ -285,20 +282,20 @@ class Sides:
 
 
 def _prompts(reply: Reply) -> Iterable[str]:
-    """What the user says before a reply, as far as it is long enough to be recognised."""
+    """Return the user texts before a reply that are long enough to be recognized."""
     texts = (prompt_text(message) for _, message in reply.users())
     return [text for text in texts if is_long(text)]
 
 
-def contains_prompt(text: str, words: set[int], prompt: str, prompted: set[int]) -> bool:
-    """Whether a text contains a prompt word by word, or most of it, or is most of a cut one."""
+def contains_prompt(text: str, words: set[int], prompt: str, prompt_words: set[int]) -> bool:
+    """Whether a text contains a prompt literally or mostly, or is most of a truncated prompt."""
     if prompt in text:
         return True
-    shared = len(words & prompted)
-    return shared >= max(LEAST_RUNS, 0.6 * min(len(words), len(prompted)))
+    common = len(words & prompt_words)
+    return common >= max(LEAST_RUNS, 0.6 * min(len(words), len(prompt_words)))
 
 
 def _keys(number: int, message: Message) -> list[int | str]:
-    """What a message is looked up by: what it is the same by, and its first line and its last one."""
+    """Return the lookup keys of a message: its number, its first line and its last line."""
     lines = (chat.text(message) or "").strip().splitlines()
     return [number, lines[0], lines[-1]] if lines else [number]

@@ -1,9 +1,9 @@
-"""Whether a message in a request is a logged reply whose calls a proxy or a client translated.
+"""Detect messages in requests that are logged replies with calls translated by a proxy or a client.
 
-Gateways convert responses to another format, parse arguments and write them again with other types, and fill in
-defaults. The ids of the calls remain. A message of equal words with the same calls by their ids is that reply, as far
-as its arguments are the logged ones. If a gateway logs the response in another format than the request, the request has
-what the client received, and only arguments that were emptied differ too much.
+Gateways convert responses to another format, parse arguments and write them again with other types, and add defaults;
+the ids of calls stay the same. A message with the same words and the same calls by id is therefore the logged reply if
+its arguments are equal as values. If a gateway logs responses in another format than requests, the request has what the
+client received, and only emptied arguments count as different.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from chatsquash.core.reasoning import without_block
 from chatsquash.trees.emptied import is_removed
 
 _DEPTH = 32
-"""Levels of nested values that are compared."""
+"""The nesting depth up to which values are compared."""
 _EXACT = 1 << 53
-"""The integers below have a double of their own."""
+"""All integers below this are exact as doubles."""
 
 
 def is_translated(reply: Message, message: Message, *, freely: bool) -> bool:
@@ -38,7 +38,7 @@ def _text(message: Message) -> str:
 
 
 def _arguments(call: dict[str, Any]) -> Json:
-    """The arguments of a call as a value, also if they are a JSON text in a JSON text."""
+    """Return the arguments of a call as a value, even if they are JSON text inside JSON text."""
     function = call.get("function")
     value = function.get("arguments") if isinstance(function, dict) else None
     for _ in range(2):
@@ -46,43 +46,45 @@ def _arguments(call: dict[str, Any]) -> Json:
     return value
 
 
-def _has_all(logged: Json, sent: Json) -> bool:
-    """Whether the arguments that were sent have all logged ones, none of them emptied."""
-    if not isinstance(logged, dict) or not isinstance(sent, dict):
+def _has_all(logged_value: Json, sent_value: Json) -> bool:
+    """Whether the sent arguments include all logged ones, none of them emptied."""
+    if not isinstance(logged_value, dict) or not isinstance(sent_value, dict):
         return False
     return all(
-        name in sent and not (isinstance(value, str) and _is_emptied(value, sent[name]))
-        for name, value in logged.items()
+        name in sent_value and not (isinstance(value, str) and _is_emptied(value, sent_value[name]))
+        for name, value in logged_value.items()
         if not _is_default(value)
     )
 
 
-def _is_emptied(logged: str, sent: Json) -> bool:
-    if not logged.strip():
+def _is_emptied(logged_value: str, sent_value: Json) -> bool:
+    if not logged_value.strip():
         return False
-    return sent in (None, "", [], {}) or (isinstance(sent, str) and is_removed(sent, logged))
+    return sent_value in (None, "", [], {}) or (isinstance(sent_value, str) and is_removed(sent_value, logged_value))
 
 
 def _is_default(value: Json) -> bool:
     return value is False or value in (None, "", [], {})
 
 
-def _are_alike(logged: Json, sent: Json, depth: int = _DEPTH) -> bool:
-    """Whether two values are one value in other types, such as ``"5"`` and ``5``, perhaps with defaults added."""
-    if logged == sent or depth == 0:
-        return bool(logged == sent)
-    if isinstance(logged, dict) and isinstance(sent, dict):
-        shared = [name for name in logged if name in sent]
-        is_complete = all(_is_default(value) for name, value in logged.items() if name not in sent)
-        return is_complete and all(_are_alike(logged[name], sent[name], depth - 1) for name in shared)
-    if isinstance(logged, list) and isinstance(sent, list):
-        return len(logged) == len(sent) and all(_are_alike(*pair, depth - 1) for pair in zip(logged, sent, strict=True))
-    one, other = _untyped(logged), _untyped(sent)
-    return type(one) is type(other) and (one, other) != (logged, sent) and _are_alike(one, other, depth - 1)
+def _are_alike(logged_value: Json, sent_value: Json, depth: int = _DEPTH) -> bool:
+    """Whether two values are equal apart from types, such as ``"5"`` and ``5``, and added defaults."""
+    if logged_value == sent_value or depth == 0:
+        return bool(logged_value == sent_value)
+    if isinstance(logged_value, dict) and isinstance(sent_value, dict):
+        common = [name for name in logged_value if name in sent_value]
+        is_complete = all(_is_default(value) for name, value in logged_value.items() if name not in sent_value)
+        return is_complete and all(_are_alike(logged_value[name], sent_value[name], depth - 1) for name in common)
+    if isinstance(logged_value, list) and isinstance(sent_value, list):
+        return len(logged_value) == len(sent_value) and all(
+            _are_alike(*pair, depth - 1) for pair in zip(logged_value, sent_value, strict=True)
+        )
+    one, other = _untyped(logged_value), _untyped(sent_value)
+    return type(one) is type(other) and (one, other) != (logged_value, sent_value) and _are_alike(one, other, depth - 1)
 
 
 def _untyped(value: Json) -> Json:
-    """What a text spells, if it spells a number, a truth value, a list or an object; other texts without margins."""
+    """Return the value of a text that is a number, a boolean, a list or an object; other texts without margins."""
     if not isinstance(value, str):
         return float(value) if isinstance(value, int) and not isinstance(value, bool) and abs(value) < _EXACT else value
     text = value.strip()

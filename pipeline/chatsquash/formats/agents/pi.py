@@ -46,9 +46,9 @@ LOCATIONS = (
 
 _HEADER = ("type", "version", "id", "timestamp", "parentSession", "cwd")
 _OPENCLAW = ("openclaw", "model-snapshot")
-"""What the types of its own entries begin with that OpenClaw writes."""
+"""Prefixes of the types of entries that only OpenClaw writes."""
 _PREFIX = re.compile(r"\[[A-Z][a-z]{2} \d{4}-\d\d-\d\d \d\d:\d\d [^\]\n]{1,40}\] ")
-"""What OpenClaw puts before what the user wrote."""
+"""The time that OpenClaw inserts before user texts."""
 _FIRST = 200
 
 
@@ -81,9 +81,9 @@ def _is_of_openclaw(entry: Object) -> bool:
 
 
 def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """Return what the model sees on the path to the last line, then what compactions replaced, then branches.
+    """Return what the model sees on the path to the last line, then the parts replaced by compactions, then branches.
 
-    Neither the system prompt nor the tools are kept in it.
+    Neither the system prompt nor the tools are stored.
     """
     unread = Unread()
     header, rows = entries_after_header(values, lines, "session", unread, *_HEADER)
@@ -93,17 +93,17 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
     known = first_places(names)
     steps = [step(f"entry {place}", line, value, known, unread) for place, line, value in rows]
     before = link_entries(names, [text(value.get("parentId")) for _, _, value in rows])
-    if not any("parentId" in value for _, _, value in rows):  # as the first version wrote it
+    if not any("parentId" in value for _, _, value in rows):  # files of the first version have no parents
         before = list(range(-1, len(rows) - 1))
     failed = {place for place, (_, _, value) in enumerate(rows) if at(value, "message", "stopReason") in _FAILED}
     steps = without_entries(_with_truncated(steps), failed & entries_with_turns_after(before, steps), unread)
-    ways = paths(before, last_named(names), [each.is_sampled for each in steps], unread)
+    selected_paths = paths(before, last_named(names), [each.is_sampled for each in steps], unread)
     session = {"session_id": text(header.get("id"))} | span(header.get("timestamp"), None)
-    return with_unread(load_paths(anthropic, steps, ways, session), unread)
+    return with_unread(load_paths(anthropic, steps, selected_paths, session), unread)
 
 
 def _with_truncated(steps: list[ThreadEntry]) -> list[ThreadEntry]:
-    """Mark the replies whose streams ended without an error of the service: they have no token counts."""
+    """Mark replies whose streams ended early without an error of the service; these have no token counts."""
     models = models_with_usage(turn for each in steps for turn in each.turns)
     return [
         each._replace(turns=tuple(mark_without_usage(turn, models) for turn in each.turns)) if each.is_sampled else each
@@ -118,10 +118,13 @@ _READ = {
     "branch_summary": ("summary", "fromId"),
     "custom_message": ("content", "customType", "display"),
 }
-"""What is read of the entries of each type that the model sees."""
-_USED = ("input", "cacheRead", "cacheWrite")
+"""The types of entries that the model sees, with the members that are read."""
+_PROMPT_TOKENS = ("input", "cacheRead", "cacheWrite")
 _FAILED = ("error", "aborted")
-"""Why a reply stopped that failed, as by a content filter, or was interrupted: later requests do not contain it."""
+"""Stop reasons of replies that failed (for example by a content filter) or were interrupted.
+
+Later requests do not contain these replies.
+"""
 _STOPS = {"stop": "stop", "toolUse": "tool_calls", "length": "length", **dict.fromkeys(_FAILED, TRUNCATED)}
 _SAID = {
     "user": ("content",),
@@ -135,30 +138,30 @@ _SAID = {
     "branchSummary": ("summary", "fromId"),
     "compactionSummary": ("summary",),
 }
-"""What is read of messages by their roles."""
+"""The members that are read of messages, by role."""
 _OF_ENTRIES = {of: frozenset((*_ENTRY, *names)) for of, names in _READ.items()}
 _OF_MESSAGES = {role: frozenset(("role", "timestamp", *names)) for role, names in _SAID.items()}
-"""All members of entries and of messages that are read."""
+"""All members that are read, by the type of the entry and by the role of the message."""
 _COMPACTED = "The conversation history before this point was compacted into the following summary:\n\n<summary>\n"
 _BRANCH = "The following is a summary of a branch that this conversation came back from:\n\n<summary>\n"
 
 
 def step(place: str, line: int, entry: Object, known: dict[str, int], unread: Unread) -> ThreadEntry:
-    """Return an entry; ``known`` are the places of all entries by name."""
-    of = string(entry, "type")
-    if of not in _READ:
-        unread.count(f"entry of the type {of}")
+    """Convert an entry; ``known`` are the places of all entries by name."""
+    entry_type = string(entry, "type")
+    if entry_type not in _READ:
+        unread.count(f"entry of the type {entry_type}")
         return ThreadEntry()
-    if not _OF_ENTRIES[of].issuperset(entry):
-        unread.count_members(f"entry {of}", entry, *_OF_ENTRIES[of])
-    if of == "message":
+    if not _OF_ENTRIES[entry_type].issuperset(entry):
+        unread.count_members(f"entry {entry_type}", entry, *_OF_ENTRIES[entry_type])
+    if entry_type == "message":
         return _message(place, line, entry, unread)
     evidence = Evidence(line, moment(entry.get("timestamp")))
-    match of:
+    match entry_type:
         case "compaction":
             turn = _user(f"{_COMPACTED}{string(entry, 'summary')}\n</summary>")
             first_kept = known.get(string(entry, "firstKeptEntryId")) if text(entry.get("firstKeptEntryId")) else None
-            return ThreadEntry((LoggedTurn(place, turn, evidence),), is_summary=True, kept=first_kept)
+            return ThreadEntry((LoggedTurn(place, turn, evidence),), is_summary=True, first_kept=first_kept)
         case "branch_summary":
             turns = [_user(f"{_BRANCH}{string(entry, 'summary')}</summary>")] if entry.get("summary") else []
             return ThreadEntry(tuple(LoggedTurn(place, turn, evidence) for turn in turns))
@@ -184,14 +187,14 @@ def _message(place: str, line: int, entry: Object, unread: Unread) -> ThreadEntr
 
 def _assistant(place: str, line: int, time: Moment | None, message: Object) -> ThreadEntry:
     """Return the entry of a reply; a failed or aborted one may be partial."""
-    used = message.get("usage")
+    usage = message.get("usage")
     known = Evidence(
         line,
         time,
         is_sampled=True,
         model=text(message.get("model")),
-        prompt_tokens=total(used, *_USED),
-        completion_tokens=count(at(used, "output")),
+        prompt_tokens=total(usage, *_PROMPT_TOKENS),
+        completion_tokens=count(at(usage, "output")),
         finish_reason=_STOPS.get(string(message, "stopReason"), text(message.get("stopReason"))),
     )
     content = list(map(_part, _content(message.get("content"))))
@@ -201,7 +204,7 @@ def _assistant(place: str, line: int, time: Moment | None, message: Object) -> T
 
 
 def _said(role: str, message: Object) -> Object:
-    """Return a message in the user's name."""
+    """Convert a message to one in the user's name."""
     match role:
         case "toolResult":
             failed = {"is_error": True} if message.get("isError") is True else {}
@@ -222,7 +225,7 @@ def _user(content: Json) -> Object:
 
 
 def _content(content: Json) -> list[Json]:
-    """Return a text or parts as parts."""
+    """Return parts; a text becomes a single part."""
     if isinstance(content, str) and content:
         return [{"type": "text", "text": content}]
     return [part for part in as_list(content) if part != ""]
@@ -242,8 +245,8 @@ def _block(part: Json) -> Json:
         case {"type": "thinking", "redacted": True, "thinkingSignature": str(signature)}:
             return {"type": "redacted_thinking", "data": signature}
         case {"type": "thinking", "thinking": str(thought)}:
-            signed = {"signature": part["thinkingSignature"]} if text(part.get("thinkingSignature")) else {}
-            return {"type": "thinking", "thinking": thought, **signed}
+            signature_member = {"signature": part["thinkingSignature"]} if text(part.get("thinkingSignature")) else {}
+            return {"type": "thinking", "thinking": thought, **signature_member}
         case {"type": "toolCall", "id": identity, "name": name, **rest}:
             more = without(rest, "type", "arguments")
             return {"type": "tool_use", "id": identity, "name": name, "input": rest.get("arguments"), **more}
@@ -251,7 +254,7 @@ def _block(part: Json) -> Json:
 
 
 def _ran(message: Object) -> str:
-    """Return a command that the user ran, as the model sees it."""
+    """Return the text that the model sees for a command run by the user."""
     said = f"Ran `{string(message, 'command')}`\n"
     output = string(message, "output")
     said += f"```\n{output}\n```" if output else "(no output)"

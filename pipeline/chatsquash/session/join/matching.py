@@ -23,7 +23,7 @@ from chatsquash.reading.identify import document_in
 from chatsquash.session.lineages import Lineages
 from chatsquash.sources import relatives
 from chatsquash.sources.open import open_file
-from chatsquash.trees.canonical import is_long, spelled
+from chatsquash.trees.canonical import is_long, normalized_arguments
 from chatsquash.trees.documents import FilePath, Key, paths_of
 from chatsquash.trees.replies import Reply
 
@@ -169,7 +169,7 @@ def _calls(message: Message) -> Iterator[tuple[str, str | None, str]]:
         yield (
             call_id if isinstance(call_id, str) else "",
             chat.call_name(call),
-            spelled(arguments).decode("utf-8", "replace"),
+            normalized_arguments(arguments).decode("utf-8", "replace"),
         )
 
 
@@ -311,9 +311,9 @@ def contexts_of_replies(replies: list[Reply]) -> Iterator[Context]:
             above = above.parent
         chain = chains[above.number] if above else 0
         for each in reversed(path):
-            chain = _chain(chain, [*each.behind, each.message])
+            chain = _chain(chain, [*each.new_messages, each.message])
             chains[each.number] = chain
-        yield _context(chains[reply.number], reply.behind, reply.message)
+        yield _context(chains[reply.number], reply.new_messages, reply.message)
 
 
 def contexts_of_view(view: AgentView) -> dict[int, Context]:

@@ -157,10 +157,10 @@ class _SessionIndex:
         for place in paths:
             first = place.session.first if place.session else place
             names: list[_Name] = [(log.display_path, log.unit, first.number)]
-            for each in (place.origin.session_id, place.begun.session_id):
+            for each in (place.origin.session_id, place.root_origin.session_id):
                 names += [(form, each)] if each else []
-            if place.begun.kind == "subagent" and place.begun.parent:
-                names.append((form, place.begun.parent))
+            if place.root_origin.kind == "subagent" and place.root_origin.parent:
+                names.append((form, place.root_origin.parent))
             for name in names:
                 self._groups.join(group, self._names.setdefault(name, group))
         return group

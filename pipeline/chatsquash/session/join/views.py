@@ -108,7 +108,7 @@ class AgentFiles(Struct, eq=False, dict=True):
         steps = self._steps(view, end, base)
         is_new = False
         for step, entry in entries(steps, self.options.cleanups):
-            self.matching.replies[view.key(step.number)] = session.growth.tell(entry)
+            self.matching.replies[view.key(step.number)] = session.growth.add_from_file(entry)
             self.steps[step.line] = step
             is_new = True
         if is_new:
@@ -182,7 +182,7 @@ class AgentFiles(Struct, eq=False, dict=True):
 
     def _parent(self, view: AgentView, owners: dict[int, LogPath]) -> LogPath | None:
         """Return the parent of a conversation: the one whose call started it, else the one named in its file."""
-        started_by, parent = view.place.begun, view.place.parent
+        started_by, parent = view.place.root_origin, view.place.parent
         call_id = started_by.call or self._began.get(started_by.id) or self._began.get(started_by.session_id or "")
         if caller := self._callers.get(call_id or ""):
             return owners.get(caller.number)

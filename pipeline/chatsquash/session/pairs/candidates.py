@@ -71,7 +71,7 @@ def log_candidates(session: Session, reread: Reread, *, counterfactuals: bool) -
     trees = session.growth.branch()
     paths = conversations(trees)
     kinds = {reply.number: path.kind for path in paths for reply in path.own}
-    whys = Judge().whys(trees)
+    whys = Judge().reasons(trees)
     whole = [reply for reply in trees.replies if not whys[reply.number] and not reply.is_retried]
     sampled_again = [*_sampled_again([each for each in whole if kinds.get(each.number) in OF_PERSONS], trees.replies)]
     wanted = {reply.number: reply for each in sampled_again for reply in (each.chosen, each.rejected)}
@@ -104,8 +104,8 @@ def _sampled_again(replies: list[Reply], every: list[Reply]) -> Iterator[_ReplyP
             ends[reply.parent.number] = max(ends[reply.parent.number], ends[reply.number])
     groups: dict[tuple[int, int], list[_Alternative[Reply]]] = {}
     for reply in replies:
-        group = groups.setdefault((reply.asked, reply.parent.number if reply.parent else -1), [])
-        group.append(_Alternative(reply, reply.said, (ends[reply.number],), reply.children > 0))
+        group = groups.setdefault((reply.request_chain, reply.parent.number if reply.parent else -1), [])
+        group.append(_Alternative(reply, reply.content_number, (ends[reply.number],), reply.children > 0))
     for group in groups.values():
         if chosen := _continued(group):
             for kind, other in _rejected(group, chosen, chosen.reply.number):
@@ -133,8 +133,8 @@ def _steps(replies: list[Reply]) -> Iterator[_ReplyPair]:
         before = reply.parent
         if before is None or before.number not in whole or not before.message.get("tool_calls"):
             continue
-        answers = [*results_in(message for each in later.get(reply.number, ()) for message in each.behind)]
-        kind = counterfactual(RepairStep(before.message, [*results_in(reply.behind)], reply.message, answers))
+        answers = [*results_in(message for each in later.get(reply.number, ()) for message in each.new_messages)]
+        kind = counterfactual(RepairStep(before.message, [*results_in(reply.new_messages)], reply.message, answers))
         if kind:
             yield _ReplyPair(kind, reply, before)
 
@@ -157,10 +157,14 @@ def _choices(reply: Reply, entry: Entry, trees: Trees) -> Iterator[Candidate]:
 def _choice_continued(reply: Reply, numbers: Iterable[int | None], replies: list[Reply]) -> int | None:
     """Which of the choices a later request goes on from, that has no logged reply in its place."""
     known = {number: at for at, number in reversed([*enumerate(numbers)]) if number is not None}
-    place = len(reply.added)
+    place = len(reply.new_numbers)
     for later in replies[reply.number + 1 :]:
-        if later.parent is reply.parent and later.added[:place] == reply.added and len(later.added) > place:
-            place_there = known.get(later.added[place])
+        if (
+            later.parent is reply.parent
+            and later.new_numbers[:place] == reply.new_numbers
+            and len(later.new_numbers) > place
+        ):
+            place_there = known.get(later.new_numbers[place])
             if place_there is not None:
                 return place_there
     return None
