@@ -64,7 +64,7 @@ def test_what_is_no_regular_file_is_never_replaced(inputs, kind, force):
         KINDS[kind](inputs / place)
     before = identity("x.jsonl"), identity("out/c.json")
     for out in ("x.jsonl", "out"):
-        with pytest.raises(UsageError, match=r"(x\.jsonl|c\.json): exists and is not a regular file"):
+        with pytest.raises(UsageError, match=r"(x\.jsonl|c\.json): already exists and is not a regular file"):
             translate(out, jsonl=out != "out", force=force)
     assert (identity("x.jsonl"), identity("out/c.json")) == before
     assert os.listdir("out") == ["c.json"]

@@ -256,7 +256,7 @@ def refuse_existing(path: Path, *, force: bool) -> None:
     if not os.path.lexists(path):
         return
     if not path.is_file():
-        raise UsageError(f"{path}: exists and is not a regular file; choose another place with --output")
+        raise UsageError(f"{path}: already exists and is not a regular file; choose another place with --output")
     if not force:
         raise UsageError(f"{path}: already exists; replace it with --force")
 
