@@ -73,7 +73,7 @@ def duplicate_log_differs(first: str, differs: int | None, unread: str = "") -> 
 
 @rule("warning", kind="replies")
 def replies_repeated(count: int) -> Fact:
-    """Reported when several records contain the same replies, and no flag selects where to train on them."""
+    """Reported when several records contain the same replies, without a flag for training."""
     replies = pluralize(count, "reply", "replies")
     return Fact(f"{replies} in more than one record, and a trainer trains on each: --loss flags them, once each")
 
@@ -91,9 +91,9 @@ def copies_not_compared(count: int, most: int) -> Fact:
 
 @rule("info")
 def repeated_conversation() -> Fact:
-    """Reported when a conversation of a file only repeats replies of another one, so it gets no record.
+    """Reported when a conversation only repeats replies of another one in its file.
 
-    The summary counts it as `filtered: copy`.
+    It gets no record; the summary counts it as `filtered: copy`.
     """
     return Fact("no record: another conversation of the file has all of its replies")
 

@@ -13,7 +13,7 @@ OF_TOOLS = frozenset(("no-tools", "calls-without-tools", "undeclared-tool"))
 
 @rule("info")
 def source_without_tools(source: str, records: int) -> Fact:
-    """Reported when a format never logs tool definitions; once per format, for all of its records.
+    """Reported when the files of an agent have no tool definitions; once per format.
 
     Implies that `no-tools`, `calls-without-tools` and `undeclared-tool` are not reported for these sessions, so
     `--drop` does not apply to them either.
@@ -69,7 +69,7 @@ def grouped_by_chain() -> Fact:
 
 @rule("warning")
 def split_leak(split: str, other: str, first: str) -> Fact:
-    """Reported when a record has the same system prompt and first user message as one in another split."""
+    """Reported when a record begins with the same prompts as one in another split."""
     return Fact(
         f"in {split}, but begins as {escape(first)} in {other}: --split-by prompt keeps what begins alike together"
     )

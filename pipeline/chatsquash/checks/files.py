@@ -24,7 +24,7 @@ def not_read(kinds: Mapping[str, int]) -> Fact:
 
 @rule("warning")
 def missing_parent(how: str, count: int) -> Fact:
-    """Reported when a line of a Claude Code file refers to a parent that is not in the file.
+    """Reported when a line of a Claude Code file refers to a missing parent.
 
     If the line is unreadable, or was never written and the order is certain, the conversation continues; otherwise a
     new one begins.
@@ -65,7 +65,7 @@ def joined(files: int, both: int, alone: int) -> Fact:
 
 @rule("warning")
 def joined_texts(differing: int, both: int) -> Fact:
-    """Reported when with `--join`, an agent's file and the gateway's log have different texts of a reply.
+    """Reported when with `--join`, an agent's file and the gateway's log differ in a reply.
 
     The record has the gateway's text, which is the model's.
     """

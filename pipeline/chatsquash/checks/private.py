@@ -25,5 +25,5 @@ def placeholder_in_reply(count: int, at: int | None, hint: str = ": --loss has t
 
 @rule("error")
 def redaction_failed(why: str, what: str = "session") -> Fact:
-    """Reported when a text cannot be searched for secrets, so the session is not written."""
+    """Reported when a text cannot be searched for data to replace, so the session is not written."""
     return Fact(f"a text cannot be searched for private data ({why}): nothing of the {what} is written")

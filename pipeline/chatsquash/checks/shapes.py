@@ -41,7 +41,7 @@ def lone_surrogate(text: str) -> Fact:
 
 @rule("error")
 def unpaired_call(what: str, at: int, hint: str = "") -> Fact:
-    """Reported when a call has no result, or a result no call, so presets for training exclude the record.
+    """Reported when a call has no result, or a result no call; presets for training exclude the record.
 
     See `--unpaired` for calls without a result.
     """
@@ -79,7 +79,7 @@ def user_after_result(count: int, at: int | None = None) -> Fact:
 
 @rule("error")
 def unsupported_shape(what: str, at: int | None, hint: str = "") -> Fact:
-    """Reported when a message or definition has a form that the preset does not support; the record is excluded."""
+    """Reported when the preset does not support the form of a message or definition; the record is excluded."""
     return Fact(f"{escape(what)}, which the preset cannot hold: {hint}--preset chat keeps it", at)
 
 

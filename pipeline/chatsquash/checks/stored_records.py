@@ -14,7 +14,7 @@ def bad_record(reason: str) -> Fact:
 
 @rule("error")
 def unreadable_by_trainer(trainer: str, preset: str, why: str) -> Fact:
-    """Reported when `chatsquash check --for` reads a record in a shape that the trainer does not accept."""
+    """Reported when `chatsquash check --for` reads a record that the trainer does not accept."""
     return Fact(f"{trainer} does not read the record, {why}: convert with the preset {preset}")
 
 

@@ -57,13 +57,13 @@ def of_objects(values: Iterable[Json]) -> Ancestry:
         if parent := _parent(value):
             parents[parent] = None
         if summary and value.get("type") == "assistant":
-            break
+            break  # the first reply is the last line that may name a parent
         if not keys and (keys := _keys(value)):
             if value.get("isCompactSummary") is not True:
                 break
             summary = string(value, "uuid")
         elif not keys and prompt is None:
-            prompt = _said(value) if _is_prompt(value) else None
+            prompt = _content(value) if _is_prompt(value) else None
         elif not keys and prompt is not None and (call := _call_id(value)):
             keys = (_number(prompt, len(_IDS) + 1, call),)
             break
@@ -122,9 +122,9 @@ def _keys(value: Object) -> tuple[int, ...]:
     """Return the hashes of a user message; empty for other objects, and for messages without a time or an id."""
     if not _is_prompt(value):
         return ()
-    said = _said(value)
+    content = _content(value)
     known = [_time(value), *(value.get(name) for name in _IDS)]
-    return tuple(_number(said, index, each) for index, each in enumerate(known) if each)
+    return tuple(_number(content, index, each) for index, each in enumerate(known) if each)
 
 
 def _body(value: Object) -> Object:
@@ -135,7 +135,7 @@ def _is_prompt(value: Object) -> bool:
     return _body(value).get("role") in _USERS or value.get("type") in _USERS
 
 
-def _said(value: Object) -> bytes:
+def _content(value: Object) -> bytes:
     body = _body(value)
     return jsonio.dumps(body.get("content", body.get("parts", body.get("text"))))
 
@@ -148,5 +148,5 @@ def _call_id(value: Object) -> str:
     return name if len(name) >= LONG_ID else ""
 
 
-def _number(said: bytes, index: int, known: object) -> int:
-    return xxh3_64_intdigest(b"%d %s\n%s" % (index, str(known).encode("utf-8", "surrogatepass"), said)) or 1
+def _number(content: bytes, index: int, known: object) -> int:
+    return xxh3_64_intdigest(b"%d %s\n%s" % (index, str(known).encode("utf-8", "surrogatepass"), content)) or 1

@@ -38,6 +38,7 @@ def read(form: Format, body: Json, tools: Tools | None = None) -> Conversation:
     """
     members: dict[str, Any] = body if isinstance(body, dict) else {form.TURNS: body}
     turns = members.get(form.TURNS)
+    # Some services accept a single turn, or a text, instead of a list.
     turns = [turns] if isinstance(turns, (str, dict)) else turns
     if not isinstance(turns, list):
         raise TurnError(f"has no list of {form.TURNS}")

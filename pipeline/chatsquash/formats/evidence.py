@@ -100,6 +100,7 @@ def load_turns(form: Any, turns: Sequence[LoggedTurn]) -> LoggedMessages:
     Raises:
         TurnError: if a turn is malformed; the message contains its place
     """
+    # A package has only the members that it declares; the format's value has defaults for the others.
     form = formats.get_format(form.NAME)
     if known := _load_independent_turns(form, turns):
         return known
@@ -295,10 +296,12 @@ class Unread(Struct):
 
     def count(self, name: str) -> None:
         """Count a single item, such as a line whose type is not part of the conversation."""
+        # Names come from the file, so both their length and their number are limited.
         short = name if len(name) <= _LONGEST else f"{name[:_LONGEST]}…"
         is_counted = short in self.counts or len(self.counts) < _NAMES
         self.counts[short if is_counted else "other names"] += 1
 
     def counts_for(self, place: int) -> Object:
         """Return the counts for the first conversation of a file; empty for others."""
+        # The counts describe the file, so they are reported only once.
         return dict(sorted(self.counts.items())) if place == 0 else {}

@@ -49,7 +49,7 @@ def link_entries(names: Sequence[str | None], parents: Sequence[str | None]) -> 
             state[place] = 1
             chain_of_entries.append(place)
             place = before[place]
-        if place != ROOT and state[place] == 1:
+        if place != ROOT and state[place] == 1:  # a cycle, which is cut before the last new entry
             before[chain_of_entries[-1]] = ROOT
         for each in chain_of_entries:
             state[each] = 2
@@ -76,6 +76,7 @@ def paths(before: Sequence[int], leaf: int, is_sampled: Sequence[bool], unread: 
     leaves = [leaf, *(place for place in range(len(before)) if place not in inner and place != leaf)]
     selected, visited, budget = list[list[int]](), set[int](), EntryBudget(len(before))
     for each in leaves:
+        # Visited entries are part of an earlier path, so only the others can contain a new reply.
         fresh = list(_ancestors(each, before, visited))
         if selected and not any(is_sampled[place] for place in fresh):
             unread.count("branch without a reply")
@@ -150,6 +151,7 @@ def load_paths(
         parts = [_conversation(form, steps, places, {**session, **known}, tools) for places, known in eras]
         converted += [each for each in reversed(parts) if each.messages]
     if len(converted) == 1:
+        # Ids only distinguish the conversations of one file.
         converted = [with_origin(converted[0], id="", parent=None)]
     return with_unread(converted, history.unread)
 
@@ -302,6 +304,7 @@ def _conversation(
 ) -> Conversation:
     logged_messages = load_turns(form, list(chain.from_iterable(steps[place].turns for place in places)))
     if any(each.time for each in logged_messages.evidence):
+        # The times of messages are more precise than those of the session.
         known = {name: value for name, value in known.items() if name not in ("started_at", "ended_at")}
     return Conversation(logged_messages.messages, list(tools), origin=origin(logged_messages, **known))
 

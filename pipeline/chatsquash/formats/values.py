@@ -98,6 +98,7 @@ def without_prefixes(sequences: list[list[bytes]]) -> list[int]:
     """Return the places of the sequences that are not a prefix of another one; of equal ones, the first."""
     prefixes: dict[bytes, Json] = {}
     places: list[int] = []
+    # Longer sequences come first, so that each prefix of another sequence is already in the trie.
     for place in sorted(range(len(sequences)), key=lambda place: (-len(sequences[place]), place)):
         level: Json = prefixes
         is_known = bool(places)

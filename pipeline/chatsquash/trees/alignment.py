@@ -60,6 +60,7 @@ def align(history: NumberedMessages, path_messages: list[LoggedMessage], *, is_c
     position.
     """
     alignment = Alignment([None] * len(history), {})
+    # Matching in order is fast and exact, but a missing message would shift everything after it.
     if is_cut or not _match_in_order(history, path_messages, alignment):
         _match_ends(history, path_messages, alignment)
     _place_results(history, path_messages, alignment)

@@ -112,6 +112,8 @@ class _TreeKinds:
     def kind(self, tree: int, trunk: LogPath) -> ConversationKind:
         """Return the kind of a tree."""
         first, link = self._firsts[tree], self._links[tree]
+        # If a reply continues from the summary, the conversation went on without the new tree, so it is not its
+        # continuation.
         if link.summary and not link.summary.children:
             return "compacted"
         if link.caller and (link.is_exact or self._is_confirmed(link, trunk)):
@@ -119,6 +121,7 @@ class _TreeKinds:
         has_turns = trunk.length > 1
         if is_tail(first, link) and (has_turns or not self._sides.is_small(first)):
             return "compacted"
+        # A conversation that continues is never the client's own request.
         return "side" if not has_turns and self._sides.begins(first) else "main"
 
     def _is_confirmed(self, link: Link, trunk: LogPath) -> bool:

@@ -166,6 +166,7 @@ class Links(Struct):
         # A text that already began another tree contains no new summary.
         if hash(chat.text(message)) not in self._opening_texts:
             summaries += [each for each in candidates if each not in known_summaries]
+        # Clients may wrap a summary in other text or put it next to messages that they kept.
         parts = [words, *map(runs, _parts(message))]
         shares = {
             each: max(
@@ -251,6 +252,7 @@ class Links(Struct):
                 link.caller, link.is_exact = caller, True
                 return
         for _, words in texts:
+            # Clients may wrap the argument in other text.
             if callers := self.calls.contained(words):
                 link.caller = callers[-1]
                 return

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from msgspec import Struct, field
 
@@ -187,6 +187,27 @@ class RepeatedLine(Struct, frozen=True):
     """The reply that represents both."""
     is_same_response: bool
     """Whether both lines have the same response; otherwise the same words were sampled again."""
+
+
+class RecognisedReply(Struct, frozen=True):
+    """A logged reply in a request, and its index there."""
+
+    place: int
+    reply: Reply
+    how: How
+    intact: Reply | None
+    """The last reply so far that is in its original context."""
+    wording: int = 0
+    """A hash of the history from there on, if the client replaced a reply in it."""
+
+
+class RequestState(NamedTuple):
+    """The state of a request that was read."""
+
+    requests: tuple[list[int], ...]
+    """As returned by ``Requests.state``."""
+    recognised: list[RecognisedReply]
+    emptied: int | None
 
 
 ReplyMatcher = Callable[[int, int, int], tuple[int, int]]

@@ -60,6 +60,7 @@ def objects(file: BinaryIO, unit: bytes) -> list[Json]:
     del unit
     file.seek(0)
     pieces, remaining = list[bytes](), _LONGEST
+    # Read in pieces, so that reading stops at the limit.
     while remaining > 0 and (piece := file.read(1 << 20)):
         pieces.append(piece)
         remaining -= len(piece)
@@ -118,7 +119,7 @@ class _Speech:
         self.role = ""
         self.known = Evidence()
         """The evidence for the assistant turns that follow."""
-        self._said, self._began = list[str](), line
+        self._lines, self._began = list[str](), line
 
     def to(self, role: str, line: int) -> None:
         """Start a turn of another speaker at a line; do nothing for the same speaker."""
@@ -127,26 +128,26 @@ class _Speech:
             self.role, self._began = role, line
 
     def add(self, line: str) -> None:
-        self._said.append(line)
+        self._lines.append(line)
 
     def close(self) -> None:
         """End the turn."""
-        said = "\n".join(self._said).strip("\n")
-        if self.role and said.strip():
+        words = "\n".join(self._lines).strip("\n")
+        if self.role and words.strip():
             known = self.known if self.role == "assistant" else Evidence(time=self.known.time)
-            turn = {"role": self.role, "content": said}
+            turn = {"role": self.role, "content": words}
             self.turns.append(LoggedTurn(f"line {self._began}", turn, known._replace(line=self._began)))
         self.role = ""
-        self._said.clear()
+        self._lines.clear()
 
 
 def _with_reasoning(turn: Object) -> Object:
     """Move the reasoning of a reply to a separate member; other turns are returned unchanged."""
-    said = turn["content"]
-    thoughts = [match[2].strip() for match in _THOUGHT.finditer(said)] if turn["role"] == "assistant" else []
+    words = turn["content"]
+    thoughts = [match[2].strip() for match in _THOUGHT.finditer(words)] if turn["role"] == "assistant" else []
     if not thoughts:
         return turn
-    return assistant_message(_THOUGHT.sub("", said).strip("\n"), [], "\n\n".join(thoughts))
+    return assistant_message(_THOUGHT.sub("", words).strip("\n"), [], "\n\n".join(thoughts))
 
 
 class _EarlierRuns:
@@ -172,6 +173,7 @@ def _run(lines: list[str], line: int, name: str, earlier: _EarlierRuns, unread: 
     time = moment(lines[0].removeprefix(_START).strip())
     speaking = _Speech(line)
     speaking.known = Evidence(time=time, is_sampled=True)
+    # If the lines of prompts end with a break, lines without one are headings in answers.
     has_breaks = any(each.startswith(_USER) and each.endswith(_BREAK) for each in lines)
     for number, each in enumerate(lines[1:], line + 1):
         is_asked = each.startswith(_USER) or each.rstrip() == _USER.rstrip()
@@ -231,8 +233,8 @@ def _unrepeated_exchanges(exchanges: list[tuple[str, list[LoggedTurn]]]) -> list
     conversations_of = list[Conversation]()
     for number, (name, turns) in enumerate(exchanges):
         later = exchanges[number + 1][1] if number + 1 < len(exchanges) else []
-        said = [each.turn for each in turns]
-        if not turns or [each.turn for each in later[: len(said)]] == said:
+        own_turns = [each.turn for each in turns]
+        if not turns or [each.turn for each in later[: len(own_turns)]] == own_turns:
             continue
         conversations_of.append(load_conversation(openai_chat, turns, id=name))
     return conversations_of

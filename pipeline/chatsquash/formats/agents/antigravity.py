@@ -100,18 +100,18 @@ class _Steps:
         kind, source = string(step, "type"), string(step, "source")
         self._unread.count_members("step", step, *_STEP)
         known = Evidence(line, moment(step.get("created_at")))
-        said = text(step.get("content"))
+        words = text(step.get("content"))
         if kind == _REPLY:
             self._reply(place, step, known)
-        elif kind == "CHECKPOINT" and said:
-            self._append(place, {"role": "user", "content": said}, known, is_summary=True)
+        elif kind == "CHECKPOINT" and words:
+            self._append(place, {"role": "user", "content": words}, known, is_summary=True)
         elif source.startswith("USER") or kind == "SYSTEM_MESSAGE":
-            match = _MODEL.search(said or "")
+            match = _MODEL.search(words or "")
             self._model = match[1] if match else self._model
-            self._append(place, {"role": "user", "content": said or ""}, known)
+            self._append(place, {"role": "user", "content": words or ""}, known)
         elif self._waiting and (source == "MODEL" or kind == "TOOL_RESPONSE"):
             outcome = "error" if string(step, "status") == "ERROR" else ""
-            self._append(place, tool_message(self._waiting.pop(0), said or "", outcome), known)
+            self._append(place, tool_message(self._waiting.pop(0), words or "", outcome), known)
         else:
             self._unread.count(f"step {kind}")
 

@@ -44,9 +44,9 @@ def fits(values: list[Json]) -> str | None:
     messages = values[0] if len(values) == 1 else None
     if not isinstance(messages, list) or not messages or not all(isinstance(each, dict) for each in messages):
         return None
-    first = [said for each in messages[:3] if each.get("role") == "user" for said in texts(each.get("content"))]
+    first = [words for each in messages[:3] if each.get("role") == "user" for words in texts(each.get("content"))]
     is_task = bool(first) and first[0].lstrip().startswith(_TASK)
-    return f"{_TASK} and {_DETAILS}" if is_task and any(_DETAILS in said for said in first) else None
+    return f"{_TASK} and {_DETAILS}" if is_task and any(_DETAILS in words for words in first) else None
 
 
 def companions(name: str) -> str | None:
@@ -107,16 +107,16 @@ def _turns(messages: list[Json], evidence: list[Evidence], unread: Unread) -> It
         unread.count_members("message", message, *_MESSAGE)
         turn: Object = {"role": message.get("role"), "content": message.get("content")}
         if message.get("role") == "assistant":
-            thoughts += [said] if (said := text(message.get("reasoning_content"))) else []
-            thoughts += [said for each in objects(message.get("reasoning_details")) if (said := string(each, "text"))]
+            thoughts += [words] if (words := text(message.get("reasoning_content"))) else []
+            thoughts += [words for each in objects(message.get("reasoning_details")) if (words := string(each, "text"))]
             turn["content"] = _with_thoughts(thoughts, message.get("content"))
             thoughts = []
         yield _HistoryTurn(message, LoggedTurn(where, turn, evidence[place]))
 
 
 def _thoughts(item: Object) -> list[str]:
-    said = text(item.get("text"))
-    return [said] if said else [string(each, "text") for each in objects(item.get("summary")) if string(each, "text")]
+    words = text(item.get("text"))
+    return [words] if words else [string(each, "text") for each in objects(item.get("summary")) if string(each, "text")]
 
 
 def _with_thoughts(thoughts: list[str], content: Json) -> Json:
@@ -130,6 +130,7 @@ def _with_thoughts(thoughts: list[str], content: Json) -> Json:
 
 def _eras(turns: list[_HistoryTurn]) -> Iterator[list[_HistoryTurn]]:
     """Yield the turns before each summary and each truncation."""
+    # Before the first reply, there is no conversation worth converting.
     first = next((place for place, each in enumerate(turns) if each.turn.evidence.is_sampled), len(turns))
     marks = [place for place, each in enumerate(turns) if each.is_mark and each.names and place > first]
     for place in marks[-_MARKS:]:

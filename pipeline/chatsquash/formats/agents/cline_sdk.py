@@ -102,6 +102,7 @@ def _load(value: Json, model: str | None, unread: Unread, place: str) -> LoggedM
             continue
         unread.count_members("message", message, *_MESSAGE)
         turn = LoggedTurn(where, _turn(message), _evidence(message, model))
+        # The metrics are added at the end of a reply; an error message after it also marks an interrupted reply.
         has_end = has_metrics or any(map(_is_shown_only, messages[number + 1 : number + 2]))
         turns.append(as_truncated(turn) if has_end and message.get("metrics") is None else turn)
     logged_messages = load_turns(anthropic, turns)
@@ -176,8 +177,8 @@ def _result(content: list[Json]) -> list[Json]:
 def _without_images(value: Json, images: list[Json]) -> Json:
     """Move the images in the lists of a value to ``images``, and replace text blocks by their texts."""
     match value:
-        case {"type": "text", "text": str(said), **more} if not more:
-            return said
+        case {"type": "text", "text": str(words), **more} if not more:
+            return words
         case dict():
             return {name: _without_images(each, images) for name, each in value.items()}
         case list():

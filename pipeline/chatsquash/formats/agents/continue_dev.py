@@ -92,8 +92,8 @@ def _eras(items: list[Object], model: str | None, unread: Unread) -> Iterator[li
                 unread.count("history before a summary, beyond those that are read")
             is_first = False
         # The command line stores the summary as a reply; the editor sends it after the system prompt.
-        said = {"role": "assistant", "content": summary} if is_own else {"role": "system", "content": _BEFORE + summary}
-        turns = [*system, LoggedTurn(where, said, Evidence(1))]
+        turn = {"role": "assistant", "content": summary} if is_own else {"role": "system", "content": _BEFORE + summary}
+        turns = [*system, LoggedTurn(where, turn, Evidence(1))]
     if any(each.evidence.is_sampled for each in turns) or (is_first and turns):
         yield turns
     elif turns and not is_first:
@@ -111,8 +111,8 @@ def _system(items: list[Object]) -> list[LoggedTurn]:
     prompt = next((each for each in prompts if each), "")
     if first_prompt is None or not prompt.startswith(_SYSTEM):
         return []
-    said = [*_context_texts(first_prompt), *texts(first_prompt["message"].get("content"))]
-    first = next(filter(None, said), "")
+    prompt_texts = [*_context_texts(first_prompt), *texts(first_prompt["message"].get("content"))]
+    first = next(filter(None, prompt_texts), "")
     end = prompt.find(f"{_USER}{first[:100]}") if first else -1
     prompt_text = prompt[len(_SYSTEM) : end] if end >= 0 else ""
     return [LoggedTurn("promptLogs", {"role": "system", "content": prompt_text}, Evidence(1))] if prompt_text else []
@@ -154,9 +154,11 @@ def _turns(where: str, item: Object, model: str | None, thoughts: list[Json], un
 def _thoughts(message: Object, unread: Unread) -> list[Json]:
     """Convert a thought to reasoning blocks in OpenRouter's form."""
     hidden, signature = string(message, "redactedThinking"), string(message, "signature")
-    said = "".join(texts(message.get("content")))
+    thought_text = "".join(texts(message.get("content")))
     signature_members = {"signature": signature, "format": _SIGNATURE_FORMAT} if signature else {}
-    blocks: list[Json] = [{"type": "reasoning.text", "text": said, **signature_members}] if said or signature else []
+    blocks: list[Json] = (
+        [{"type": "reasoning.text", "text": thought_text, **signature_members}] if thought_text or signature else []
+    )
     if not (blocks or hidden):
         unread.count("thought without a text")
     return [*blocks, {"type": "reasoning.encrypted", "data": hidden, "format": _SIGNATURE_FORMAT}] if hidden else blocks
@@ -164,7 +166,7 @@ def _thoughts(message: Object, unread: Unread) -> list[Json]:
 
 def _context_texts(item: Object) -> list[str]:
     """Return the context that precedes the user's text."""
-    return [said for each in objects(item.get("contextItems")) if (said := text(each.get("content")))]
+    return [content for each in objects(item.get("contextItems")) if (content := text(each.get("content")))]
 
 
 def _assistant(where: str, item: Object, model: str | None, thoughts: list[Json]) -> list[LoggedTurn]:
@@ -183,8 +185,8 @@ def _assistant(where: str, item: Object, model: str | None, thoughts: list[Json]
         turn["reasoning_details"] = list(thoughts)
     thoughts.clear()
     results = [_result(state, output) for state in states if (output := state.get("output")) is not None]
-    said = LoggedTurn(where, turn, Evidence(1, None, True, model_name, prompt, completion, finish))
-    return [said, *(LoggedTurn(where, result, Evidence(1)) for result in results)]
+    reply = LoggedTurn(where, turn, Evidence(1, None, True, model_name, prompt, completion, finish))
+    return [reply, *(LoggedTurn(where, result, Evidence(1)) for result in results)]
 
 
 def _tokens(usage: Json, direction: str) -> int | None:
@@ -198,8 +200,8 @@ def _call(call: Json) -> Object:
 
 
 def _result(state: Object, output: Json) -> Object:
-    said = "\n\n".join(string(each, "content") for each in objects(output))
-    return tool_message(state.get("toolCallId"), said, "failed" if state.get("status") in _FAILED else "")
+    result_text = "\n\n".join(string(each, "content") for each in objects(output))
+    return tool_message(state.get("toolCallId"), result_text, "failed" if state.get("status") in _FAILED else "")
 
 
 def _content(content: Json) -> Json:

@@ -29,7 +29,7 @@ _TURN = "conversation-"
 """The prefix of interaction types of requests within turns; summaries have other types."""
 _DUPLICATES = ("assistant.reasoning", "tool.execution_start", "assistant.turn_start")
 """Events whose content is also part of messages."""
-_SAID = (
+_ASSISTANT = (
     *("messageId", "content", "reasoningText", "toolRequests", "model", "outputTokens", "apiCallId"),
     *("parentToolCallId", "chunkIndex", "interactionId", "turnId"),
 )
@@ -101,7 +101,7 @@ def _agent_conversations(
                 known["parent"] = f"{name or '1'}.{number}"
             elif name:
                 known["call"] = calls_by_agent.get(name, name)
-            if len(eras) == len(agents) == 1:
+            if len(eras) == len(agents) == 1:  # ids only distinguish the conversations of one file
                 known |= {"id": "", "parent": None}
             lacking = [each.evidence.line for each in eras[number] if each.evidence.lacks_context]
             known["findings"] = tuple((line, RepeatedViolation("missing-history")) for line in lacking)
@@ -136,8 +136,8 @@ class _AgentView:
                 self.unread.count_members(
                     event_type, data, "content", "transformedContent", "source", "agentMode", "interactionId"
                 )
-                said = text(data.get("transformedContent")) or data.get("content")
-                self._turn(place, {"role": "user", "content": said}, evidence._replace(model=None))
+                words = text(data.get("transformedContent")) or data.get("content")
+                self._turn(place, {"role": "user", "content": words}, evidence._replace(model=None))
             case "assistant.message":
                 self._assistant(place, data, evidence)
             case "tool.execution_complete":
@@ -184,7 +184,7 @@ class _AgentView:
 
     def _assistant(self, place: str, data: Object, evidence: Evidence) -> None:
         """Add a message, which may be a piece of a reply."""
-        self.unread.count_members("assistant.message", data, *_SAID)
+        self.unread.count_members("assistant.message", data, *_ASSISTANT)
         calls = [_call(each) for each in objects(data.get("toolRequests"))]
         thoughts, content = text(data.get("reasoningText")), text(data.get("content"))
         if not (calls or thoughts or content):
@@ -240,6 +240,7 @@ class _AgentView:
             return
         self.leave()
         start = len(self.turns) if self.compaction_start is None else self.compaction_start
+        # Results must not be separated from their calls.
         while 0 < start < len(self.turns) and self.turns[start].turn["role"] == "tool":
             start -= 1
         system = [each for each in self.turns[:start] if each.turn["role"] in _PROMPTS]

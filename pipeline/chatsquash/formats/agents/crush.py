@@ -91,8 +91,8 @@ def _callers(sessions: list[_StoredSession]) -> dict[tuple[str, str], str]:
 
 
 def _conversation(session: _StoredSession, number: int, callers: dict[tuple[str, str], str]) -> Conversation:
-    said = session.eras[number]
-    turns = ((turn, said[place].evidence) for turn, place in read([each.turn for each in said]))
+    messages_of_era = session.eras[number]
+    turns = ((turn, messages_of_era[place].evidence) for turn, place in read([each.turn for each in messages_of_era]))
     known: Object = {"id": session.name(number), "session_id": session.id}
     parent, call = string(session.meta, "parent_session_id"), session.id.partition(_AGENT)[2]
     if number:
@@ -101,7 +101,7 @@ def _conversation(session: _StoredSession, number: int, callers: dict[tuple[str,
         known |= {"kind": "side", "parent": parent}
     elif parent:
         known |= {"kind": "subagent", "parent": callers.get((parent, call), parent), "call": call or None}
-    if not any(each.evidence.time for each in said):
+    if not any(each.evidence.time for each in messages_of_era):
         known |= span(session.meta.get("created"), session.meta.get("modified"))
     return conversation(turns, {}, **known)
 
@@ -113,10 +113,12 @@ def _session(value: Object, place: str, line: int, unread: Unread) -> _StoredSes
     unread.count_members("file", value, "meta", "messages")
     eras: list[list[_CrushMessage]] = [[]]
     for number, message in enumerate(messages):
-        said = _read_message(message, f"{place}, messages[{number}]", line, string(meta, "summary_message_id"), unread)
-        if said and said.is_summary:
+        converted = _read_message(
+            message, f"{place}, messages[{number}]", line, string(meta, "summary_message_id"), unread
+        )
+        if converted and converted.is_summary:
             eras.append([])
-        eras[-1] += [said] if said else []
+        eras[-1] += [converted] if converted else []
     return _StoredSession(string(meta, "uuid") or place, meta, eras)
 
 
@@ -186,8 +188,8 @@ def _spoken_part(part_type: str, data: Object) -> list[Json]:
         case "shell_command":
             return _text(f"$ {string(data, 'command')}\n{string(data, 'output')}\n(exit code {_code(data)})")
         case "reasoning":
-            said = {"type": "reasoning", "text": string(data, "thinking"), **_options(data)}
-            return [said] if said["text"] or len(said) > 2 else []
+            reasoning = {"type": "reasoning", "text": string(data, "thinking"), **_options(data)}
+            return [reasoning] if reasoning["text"] or len(reasoning) > 2 else []
         case "image_url":
             return [{"type": "file", "mediaType": "image/*", "url": data.get("url")}]
     return []
@@ -220,11 +222,11 @@ def _call_names(data: Object, place: str) -> Object:
 
 
 def _output(data: Object) -> Object:
-    said, image = string(data, "content"), string(data, "data")
+    output_text, image = string(data, "content"), string(data, "data")
     if data.get("is_error") is True or not image:
-        return {"type": "error-text" if data.get("is_error") is True else "text", "value": said}
+        return {"type": "error-text" if data.get("is_error") is True else "text", "value": output_text}
     file = {"type": "file-data", "mediaType": string(data, "mime_type"), "data": image}
-    return {"type": "content", "value": [*_text(said), file]}
+    return {"type": "content", "value": [*_text(output_text), file]}
 
 
 def _options(data: Object) -> Object:

@@ -52,6 +52,7 @@ def conversations(values: list[Json], lines: list[int] | None = None, meta: Json
     steps = [_step(f"entry {place}", line, value, model, unread) for place, line, value in rows]
     parent_ids = {text(value.get("parentId")) for *_, value in rows} - {None}
     places = [place for place, step in enumerate(steps) if step.turns or text(rows[place][2].get("id")) in parent_ids]
+    # Lines without turns only matter if another line continues from them.
     rows, steps = [rows[place] for place in places], [steps[place] for place in places]
     leaf = max((place for place, step in enumerate(steps) if step.turns), default=None)
     if leaf is None:
@@ -82,7 +83,7 @@ def _step(place: str, line: int, value: Object, model: str | None, unread: Unrea
     line_type = string(value, "type")
     evidence = Evidence(line, moment(value.get("timestamp")))
     if line_type == "compaction_state":
-        summary = next((said for name in _SUMMARY if (said := text(value.get(name)))), None)
+        summary = next((words for name in _SUMMARY if (words := text(value.get(name)))), None)
         unread.count_members("compaction_state", value, "type", "id", "parentId", "timestamp", *_SUMMARY)
         turn = {"role": "user", "content": summary}
         return ThreadEntry((LoggedTurn(place, turn, evidence),), is_summary=True) if summary else ThreadEntry()

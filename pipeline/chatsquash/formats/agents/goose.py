@@ -188,8 +188,8 @@ def _with_session_usage(evidence: list[Evidence], header: Object) -> list[Eviden
     if not places or evidence[places[-1]].prompt_tokens is not None:
         return evidence
     last = places[-1]
-    prompt_tokens, said = (count(header.get(name)) for name in ("input_tokens", "output_tokens"))
-    last_evidence = evidence[last]._replace(prompt_tokens=prompt_tokens, completion_tokens=said)
+    prompt_tokens, completion_tokens = (count(header.get(name)) for name in ("input_tokens", "output_tokens"))
+    last_evidence = evidence[last]._replace(prompt_tokens=prompt_tokens, completion_tokens=completion_tokens)
     return [*evidence[:last], last_evidence, *evidence[last + 1 :]]
 
 
@@ -272,7 +272,7 @@ def _output(result: Json) -> Object:
     content = value.get("content") if isinstance(value, dict) else value
     if not content and at(value, "structuredContent") is not None:
         content = value["structuredContent"]
-    if isinstance(content, list):
+    if isinstance(content, list):  # parts of the Model Context Protocol may be for the user only
         audiences = (at(part, "annotations", "audience") for part in content)
         is_seen = (not isinstance(audience, list) or "assistant" in audience for audience in audiences)
         content = list(map(_content, compress(content, is_seen)))

@@ -192,7 +192,7 @@ def _turn(row: Object) -> Object:
         turn["tool_calls"] = [_call(call) for call in calls]
     if thoughts and turn.get("role") == "assistant":
         turn["reasoning_content"] = "\n\n".join(thoughts)
-    if turn.get("role") == "tool" and any(said.startswith(_ERROR) for said in texts(turn["content"])[:1]):
+    if turn.get("role") == "tool" and any(words.startswith(_ERROR) for words in texts(turn["content"])[:1]):
         turn[PRIVATE] = Private({"outcome": "failed"})
     return turn
 

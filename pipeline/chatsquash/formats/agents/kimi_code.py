@@ -118,8 +118,8 @@ class _Context:
     def _keep(self, kind: ConversationKind, turns: list[LoggedTurn], *, is_last: bool = False) -> None:
         """Store a conversation, unless too many repeat the same turns."""
         if self.budget.take(len(turns)) or is_last:
-            said = [self.system, *turns] if self.system else list(turns)
-            self.conversations.append((kind, len(self.conversations) + 1, said))
+            words = [self.system, *turns] if self.system else list(turns)
+            self.conversations.append((kind, len(self.conversations) + 1, words))
         else:
             self.unread.count("history beyond those that are read")
 
@@ -161,6 +161,7 @@ class _Context:
         elif event_type == "tool.call" and step is not None:
             step["tool_calls"].append(spell_call(at(event, "toolCallId"), at(event, "name"), at(event, "args")))
         elif event_type == "tool.result":
+            # Results are logged while the reply is still open, but follow it in the conversation.
             result = LoggedTurn(place, _result(event), evidence)
             (step["results"] if step is not None else self.turns).append(result)
         elif event_type == "step.end":
@@ -201,7 +202,7 @@ class _Context:
 def split_thoughts(content: Json) -> tuple[Json, list[str]]:
     """Split content into parts and thoughts."""
     parts = as_list(content) if not isinstance(content, str) else [{"type": "text", "text": content}]
-    thoughts = [said for part in objects(parts) if part.get("type") == "think" and (said := string(part, "think"))]
+    thoughts = [words for part in objects(parts) if part.get("type") == "think" and (words := string(part, "think"))]
     return [part for part in parts if at(part, "type") != "think"], thoughts
 
 

@@ -126,7 +126,7 @@ _FAILED = ("error", "aborted")
 Later requests do not contain these replies.
 """
 _STOPS = {"stop": "stop", "toolUse": "tool_calls", "length": "length", **dict.fromkeys(_FAILED, TRUNCATED)}
-_SAID = {
+_MESSAGE_MEMBERS = {
     "user": ("content",),
     "assistant": ("content", "model", "usage", "stopReason", "provider", "api"),
     "toolResult": ("content", "toolCallId", "toolName", "isError"),
@@ -140,7 +140,7 @@ _SAID = {
 }
 """The members that are read of messages, by role."""
 _OF_ENTRIES = {of: frozenset((*_ENTRY, *names)) for of, names in _READ.items()}
-_OF_MESSAGES = {role: frozenset(("role", "timestamp", *names)) for role, names in _SAID.items()}
+_OF_MESSAGES = {role: frozenset(("role", "timestamp", *names)) for role, names in _MESSAGE_MEMBERS.items()}
 """All members that are read, by the type of the entry and by the role of the message."""
 _COMPACTED = "The conversation history before this point was compacted into the following summary:\n\n<summary>\n"
 _BRANCH = "The following is a summary of a branch that this conversation came back from:\n\n<summary>\n"
@@ -171,9 +171,9 @@ def step(place: str, line: int, entry: Object, known: dict[str, int], unread: Un
 def _message(place: str, line: int, entry: Object, unread: Unread) -> ThreadEntry:
     message = expect_object(entry.get("message"), f"{place} has a message that is")
     role = string(message, "role")
-    if role not in _SAID:
+    if role not in _MESSAGE_MEMBERS:
         seen = compact(message.get("role"))[:40]
-        raise TurnError(f"{place} has the role {seen}, which is not one of {', '.join(_SAID)}")
+        raise TurnError(f"{place} has the role {seen}, which is not one of {', '.join(_MESSAGE_MEMBERS)}")
     if not _OF_MESSAGES[role].issuperset(message):
         unread.count_members(f"message {role}", message, *_OF_MESSAGES[role])
     time = moment(message.get("timestamp")) or moment(entry.get("timestamp"))
@@ -182,7 +182,7 @@ def _message(place: str, line: int, entry: Object, unread: Unread) -> ThreadEntr
     if role == "bashExecution" and message.get("excludeFromContext") is True:
         unread.count("command that the model does not see")
         return ThreadEntry()
-    return ThreadEntry((LoggedTurn(place, _said(role, message), Evidence(line, time)),))
+    return ThreadEntry((LoggedTurn(place, _user_message(role, message), Evidence(line, time)),))
 
 
 def _assistant(place: str, line: int, time: Moment | None, message: Object) -> ThreadEntry:
@@ -203,7 +203,7 @@ def _assistant(place: str, line: int, time: Moment | None, message: Object) -> T
     return ThreadEntry((LoggedTurn(place, {"role": "assistant", "content": content}, known),), is_sampled=True)
 
 
-def _said(role: str, message: Object) -> Object:
+def _user_message(role: str, message: Object) -> Object:
     """Convert a message to one in the user's name."""
     match role:
         case "toolResult":
@@ -212,7 +212,7 @@ def _said(role: str, message: Object) -> Object:
             result = {"type": "tool_result", "tool_use_id": message.get("toolCallId"), "content": content, **failed}
             return {"role": "user", "content": [result]}
         case "bashExecution":
-            return _user(_ran(message))
+            return _user(_command_text(message))
         case "branchSummary":
             return _user(f"{_BRANCH}{string(message, 'summary')}</summary>")
         case "compactionSummary":
@@ -238,8 +238,8 @@ def _part(part: Json) -> Json:
 
 def _block(part: Json) -> Json:
     match part:
-        case {"type": "text", "text": str(said)}:
-            return {"type": "text", "text": said}
+        case {"type": "text", "text": str(words)}:
+            return {"type": "text", "text": words}
         case {"type": "image", "data": str(data), "mimeType": str(mime)}:
             return {"type": "image", "source": {"type": "base64", "media_type": mime, "data": data}}
         case {"type": "thinking", "redacted": True, "thinkingSignature": str(signature)}:
@@ -253,16 +253,16 @@ def _block(part: Json) -> Json:
     return part
 
 
-def _ran(message: Object) -> str:
+def _command_text(message: Object) -> str:
     """Return the text that the model sees for a command run by the user."""
-    said = f"Ran `{string(message, 'command')}`\n"
+    words = f"Ran `{string(message, 'command')}`\n"
     output = string(message, "output")
-    said += f"```\n{output}\n```" if output else "(no output)"
+    words += f"```\n{output}\n```" if output else "(no output)"
     code = message.get("exitCode")
     if message.get("cancelled") is True:
-        said += "\n\n(command cancelled)"
+        words += "\n\n(command cancelled)"
     elif type(code) is int and code != 0:
-        said += f"\n\nCommand exited with code {code}"
+        words += f"\n\nCommand exited with code {code}"
     if message.get("truncated") is True and text(message.get("fullOutputPath")):
-        said += f"\n\n[Output truncated. Full output: {message['fullOutputPath']}]"
-    return said
+        words += f"\n\n[Output truncated. Full output: {message['fullOutputPath']}]"
+    return words

@@ -70,8 +70,8 @@ def _turns(attempt: Object, where: str, model: str | None, unread: Unread) -> li
     if last is None:
         return []
     query = as_list(last["query"])
-    said = {"role": "assistant", "content": last.get("response")}
-    messages = [*query, said] if last.get("response") else query
+    words = {"role": "assistant", "content": last.get("response")}
+    messages = [*query, words] if last.get("response") else query
     return [_turn(message, f"{where}query[{at}]", model, unread) for at, message in enumerate(messages)]
 
 
@@ -89,7 +89,7 @@ def _turn(message: Json, where: str, model: str | None, unread: Unread) -> Logge
         if calls := objects(message.get("tool_calls")):
             turn["tool_calls"] = calls
             turn["content"] = turn["content"] or None
-        thoughts = [said for each in objects(message.get("thinking_blocks")) if (said := string(each, "thinking"))]
+        thoughts = [words for each in objects(message.get("thinking_blocks")) if (words := string(each, "thinking"))]
         if thoughts:
             turn["reasoning_content"] = "\n\n".join(thoughts)
     is_sampled = role == "assistant" and message.get("is_demo") is not True

@@ -72,12 +72,12 @@ def _take(request: Json, where: str, eras: list[list[LoggedTurn]], unread: Unrea
     for number, each in enumerate(rounds):
         unread.count_members("round", each, *_ROUND)
         turn = _round(each)
-        is_last = number == len(rounds) - 1
+        is_last = number == len(rounds) - 1  # the only round whose token counts are logged
         tokens = (count(metadata.get("promptTokens")), count(metadata.get("outputTokens"))) if is_last else (None, None)
         if turn is None:
             continue
-        said = known._replace(prompt_tokens=tokens[0], completion_tokens=tokens[1])
-        eras[-1].append(LoggedTurn(where, turn, said))
+        words = known._replace(prompt_tokens=tokens[0], completion_tokens=tokens[1])
+        eras[-1].append(LoggedTurn(where, turn, words))
         for call in turn.get("tool_calls", []):
             name = string(call, "id")
             if name in results:
@@ -90,7 +90,7 @@ def _take(request: Json, where: str, eras: list[list[LoggedTurn]], unread: Unrea
 
 def _prompt(request: Object, metadata: Object) -> Json:
     """Return the prompt as rendered for the model, or else the user's text."""
-    rendered = [said for part in objects(metadata.get("renderedUserMessage")) if (said := text(part.get("text")))]
+    rendered = [words for part in objects(metadata.get("renderedUserMessage")) if (words := text(part.get("text")))]
     message = request.get("message")
     return "\n".join(rendered) or (message if isinstance(message, str) else string(message, "text"))
 
@@ -101,10 +101,10 @@ def _round(value: Object) -> Object | None:
     calls = [spell_call(*map(call.get, names)) for call in objects(value.get("toolCalls"))]
     thinking = at(value, "thinking", "text")
     thoughts = "".join(part for part in as_list(thinking) if isinstance(part, str))
-    said = text(value.get("response"))
-    if not (calls or thoughts or said):
+    words = text(value.get("response"))
+    if not (calls or thoughts or words):
         return None
-    return assistant_message(said, calls, thoughts)
+    return assistant_message(words, calls, thoughts)
 
 
 def _result_text(result: Json) -> str:
@@ -126,16 +126,16 @@ def _result_text(result: Json) -> str:
 
 def _screen(request: Object, unread: Unread) -> str:
     """Return the displayed response, for requests without rounds."""
-    said = list[str]()
+    words = list[str]()
     for part in as_list(request.get("response")):
         part_kind = string(part, "kind")
         value = at(part, "value")
         text_on_screen = value if isinstance(value, str) else string(value, "value")
         if part_kind in ("", "markdownContent") and (text_on_screen or string(at(part, "content"), "value")):
-            said.append(text_on_screen or string(at(part, "content"), "value"))
+            words.append(text_on_screen or string(at(part, "content"), "value"))
         else:
             unread.count(f"response of the kind {part_kind or 'none'}")
-    return "".join(said)
+    return "".join(words)
 
 
 # Operations

@@ -32,8 +32,8 @@ MEMBERS = ("schema_version",)
 _ROLES = {"system": "system", "user": "user", "agent": "assistant"}
 _LINKS = ("subagent_trajectories", "continued_trajectory_ref")
 _TRAJECTORY = ("schema_version", "session_id", "trajectory_id", "agent", "steps", "extra", *_LINKS)
-_SAID = ("step_id", "timestamp", "source", "message", "reasoning_content", "tool_calls", "observation")
-_STEP = (*_SAID, "model_name", "metrics", "is_copied_context", "llm_call_count")
+_CONTENT = ("step_id", "timestamp", "source", "message", "reasoning_content", "tool_calls", "observation")
+_STEP = (*_CONTENT, "model_name", "metrics", "is_copied_context", "llm_call_count")
 _FAILED = ("is_error", "tool_result_is_error")
 _REWARDED: tuple[tuple[str, ...], ...] = ((), ("rewards",), ("extra",), ("final_metrics",), ("final_metrics", "extra"))
 """The objects that may contain a reward."""

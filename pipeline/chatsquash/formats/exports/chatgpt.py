@@ -95,10 +95,10 @@ def _step(place: str, line: int, message: Json, numbers: _Numbers, unread: Unrea
     unread.count_members("message", message, *_MESSAGE)
     role, metadata = string(message.get("author"), "role"), members(message.get("metadata"))
     if role == "system" or (metadata.get(_HIDDEN) is True and role == "user"):
-        said = _content(message.get("content"), unread)
+        words = _content(message.get("content"), unread)
         return (
-            ThreadEntry((LoggedTurn(place, {"role": "system", "content": said}, Evidence(line)),))
-            if said
+            ThreadEntry((LoggedTurn(place, {"role": "system", "content": words}, Evidence(line)),))
+            if words
             else ThreadEntry()
         )
     time = moment(message.get("create_time"))
@@ -124,26 +124,28 @@ def _assistant(message: Object, numbers: _Numbers, unread: Unread) -> Object | N
     content_type = string(content, "content_type")
     if content_type in _THOUGHTS:
         thoughts = [
-            said
+            words
             for each in objects(content.get("thoughts"))
-            if (said := text(each.get("content")) or text(each.get("summary")))
+            if (words := text(each.get("content")) or text(each.get("summary")))
         ]
-        recap = [said] if not thoughts and content_type == "thoughts" and (said := text(content.get("content"))) else []
+        recap = (
+            [words] if not thoughts and content_type == "thoughts" and (words := text(content.get("content"))) else []
+        )
         if content_type == "reasoning_recap":
             unread.count("message reasoning_recap")
         elif not (thoughts or recap):
             unread.count("thoughts without a text")
-        said = "\n\n".join(thoughts or recap)
-        return {"role": "assistant", "content": None, "reasoning_content": said} if said else None
+        words = "\n\n".join(thoughts or recap)
+        return {"role": "assistant", "content": None, "reasoning_content": words} if words else None
     if recipient != _ALL:
         query = content["text"] if isinstance(content.get("text"), str) else _flat(content)
         arguments = query if isinstance(jsonio.value(query), dict) else {"input": query}
         call = function_call(numbers.next(), recipient, arguments)
         return {"role": "assistant", "content": None, "tool_calls": [call]}
-    said = _content(content, unread)
-    if not said:
+    words = _content(content, unread)
+    if not words:
         unread.count("reply without a text")
-    return {"role": "assistant", "content": said} if said else None
+    return {"role": "assistant", "content": words} if words else None
 
 
 def _flat(content: Object) -> str:
@@ -158,15 +160,15 @@ def _content(content: Json, unread: Unread) -> Json:
     if isinstance(body.get("text"), str):
         return body["text"]
     if content_type in ("tether_browsing_display", "tether_quote", "execution_output", "code", "system_error"):
-        return next((said for name in ("text", "result", "summary") if (said := text(body.get(name)))), "")
+        return next((words for name in ("text", "result", "summary") if (words := text(body.get(name)))), "")
     if content_type in ("user_editable_context", "model_editable_context"):
         names = ("user_profile", "user_instructions", "model_set_context")
-        return "\n\n".join(said for name in names if (said := text(body.get(name))))
+        return "\n\n".join(words for name in names if (words := text(body.get(name))))
     blocks = list[Object]()
     for part in as_list(body.get("parts")):
-        said = part if isinstance(part, str) else at(part, "text")
-        if isinstance(said, str):
-            blocks += [parts.text(said)] if said else []
+        words = part if isinstance(part, str) else at(part, "text")
+        if isinstance(words, str):
+            blocks += [parts.text(words)] if words else []
         elif pointer := _pointer(part):
             blocks.append(parts.file(file_id=pointer))
         else:
@@ -222,7 +224,7 @@ def _joins(before: Object, turn: Object) -> bool:
 
 def _join(one: ThreadEntry, other: ThreadEntry) -> ThreadEntry:
     before, turn = one.turns[0], other.turns[0]
-    thoughts = [said for each in (before.turn, turn.turn) if (said := each.get("reasoning_content"))]
+    thoughts = [words for each in (before.turn, turn.turn) if (words := each.get("reasoning_content"))]
     message: Object = {**before.turn, **{name: value for name, value in turn.turn.items() if value is not None}}
     if thoughts:
         message["reasoning_content"] = "\n\n".join(thoughts)

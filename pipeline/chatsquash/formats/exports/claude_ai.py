@@ -82,11 +82,11 @@ def _step(place: str, line: int, message: Object, model: str | None, unread: Unr
         raise TurnError(f"{place} has the sender {compact(message.get('sender'))[:40]}; it is human or assistant")
     unread.count_members("message", message, *_MESSAGE)
     blocks = [block for each in objects(message.get("content")) if (block := _block(each, unread))]
-    if not blocks and (said := text(message.get("text"))):
-        blocks = [{"type": "text", "text": said}]
+    if not blocks and (words := text(message.get("text"))):
+        blocks = [{"type": "text", "text": words}]
     for attachment in objects(message.get("attachments")):
-        if said := text(attachment.get("extracted_content")):
-            blocks.append({"type": "text", "text": said})
+        if words := text(attachment.get("extracted_content")):
+            blocks.append({"type": "text", "text": words})
     if not blocks:
         return ThreadEntry()
     is_sampled = sender == "assistant"
@@ -98,8 +98,8 @@ def _block(block: Object, unread: Unread) -> Object | None:
     """Convert a block to the form of the API; blocks that are only displayed are counted as unread."""
     block_type = string(block, "type")
     if block_type == "voice_note":
-        said = text(block.get("text"))
-        return {"type": "text", "text": said} if said else None
+        words = text(block.get("text"))
+        return {"type": "text", "text": words} if words else None
     if block_type not in _MEMBERS:
         unread.count(f"block {block_type}")
         return None

@@ -167,8 +167,8 @@ class _Thread:
         ]
 
     def _system_turn(self, place: str, *more: str) -> LoggedTurn:
-        said = "\n".join(each for each in (self._system, *more) if each)
-        return LoggedTurn(place, {"role": "system", "content": said}, Evidence(self._line))
+        words = "\n".join(each for each in (self._system, *more) if each)
+        return LoggedTurn(place, {"role": "system", "content": words}, Evidence(self._line))
 
     def _step(self, message: Object, place: str) -> ThreadEntry:
         role, time = message.get("role"), moment(message.get("timestamp"))
@@ -202,7 +202,7 @@ class _Thread:
 
     def _prompt(self, message: Object) -> Json:
         """Return a prompt with its images."""
-        said = message.get("content")
+        words = message.get("content")
         images = list[Object]()
         for each in objects(message.get("files")):
             url = text(each.get("url"))
@@ -212,8 +212,8 @@ class _Thread:
             else:
                 self._unread.count("file")
         if not images:
-            return said if isinstance(said, str | list) else ""
-        return [*([parts.text(said)] if isinstance(said, str) and said else as_list(said)), *images]
+            return words if isinstance(words, str | list) else ""
+        return [*([parts.text(words)] if isinstance(words, str) and words else as_list(words)), *images]
 
 
 def _count(usage: Object, *names: str) -> int | None:
@@ -225,20 +225,20 @@ class _Reply:
 
     def __init__(self) -> None:
         self.turns = list[Object]()
-        self._said, self._thoughts, self._calls = list[str](), list[str](), list[Object]()
+        self._texts, self._thoughts, self._calls = list[str](), list[str](), list[Object]()
         self._results = list[Object]()
 
-    def text(self, said: str) -> None:
+    def text(self, words: str) -> None:
         """Add text; after results, it starts a new message."""
-        if said:
+        if words:
             self._continue()
-            self._said.append(said)
+            self._texts.append(words)
 
-    def thought(self, said: str) -> None:
+    def thought(self, words: str) -> None:
         """Add reasoning."""
-        if said:
+        if words:
             self._continue()
-            self._thoughts.append(said)
+            self._thoughts.append(words)
 
     def call(self, call_id: str, name: str, arguments: Json) -> None:
         """Add a call."""
@@ -259,11 +259,11 @@ class _Reply:
             self._flush()
 
     def _flush(self) -> None:
-        if self._said or self._thoughts or self._calls:
-            said, thoughts = "\n".join(self._said) or None, "\n".join(self._thoughts)
-            self.turns.append(assistant_message(said, self._calls, thoughts))
+        if self._texts or self._thoughts or self._calls:
+            words, thoughts = "\n".join(self._texts) or None, "\n".join(self._thoughts)
+            self.turns.append(assistant_message(words, self._calls, thoughts))
         self.turns += self._results
-        self._said, self._thoughts, self._calls, self._results = [], [], [], []
+        self._texts, self._thoughts, self._calls, self._results = [], [], [], []
 
 
 def _from_items(items: list[Object], unread: Unread) -> list[Object]:
@@ -286,7 +286,7 @@ def _from_items(items: list[Object], unread: Unread) -> list[Object]:
 
 
 def _texts(content: Json) -> str:
-    return "".join(said for part in objects(content) if (said := string(part, "text")))
+    return "".join(words for part in objects(content) if (words := string(part, "text")))
 
 
 def _result(output: Json, unread: Unread) -> Json:

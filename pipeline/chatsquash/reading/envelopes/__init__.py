@@ -59,10 +59,11 @@ def envelopes() -> list[Envelope]:
 def _by_precedence(folders: tuple[str, ...]) -> list[Envelope]:
     """Return the envelopes in the order in which they are tried: the one that needs the most members first."""
     del folders
+    # Otherwise an envelope with few required members would claim the lines of more specific ones.
     return sorted(envelopes(), key=lambda each: (each is PLAIN, -min(map(len, each.NEEDS))))
 
 
-def of_members(line: Members) -> Envelope | None:
+def _of_members(line: Members) -> Envelope | None:
     """Return the envelope of a line with these members, if any."""
     return next((each for each in _by_precedence(tuple(__path__)) if _fits(each, line)), None)
 
@@ -70,7 +71,7 @@ def of_members(line: Members) -> Envelope | None:
 def recognise(line: bytes) -> Envelope | None:
     """Return the envelope of a line; ``None`` for anything that is not a JSON object, or without an envelope."""
     raw = members(line)
-    return of_members(raw) if raw else None
+    return _of_members(raw) if raw else None
 
 
 def unwrap(line: bytes, envelope: Envelope) -> bytes:
@@ -108,13 +109,13 @@ def _fits(envelope: Envelope, line: Members) -> bool:
 
 def is_aside(line: Members) -> bool:
     """Whether a line is not an exchange according to its envelope."""
-    envelope = of_members(line)
+    envelope = _of_members(line)
     return envelope is not None and envelope.aside is not None and envelope.aside(line) is not None
 
 
 def session_id(line: Members) -> str | None:
     """Return the session id of a line, if any."""
-    envelope = of_members(line) or PLAIN
+    envelope = _of_members(line) or PLAIN
     raw = (
         (envelope.session(line) if envelope.session else first_present(line, envelope.SESSION))
         or object_members(line.get("request")).get("session_id")

@@ -78,7 +78,7 @@ def validate(
     """
     first_with_id: Entry | None = None
     previous_with_time: Entry | None = None
-    # Only the first violation of each kind is reported: the later ones are mostly consequences of it.
+    # Only the first violation of each kind is reported.
     is_mixed = is_backward = False
     for entry in items:
         if isinstance(entry, SkippedLine):

@@ -99,8 +99,8 @@ def _without(message: Message) -> Message:
     return result
 
 
-def _bare(holder: Any) -> Any:
-    return {key: value for key, value in holder.items() if key not in MEMBERS}
+def _bare(members: Any) -> Any:
+    return {key: value for key, value in members.items() if key not in MEMBERS}
 
 
 def _with_prefixed_text(message: Message, new_text: str) -> Message:

@@ -204,9 +204,9 @@ def _shorten(message: Message, short: dict[str, str]) -> Message:
     return _with_short_id("tool_call_id", new, short)  # type: ignore[return-value]
 
 
-def _with_short_id(key: str, holder: dict[str, Any], short: dict[str, str]) -> dict[str, Any]:
-    ident = identifier(holder.get(key))
-    return holder if ident is None else {**holder, key: short[ident]}
+def _with_short_id(key: str, members: dict[str, Any], short: dict[str, str]) -> dict[str, Any]:
+    ident = identifier(members.get(key))
+    return members if ident is None else {**members, key: short[ident]}
 
 
 def split_text_and_calls(conversation: Conversation) -> StageResult:

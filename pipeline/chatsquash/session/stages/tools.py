@@ -74,9 +74,13 @@ def used_tools(conversation: Conversation) -> StageResult:
     """
     messages = conversation.messages
     names = _names_called([*messages, *outlined(messages)] if has_markup(messages) else messages)
-    used = {name for name in names if isinstance(name, str)}
+    called_names = {name for name in names if isinstance(name, str)}
     # The name of a custom tool is nested, as it is in its calls.
-    tools = [tool for tool in conversation.tools if (chat.tool_name(tool) or chat.tool_name(chat.custom(tool))) in used]
+    tools = [
+        tool
+        for tool in conversation.tools
+        if (chat.tool_name(tool) or chat.tool_name(chat.custom(tool))) in called_names
+    ]
     dropped = len(conversation.tools) - len(tools)
     if not dropped:
         return conversation, ()
@@ -97,7 +101,7 @@ _MAX_CACHED = 1 << 14
 
 
 class Definition(Struct, frozen=True, gc=False):
-    """An encoded definition, and the properties that depend on it alone."""
+    """An encoded definition with properties that can be computed from it."""
 
     encoded: bytes
     rounded: list[str]

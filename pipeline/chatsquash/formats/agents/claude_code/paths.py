@@ -50,6 +50,7 @@ def paths(
     depths: dict[str, int] = {}
     """The number of lines before each line of the selected paths."""
     budget = EntryBudget(len(tree.rows))
+    # The main chain comes before sidechains, and later leaves come before earlier ones.
     leaves = sorted(tree.leaves, key=lambda row: (row.chain[0], -row.place))
     for leaf in leaves:
         fresh, fork = _fresh_lines(tree, leaf, depths)
@@ -142,7 +143,7 @@ class _PathLines:
     def in_order(self) -> list[LogLine]:
         rows = [row for _, row in sorted(self.places_by_key.values(), key=lambda each: each[0])]
         while rows and rows[-1].is_synthetic:
-            rows.pop()
+            rows.pop()  # text of the client at the end was never sent to the model
         return _after_results(rows) if [row for row in rows if row.is_queued] else rows
 
 
@@ -212,12 +213,12 @@ def originals(conversation_paths: list[ConversationPath]) -> set[str]:
     """Return the first lines of replies, without copies made by compactions and without history in side requests."""
     firsts: dict[object, LogLine] = {}
     side_requests: dict[object, LogLine] = {}
-    said = {row.place: row for path in conversation_paths for row in path.rows if row.message}
+    reply_rows = {row.place: row for path in conversation_paths for row in path.rows if row.message}
     for compaction in (path.compaction for path in conversation_paths if path.compaction):
         for row in compaction.kept_rows.values():  # the file of a fork may contain only the copies
             if row.place > compaction.row.place:
-                said.pop(row.place, None)
-    for _, row in sorted(said.items()):
+                reply_rows.pop(row.place, None)
+    for _, row in sorted(reply_rows.items()):
         first = firsts.setdefault((row.chain, row.message[2] if row.message else ""), row)
         if row.chain[0] and row.chain[1].startswith(_SIDE):
             side_requests[row.chain] = first
@@ -273,7 +274,7 @@ class _OriginLinks:
         """The ids of current conversations by first line."""
         self.by_agent: dict[str, tuple[str | None, str]] = {}
         self._by_prompt: dict[str, list[tuple[str | None, str]]] = {}
-        for row in reversed(tree.said):
+        for row in reversed(tree.turn_lines):
             agent = string(row.value.get("toolUseResult"), "agentId")
             for call_id in row.results[:1] if agent else []:
                 self.by_agent[agent] = owners.get(row.key), call_id
@@ -296,8 +297,8 @@ class _OriginLinks:
         """Return the conversation and the call that started a sub-agent, found by a result or by an equal prompt."""
         if known := self.by_agent.get(path.first_line.chain[1]):
             return known
-        said = path.rows[0].turn
-        prompt = said.get("content") if said else None
+        first_turn = path.rows[0].turn
+        prompt = first_turn.get("content") if first_turn else None
         text = prompt if isinstance(prompt, str) else "".join(string(block, "text") for block in objects(prompt))
         same = self._by_prompt.get(text.strip(), []) or self._by_prompt.get(text, [])
         return same.pop() if same else (None, None)

@@ -149,15 +149,15 @@ def _read(values: list[Json], lines: list[int] | None, gaps: list[Gap]) -> tuple
         if not key and turn is not None:
             key, parent = f"entry {place}", "" if is_queued else before
         if not key or key in tree:
-            others += [] if key else [(place, value)]
+            others += [] if key else [(place, value)]  # a repeated key is a copy, of which the first one counts
             continue
         chain = (True, string(value, "agentId")) if value.get("isSidechain") is True else MAIN
-        era, starts_era = eras.of(chain, value, is_said=turn is not None)
+        era, starts_era = eras.of(chain, value, has_turn=turn is not None)
         is_reply = turn is not None and value["type"] == "assistant"
         if is_reply and value.get("isApiErrorMessage") is False:
             is_reply = not _is_synthetic(value)
-        said = (chain, era, string(value.get("message"), "id") or key) if is_reply else None
-        head = place, line, key, "" if starts_era else parent, chain, era, value, turn, is_queued, said
+        reply_key = (chain, era, string(value.get("message"), "id") or key) if is_reply else None
+        head = place, line, key, "" if starts_era else parent, chain, era, value, turn, is_queued, reply_key
         row = tree[key] = LogLine(*head, *_blocks(turn)) if turn is not None else LogLine(*head)
         if is_reply:
             ids.add_reply(row)
@@ -197,14 +197,14 @@ class _EraCounts:
         self._at_start: set[Chain] = set()
         """The chains without any content since the last compaction, except summaries."""
 
-    def of(self, chain: Chain, value: Object, *, is_said: bool) -> tuple[int, bool]:
+    def of(self, chain: Chain, value: Object, *, has_turn: bool) -> tuple[int, bool]:
         """Return the era of a line, and whether the line starts it (a boundary, or a summary without one)."""
         is_summary = value.get("isCompactSummary") is True
         starts_era = is_boundary(value) or (is_summary and chain not in self._at_start)
         if starts_era:
             self._counts[chain] += 1
             self._at_start.add(chain)
-        elif is_said and not is_summary and self._at_start:
+        elif has_turn and not is_summary and self._at_start:
             self._at_start.discard(chain)
         return self._counts[chain] if self._counts else 0, starts_era
 
@@ -236,13 +236,13 @@ class MessageIds:
         if not self._ambiguous:
             return tree
         rows: dict[str, LogLine] = {}
-        said: dict[str, LogLine | None] = {}
+        last_turns: dict[str, LogLine | None] = {}
         names = set[ReplyKey]()
         for key, row in tree.items():
-            before = said.get(row.parent)
+            before = last_turns.get(row.parent)
             is_shared = row.message in self._ambiguous
             rows[key] = replace(row, message=_distinct(row, before, names)) if is_shared else row
-            said[key] = rows[key] if row.turn is not None else before
+            last_turns[key] = rows[key] if row.turn is not None else before
         return rows
 
 
@@ -286,14 +286,14 @@ def _turn(value: Object, place: int, queued: Callable[[], Counter[str]]) -> tupl
     """Return whether a line is a queued prompt, and its turn."""
     line_type = value.get("type")
     if line_type in ("user", "assistant"):
-        return False, _message_turn(value, place) if _is_said(value) else None
+        return False, _message_turn(value, place) if _is_sent(value) else None
     if line_type == "system" and value.get("subtype") == "local_command" and isinstance(value.get("content"), str):
         return False, {"role": "user", "content": value["content"]}
     prompt = _attached_prompt(value) if line_type == "attachment" else _absorbed(value, queued)
     return prompt is not None, None if prompt is None else {"role": "user", "content": prompt}
 
 
-def _is_said(value: Object) -> bool:
+def _is_sent(value: Object) -> bool:
     """Whether the model produced or received a line; errors and notes to the user come from the client."""
     if value["type"] == "assistant":
         is_error = value.get("isApiErrorMessage")

@@ -67,8 +67,8 @@ _KINDS: tuple[tuple[str, tuple[str, ...], Callable[[str], bool]], ...] = (
 
 def kinds(message: Message) -> Iterator[str]:
     """Yield the kinds of client texts that a message contains."""
-    said = texts_of(message) if message["role"] in _ROLES else ()
-    texts = [text for text in said if OPEN in text or _START.match(text)]  # others cannot be the client's
+    all_texts = texts_of(message) if message["role"] in _ROLES else ()
+    texts = [text for text in all_texts if OPEN in text or _START.match(text)]  # others cannot be the client's
     for kind, roles, test in _KINDS if texts else ():
         if message["role"] in roles and any(map(test, texts)):
             yield kind

@@ -53,8 +53,8 @@ class LineTree:
 
     def __init__(self, contents: FileContents) -> None:
         self.rows = contents.tree
-        self.said = [row for row in contents.tree.values() if row.turn is not None]
-        self.replies = [row for row in self.said if row.message is not None]
+        self.turn_lines = [row for row in contents.tree.values() if row.turn is not None]
+        self.replies = [row for row in self.turn_lines if row.message is not None]
         self.findings: list[tuple[int, RepeatedViolation]] = []
         """Lines whose parents are missing."""
         self.joined: set[str] = set()
@@ -147,11 +147,11 @@ class LineTree:
         """Return the compaction at the beginning of an era."""
         first = rows[0]
         summary = next((row for row in rows if row.is_summary), first)
-        said = at(first.value, "compactMetadata")
-        anchor_id = at(said, "preservedMessages", "anchorUuid") or at(said, "preservedSegment", "anchorUuid")
+        metadata = at(first.value, "compactMetadata")
+        anchor_id = at(metadata, "preservedMessages", "anchorUuid") or at(metadata, "preservedSegment", "anchorUuid")
         anchor = self.rows.get(anchor_id) if isinstance(anchor_id, str) else None
         is_own = anchor is not None and (anchor.chain, anchor.era) == (first.chain, first.era)
-        kept_lines = {row.key: row for row in self._kept_lines(said) if row.chain == first.chain}
+        kept_lines = {row.key: row for row in self._kept_lines(metadata) if row.chain == first.chain}
         return Compaction(first, anchor if anchor and is_own else summary, kept_lines)
 
     def _kept_lines(self, metadata: object) -> list[LogLine]:
@@ -174,14 +174,14 @@ class LineTree:
     def _ends(self) -> tuple[list[LogLine], dict[str, list[LogLine]]]:
         """Return the last lines of conversations, and queued prompts by the line that they follow."""
         nearest = self._before
-        followed_keys = {before.key for row in self.said if not row.is_queued and (before := nearest[row.key])}
-        for row in reversed(self.said):
+        followed_keys = {before.key for row in self.turn_lines if not row.is_queued and (before := nearest[row.key])}
+        for row in reversed(self.turn_lines):
             if row.is_queued and row.key in followed_keys and (before := nearest[row.key]):
                 followed_keys.add(before.key)
-        ends = [row for row in self.said if row.key not in followed_keys]
+        ends = [row for row in self.turn_lines if row.key not in followed_keys]
         leaves = [row for row in ends if not row.is_queued]
-        if not leaves and not all(row.is_queued for row in self.said):
-            raise TurnError(f"entry {self.said[-1].place} follows itself by its parentUuid")
+        if not leaves and not all(row.is_queued for row in self.turn_lines):
+            raise TurnError(f"entry {self.turn_lines[-1].place} follows itself by its parentUuid")
         return leaves, self._behind({row.key for row in ends if row.is_queued})
 
     def _behind(self, meanwhile: set[str]) -> dict[str, list[LogLine]]:
@@ -189,7 +189,7 @@ class LineTree:
         riders: dict[str, list[LogLine]] = {}
         anchors: dict[str, LogLine] = {}
         last: dict[Chain | None, LogLine] = {}
-        for row in self.said:
+        for row in self.turn_lines:
             if row.key not in meanwhile:
                 last[row.chain] = last[None] = row
                 continue
@@ -203,7 +203,7 @@ class LineTree:
     def _nearest(self) -> dict[str, LogLine | None]:
         """Return the nearest line with a turn above each line with a turn."""
         known: dict[str, LogLine | None] = {}
-        for row in self.said:
+        for row in self.turn_lines:
             above = self.above(row)
             between = [row.key]
             while above and above.turn is None and above.key not in known and len(between) <= len(self.rows):

@@ -16,7 +16,7 @@ def truncated_replies(tree: LineTree) -> set[ReplyKey]:
     is_open = {row.message for row in tree.replies if row.message and not row.value["message"].get("stop_reason")}
     early = _without_end(tree, is_open, _has_stop_reason) if is_open else set()
     # Claude Code completes some truncated replies itself and adds a note to continue; these have a stop reason, too.
-    notes = [row for row in tree.said if row.message is None and row.value.get("turnCompanion") is True]
+    notes = [row for row in tree.turn_lines if row.message is None and row.value.get("turnCompanion") is True]
     resumed_replies = {before.message for row in notes if (before := tree.nearest(row)) and before.message}
     return early | _without_end(tree, resumed_replies, _has_details) if resumed_replies else early
 
@@ -37,7 +37,7 @@ def unsent(tree: LineTree, thoughts: set[ReplyKey]) -> set[ReplyKey]:
     """
     if not thoughts:
         return thoughts
-    predecessors = (tree.nearest(row) for row in tree.said if row.key not in tree.joined)
+    predecessors = (tree.nearest(row) for row in tree.turn_lines if row.key not in tree.joined)
     return {before.message for before in predecessors if before and before.message in thoughts}
 
 

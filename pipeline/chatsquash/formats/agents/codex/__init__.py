@@ -170,6 +170,6 @@ def _is_repeated(text: str, items: list[Json]) -> bool:
     for item in items:
         content = item.get("content")
         blocks = content if isinstance(content, list) else [{"text": content}]
-        if any(text in said for block in blocks if isinstance(said := at(block, "text"), str)):
+        if any(text in block_text for block in blocks if isinstance(block_text := at(block, "text"), str)):
             return True
     return False

@@ -69,7 +69,7 @@ class _Messages:
         """The assistant's items that are not converted yet."""
         self._calls = Calls()
         """The open calls before the last assistant message."""
-        self._said: tuple[Block, ...] | None = None
+        self._last_blocks: tuple[Block, ...] | None = None
         """The last assistant message, if ``_calls`` does not include it; all its calls have logged ids."""
         self._answered_ids: list[str] = []
         """The ids of the calls that were answered since then."""
@@ -97,7 +97,7 @@ class _Messages:
             return
         items = [each.turn for each in items_to_join]
         if usual := _assistant(items):
-            message, self._said = usual
+            message, self._last_blocks = usual
             self._answered_ids = []
         else:
             calls = self._behind()
@@ -125,8 +125,8 @@ class _Messages:
 
     def _behind(self) -> Calls:
         """Return the open calls after the messages so far."""
-        if self._said is not None:
-            self._calls, self._said = self._calls.after_calls(self._said), None
+        if self._last_blocks is not None:
+            self._calls, self._last_blocks = self._calls.after_calls(self._last_blocks), None
         for call_id in self._answered_ids:
             _, self._calls = self._calls.answer(call_id, None)
         self._answered_ids = []
@@ -150,7 +150,7 @@ def _assistant(items: list[Object]) -> tuple[Message, tuple[Block, ...]] | None:
             block, is_plain = _thought(item), False
             thoughts += [block.text] if block and block.text else []
         else:
-            block = _said(item)
+            block = _plain_text(item)
             text = block.text if block else None
             is_plain = is_plain and not (block and block.native)
         if block is None:
@@ -167,7 +167,7 @@ def _assistant(items: list[Object]) -> tuple[Message, tuple[Block, ...]] | None:
     return message, content  # type: ignore[return-value]
 
 
-def _said(item: Object) -> Text | None:
+def _plain_text(item: Object) -> Text | None:
     """Return the text of a message without other members except a phase."""
     text, phase = _text(item), item.get("phase")
     if not text or len(item) != _PLAIN_SIZE + ("phase" in item) or not isinstance(phase, str | None):

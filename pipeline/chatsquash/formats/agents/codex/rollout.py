@@ -214,9 +214,9 @@ class Rollout:
         if self.now.reply_places and isinstance(usage, dict):
             place = self.now.reply_places[-1]
             each = self.now.items[place]
-            prompt_tokens, said = count(usage.get("input_tokens")), count(usage.get("output_tokens"))
+            prompt_tokens, words = count(usage.get("input_tokens")), count(usage.get("output_tokens"))
             evidence = each.evidence._replace(
-                prompt_tokens=prompt_tokens, completion_tokens=said, response_id=response_id
+                prompt_tokens=prompt_tokens, completion_tokens=words, response_id=response_id
             )
             self.now.items[place] = LoggedTurn(each.place, each.turn, evidence)
 
@@ -283,9 +283,9 @@ class Rollout:
         """Return the start of the reply that contains the summary at the end of a message, if it is in the file."""
         items = self.now.items
         last = items[-1].turn if items else {}
-        said = "".join(texts(last.get("content"))).strip() if is_of_model(last) else ""
-        before = message.rstrip().removesuffix(said) if said else message
-        if not said or len(before) == len(message.rstrip()) or (before and not before.endswith(("\n", " "))):
+        words = "".join(texts(last.get("content"))).strip() if is_of_model(last) else ""
+        before = message.rstrip().removesuffix(words) if words else message
+        if not words or len(before) == len(message.rstrip()) or (before and not before.endswith(("\n", " "))):
             return None
         start = len(items) - 1
         while start and items[start].place not in self.breaks and items[start - 1].turn.get("type") == "reasoning":

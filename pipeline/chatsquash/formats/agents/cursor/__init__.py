@@ -154,7 +154,7 @@ _REDACTED = "[REDACTED]"
 
 def is_transcript(values: list[Json]) -> bool:
     """Whether all lines are messages without ids, or marks for the end of a turn."""
-    said = 0
+    messages = 0
     for line in values:
         if not isinstance(line, dict):
             return False
@@ -165,8 +165,8 @@ def is_transcript(values: list[Json]) -> bool:
             return False
         if not isinstance(message.get("content"), str | list):
             return False
-        said += 1
-    return said > 0
+        messages += 1
+    return messages > 0
 
 
 def transcript_conversations(values_with_lines: list[tuple[int, int, Object]], unread: Unread) -> list[Conversation]:
@@ -204,9 +204,9 @@ def _turns(role: Json, content: Json, model: str) -> list[Object]:
     for part in as_list(content):
         match part:
             case str(text) | {"type": "text", "text": str(text)}:
-                said, is_redacted = _without_redaction(text)
+                visible_text, is_redacted = _without_redaction(text)
                 thoughts += [thought("", "", _REDACTED, model)] if is_redacted else []
-                parts += [{"type": "text", "text": said}] if said else []
+                parts += [{"type": "text", "text": visible_text}] if visible_text else []
             case {"type": "tool_use", "name": name, **more}:
                 calls.append(function_call(more.get("id"), name, more.get("input")))
             case {"type": "thinking", "thinking": str(text), **more}:
@@ -223,9 +223,9 @@ def _turns(role: Json, content: Json, model: str) -> list[Object]:
 
 def _without_redaction(text: str) -> tuple[str, bool]:
     """Return a text without the placeholder for withheld reasoning, and whether it had one."""
-    said = text.rstrip()
-    if said == _REDACTED or said.endswith(f"\n{_REDACTED}"):
-        return said.removesuffix(_REDACTED).rstrip("\n"), True
+    visible_text = text.rstrip()
+    if visible_text == _REDACTED or visible_text.endswith(f"\n{_REDACTED}"):
+        return visible_text.removesuffix(_REDACTED).rstrip("\n"), True
     return text, False
 
 

@@ -103,8 +103,8 @@ def _with_summaries(
     latest = at(value, _LATEST, "summary")
     candidates = ((place, summary(bubble.value)) for place, group in enumerate(groups) for bubble in group)
     summaries = [(place, each) for place, each in candidates if each]
-    said = string(latest, "summary")
-    if said and said not in [each["summary"] for _, each in summaries]:
+    latest_text = string(latest, "summary")
+    if latest_text and latest_text not in [each["summary"] for _, each in summaries]:
         last = string(value.get(_LATEST), "lastBubbleId") or string(latest, "truncationLastBubbleIdInclusive")
         summaries += [(places[last], latest)] if last in places else []
     positions = sorted(((place, number) for number, (place, _) in enumerate(summaries)))
@@ -256,8 +256,8 @@ class BubbleReader:
     def _evidence(self, group: list[Bubble], model: str) -> Evidence:
         times = [when for each in group if (when := moment(each.value.get("createdAt")))]
         token_counts = [tokens for each in group if any(tokens := _tokens(each.value))]
-        prompt_tokens, said = token_counts[-1] if token_counts else (None, None)
-        return Evidence(self._line, times[0] if times else None, True, model or None, prompt_tokens, said)
+        prompt_tokens, completion_tokens = token_counts[-1] if token_counts else (None, None)
+        return Evidence(self._line, times[0] if times else None, True, model or None, prompt_tokens, completion_tokens)
 
 
 def _model(bubble: Object) -> str:
@@ -268,8 +268,10 @@ def _model(bubble: Object) -> str:
 
 def _tokens(bubble: Object) -> tuple[int | None, int | None]:
     """Return the token counts of a request and its reply; newer versions write meaningless zeros."""
-    prompt_tokens, said = (count(at(bubble, "tokenCount", name)) for name in ("inputTokens", "outputTokens"))
-    return prompt_tokens or None, said or None
+    prompt_tokens, completion_tokens = (
+        count(at(bubble, "tokenCount", name)) for name in ("inputTokens", "outputTokens")
+    )
+    return prompt_tokens or None, completion_tokens or None
 
 
 def _thoughts(bubble: Object, model: str) -> list[Json]:

@@ -56,11 +56,11 @@ def turns(message: Object, model: str, unread: Unread) -> list[Object]:
             for part in objects(content)
         ]
     if role == "assistant":
-        return [said(content, model)]
+        return [assistant_turn(content, model)]
     return [{"role": role, "content": list(map(_part, content)) if isinstance(content, list) else content}]
 
 
-def said(content: Json, model: str) -> Object:
+def assistant_turn(content: Json, model: str) -> Object:
     """Convert the content of an assistant message: reasoning, texts and calls."""
     thoughts, parts, calls = list[Json](), list[Json](), list[Json]()
     for part in as_list(content):

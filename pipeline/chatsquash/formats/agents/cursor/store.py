@@ -83,8 +83,8 @@ class _BlobReader:
         if ident not in self._messages:
             data = self._blobs[ident]
             value = jsonio.value(data) if data[:1] == b"{" else None
-            is_said = isinstance(value, dict) and value.get("role") in _ROLES
-            self._messages[ident] = value if is_said else None
+            is_message = isinstance(value, dict) and value.get("role") in _ROLES
+            self._messages[ident] = value if is_message else None
         return self._messages[ident]
 
     def list_of(self, last: str) -> tuple[list[str], dict[int, int]]:
@@ -141,7 +141,9 @@ def _lists(place: str, value: Object) -> list[list[StoredMessage]]:
     messages, lists = value.get("messages"), value.get("lists")
     if not isinstance(messages, dict) or not isinstance(lists, list):
         raise TurnError(f"{place} has no messages and lists of them")
-    by_id = {ident: said(each, is_summary(each)) for ident, each in messages.items() if isinstance(each, dict)}
+    by_id = {
+        ident: stored_message(each, is_summary(each)) for ident, each in messages.items() if isinstance(each, dict)
+    }
     message_lists = []
     for number, idents in enumerate(lists):
         if not isinstance(idents, list) or not all(isinstance(each, str) and each in by_id for each in idents):
@@ -152,9 +154,9 @@ def _lists(place: str, value: Object) -> list[list[StoredMessage]]:
 
 def _turns_of(place: str, line: int, era: MessageView, last_model: str, unread: Unread) -> list[LoggedTurn]:
     turns_of = []
-    for number, said in enumerate(era.messages):
-        message = said.message
-        is_sampled = message.get("role") == "assistant" and number not in era.copied_places and not said.is_summary
+    for number, item in enumerate(era.messages):
+        message = item.message
+        is_sampled = message.get("role") == "assistant" and number not in era.copied_places and not item.is_summary
         model = named_model(message) or last_model or None
         options = members(members(message.get("providerOptions")).get("cursor"))
         known = Evidence(line, None, True, model, response_id=string(options, "modelProviderMessageId") or None)
@@ -247,7 +249,7 @@ class MessageView(NamedTuple):
     """The indexes of messages copied from an earlier conversation."""
 
 
-def said(message: Object, is_summary: bool) -> StoredMessage:
+def stored_message(message: Object, is_summary: bool) -> StoredMessage:
     """Return a message with its key, which ignores members that change later."""
     key = compact([message.get("role"), message.get("content")]).encode("utf-8", "surrogatepass")
     return StoredMessage(message, blake2b(key, digest_size=16).digest(), is_summary)
@@ -296,13 +298,13 @@ def _era(
     if not summaries:
         return MessageView(messages, name, "main", None, frozenset())
     previous = order[at - 1] if at else None
-    known = {said.key for said in before[previous]} if previous is not None else set[bytes]()
+    known = {each_message.key for each_message in before[previous]} if previous is not None else set[bytes]()
     copied_places = frozenset(number for number, each in enumerate(messages) if each.key in known)
     return MessageView(messages, name, "compacted", names[previous] if previous is not None else None, copied_places)
 
 
 def _summaries(messages: list[StoredMessage]) -> tuple[bytes, ...]:
-    return tuple(said.key for said in messages if said.is_summary)
+    return tuple(each_message.key for each_message in messages if each_message.is_summary)
 
 
 def _independent(lists: list[list[StoredMessage]]) -> list[list[StoredMessage]]:

@@ -140,7 +140,7 @@ class _RecordReader:
             at = Evidence(line, moment(record.get("timestamp")))
             if record_type == "gemini":
                 self.rest(record)
-                parts = _said(record)
+                parts = _reply_parts(record)
                 if is_sampled and not any(map(_is_shown, parts)):
                     self.unread.count("reply without a text or a call")
                     continue
@@ -193,8 +193,8 @@ def _stops(records: list[ChatRecord]) -> dict[int, str]:
     stops, reply, notice = dict[int, str](), -1, ""
     for number, each in enumerate(records):
         record_type = each.record.get("type")
-        if record_type == "info" and isinstance(said := each.record.get("content"), str):
-            notice = next((reason for text, reason in _NOTICES.items() if text in said), notice)
+        if record_type == "info" and isinstance(notice_text := each.record.get("content"), str):
+            notice = next((reason for text, reason in _NOTICES.items() if text in notice_text), notice)
         elif notice and record_type in ("gemini", "user"):
             stops[number if record_type == "gemini" else reply] = notice
             notice = ""
@@ -205,8 +205,8 @@ def _stops(records: list[ChatRecord]) -> dict[int, str]:
 def _of_model(record: Object, at: Evidence) -> Evidence:
     """Return the evidence for a reply; thoughts are counted separately from the output."""
     tokens = record.get("tokens")
-    said = [count(value) for name in ("output", "thoughts") if (value := member(tokens, name)) is not None]
-    completion_tokens = sum(each for each in said if each is not None) if said else None
+    counts = [count(value) for name in ("output", "thoughts") if (value := member(tokens, name)) is not None]
+    completion_tokens = sum(each for each in counts if each is not None) if counts else None
     return Evidence(
         at.line, at.time, True, string(record, "model") or None, count(member(tokens, "input")), completion_tokens
     )
@@ -229,14 +229,14 @@ def _with_call_id(part: Json, call: Object) -> Json:
     return part if answer is None or string(answer, "id") else {"functionResponse": {**answer, "id": call.get("id")}}
 
 
-def _said(record: Object) -> list[Json]:
+def _reply_parts(record: Object) -> list[Json]:
     """Return thoughts, contents and calls as the parts of a turn."""
-    said = parts_of(record.get("content"))
-    call_ids = [string(camel(part).get("functionCall"), "id") for part in said]
+    content_parts = parts_of(record.get("content"))
+    call_ids = [string(camel(part).get("functionCall"), "id") for part in content_parts]
     calls = [call for call in objects(record.get("toolCalls")) if string(call, "id") not in filter(None, call_ids)]
     thoughts = [_thought(each) for each in objects(record.get("thoughts"))]
     new_calls = [{name: call[name] for name in ("id", "name", "args") if name in call} for call in calls]
-    return [*thoughts, *said, *({"functionCall": call} for call in new_calls)]
+    return [*thoughts, *content_parts, *({"functionCall": call} for call in new_calls)]
 
 
 def _is_shown(part: Json) -> bool:

@@ -65,7 +65,7 @@ def conversations_of_lines(values_with_lines: list[tuple[int, int, Object]], unr
             model = string(message, "model") or model
             tools = openai_chat.tools(message.get("tools")).functions or tools
             unread.count_members(META, message, "role", "model", "tools", "timestamp")
-        elif not messages.is_said(message):
+        elif not messages.is_sent(message):
             unread.count(f"message of the role {message['role']}")
         else:
             known = messages.evidence(message, line, model, is_copied=False)

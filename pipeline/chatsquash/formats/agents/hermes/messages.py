@@ -25,7 +25,7 @@ _REVIEWS = (
 """Prefixes of review prompts, which older versions stored among the user's messages."""
 
 
-def is_said(message: Object) -> bool:
+def is_sent(message: Object) -> bool:
     """Whether a model sees a message; others are notes that Hermes removes before sending."""
     return message.get("role") in _ROLES
 
@@ -40,30 +40,30 @@ def content(message: Object) -> Json:
 
 def is_summary(message: Object) -> bool:
     """Whether a message replaces compressed messages."""
-    said = content(message)
+    body = content(message)
     is_marked = message.get("_compressed_summary") in (1, True)
-    return is_marked or (isinstance(said, str) and said.lstrip()[:40].startswith(_SUMMARIES))
+    return is_marked or (isinstance(body, str) and body.lstrip()[:40].startswith(_SUMMARIES))
 
 
 def is_review(message: Object) -> bool:
     """Whether a message requests a review, which is not part of the conversation."""
-    said = content(message)
+    body = content(message)
     is_asked = message.get("role") in ("user", "system")
-    return is_asked and isinstance(said, str) and said.lstrip()[:80].startswith(_REVIEWS)
+    return is_asked and isinstance(body, str) and body.lstrip()[:80].startswith(_REVIEWS)
 
 
 def turn(place: str, message: Object, unread: Unread) -> Object:
     """Convert a message to OpenAI chat; raises ``TurnError`` for calls that are not valid JSON."""
     unread.count_members("message", message, *_READ)
-    role, said = message["role"], content(message)
+    role, body = message["role"], content(message)
     if role not in ("assistant", "tool"):
-        return {"role": role, "content": string(message, "api_content") or said}
+        return {"role": role, "content": string(message, "api_content") or body}
     if role == "tool":
-        content_of = "" if said is None else said
+        content_of = "" if body is None else body
         return tool_message(message.get("tool_call_id"), content_of, name=message.get("tool_name"))
     calls = list(map(_call, objects(_parse(place, message, "tool_calls"))))
     thoughts = _thoughts(place, message)
-    return {"role": role, "content": said or None, **thoughts, **({"tool_calls": calls} if calls else {})}
+    return {"role": role, "content": body or None, **thoughts, **({"tool_calls": calls} if calls else {})}
 
 
 def evidence(message: Object, line: int, model: str, *, is_copied: bool) -> Evidence:
@@ -76,7 +76,7 @@ def evidence(message: Object, line: int, model: str, *, is_copied: bool) -> Evid
 
 def _thoughts(place: str, message: Object) -> Object:
     """Return the reasoning as members of a message: its text, and detailed blocks."""
-    text = next((said for name in _REASONING if (said := string(message, name)).strip()), "")
+    text = next((summary_text for name in _REASONING if (summary_text := string(message, name)).strip()), "")
     details = _parse(place, message, _DETAILS) or [*map(_item, objects(_parse(place, message, _ITEMS)))]
     thoughts = {"reasoning_content": text} if text else {}
     return {**thoughts, **({_DETAILS: details} if details else {})}
@@ -84,8 +84,8 @@ def _thoughts(place: str, message: Object) -> Object:
 
 def _item(item: Object) -> Object:
     """Convert an item of OpenAI Responses to a reasoning block."""
-    said = "\n\n".join(text for each in objects(item.get("summary")) if (text := string(each, "text")))
-    known = {"id": item.get("id"), "data": item.get("encrypted_content"), "summary": said or None}
+    summary_text = "\n\n".join(text for each in objects(item.get("summary")) if (text := string(each, "text")))
+    known = {"id": item.get("id"), "data": item.get("encrypted_content"), "summary": summary_text or None}
     return {"type": "reasoning.encrypted", "format": "openai-responses-v1", **without(known)}
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from chatsquash.core.model import Conversation, ConversationKind
 from chatsquash.formats.agents.hermes import messages
 from chatsquash.formats.agents.hermes.database import SessionLink, SessionPlace, config, places
-from chatsquash.formats.agents.hermes.messages import identity, is_review, is_said, is_summary
+from chatsquash.formats.agents.hermes.messages import identity, is_review, is_sent, is_summary
 from chatsquash.formats.base import expect_list
 from chatsquash.formats.database_rows import id_text
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, bounds, load_conversation, with_origin
@@ -108,9 +108,9 @@ def _conversation(session: _FamilySession, era: ModelView, members: Object, unre
     prompt = string(value, "system_prompt")
     turns = [LoggedTurn(session.place, {"role": "system", "content": prompt}, Evidence(session.line))] if prompt else []
     for at, row in enumerate(era.rows):
-        said = messages.turn(row.place, row.message, unread)
+        turn = messages.turn(row.place, row.message, unread)
         known = messages.evidence(row.message, session.line, model, is_copied=at in era.copied_places)
-        turns.append(LoggedTurn(row.place, said, known))
+        turns.append(LoggedTurn(row.place, turn, known))
     if not era.rows:
         return Conversation([], [])
     times = bounds(value.get("started_at"), value.get("ended_at"))
@@ -151,13 +151,13 @@ def eras(rows: list[PlacedMessage], before: list[PlacedMessage], rewinds: int, u
 
     ``before`` are the rows of the parent session, if this one is the result of its compression.
     """
-    said = list[PlacedMessage]()
+    visible = list[PlacedMessage]()
     for row in rows:
-        if is_said(row.message) or is_review(row.message):
-            said.append(row)
+        if is_sent(row.message) or is_review(row.message):
+            visible.append(row)
         else:
             unread.count(f"message of the role {row.message['role']}")
-    spans = _spans(said)
+    spans = _spans(visible)
     later = _later(spans)
     removed: list[_RemovedRows] = []
     views: list[ModelView] = []

@@ -49,8 +49,8 @@ def conversations_of(sample: Json, where: str, line: int, model: str | None, unr
     several = bool(others)
     if main:
         converted.append(load_conversation(openai_chat, main, tools, id="1" if several else "", **session))
-    for number, (kind, said, event) in enumerate(others, 2):
-        turns = _turns(said, f"{where}, event {number}", line, known, Unread())
+    for number, (kind, words, event) in enumerate(others, 2):
+        turns = _turns(words, f"{where}, event {number}", line, known, Unread())
         links: Object = {"id": str(number), "kind": kind, "parent": "1"}
         converted.append(load_conversation(openai_chat, turns, _tools(event.get("tools")), **session, **links))
     return [each for each in converted if each.messages]
@@ -172,14 +172,14 @@ def _content(content: Json, unread: Unread) -> tuple[Json, list[str]]:
     for part in objects(content):
         match part:
             case {"type": "reasoning"}:
-                said = string(part, "summary") if part.get("redacted") is True else string(part, "reasoning")
-                thoughts += [said] if said else []
-                if not said:
+                words = string(part, "summary") if part.get("redacted") is True else string(part, "reasoning")
+                thoughts += [words] if words else []
+                if not words:
                     unread.count("withheld reasoning")
             case {"type": "image", "image": str(url)}:
                 parts.append({"type": "image_url", "image_url": {"url": url}})
-            case {"type": "text", "text": str(said)}:
-                parts.append({"type": "text", "text": said})
+            case {"type": "text", "text": str(words)}:
+                parts.append({"type": "text", "text": words})
             case _:
                 unread.count(f"content {string(part, 'type')}")
     return parts, thoughts

@@ -185,11 +185,11 @@ def _is_ahead(old: list[Object], parts: list[Object], new: list[Object]) -> bool
     Some releases of version 1 also wrote the newer table from some message on; version 2 copied the older rows, which
     do not change afterwards.
     """
-    said = [row for row in new if row.get("type") in ("user", "assistant")]
-    if not old or not said:
+    new_messages = [row for row in new if row.get("type") in ("user", "assistant")]
+    if not old or not new_messages:
         return not old
     changed = max(_time(row, "time_updated", "time_created") for row in (*old, *parts))
-    return max(_time(row, "time_created") for row in said) > changed + _LATER
+    return max(_time(row, "time_created") for row in new_messages) > changed + _LATER
 
 
 def _time(row: Object, *columns: str) -> int:

@@ -51,7 +51,7 @@ def is_boundary(item: SessionMessage) -> bool:
     return is_done and not value.get("providerContext")
 
 
-def said(item: SessionMessage, unread: Unread) -> list[ModelTurn]:
+def convert(item: SessionMessage, unread: Unread) -> list[ModelTurn]:
     """Return the turns of a message as the model sees them."""
     message_type = item.value.get("type")
     if not isinstance(message_type, str):

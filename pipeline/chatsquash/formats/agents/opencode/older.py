@@ -49,7 +49,7 @@ def parts(item: SessionMessage) -> list[Object]:
     return message_parts
 
 
-def said(item: SessionMessage, unread: Unread) -> list[ModelTurn]:
+def convert(item: SessionMessage, unread: Unread) -> list[ModelTurn]:
     """Return the turns of a message as the model sees them."""
     header = info(item)
     role = header.get("role")

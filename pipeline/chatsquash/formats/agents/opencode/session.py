@@ -20,7 +20,7 @@ _SESSION = ("id", "parentID", "time", "revert")
 class SessionView(NamedTuple):
     """The turns of one conversation."""
 
-    said: list[ModelTurn]
+    turns: list[ModelTurn]
     kind: ConversationKind | None = None
     """``None`` for the kind of the session."""
     before: int = 0
@@ -43,7 +43,7 @@ class SessionViews(NamedTuple):
 
     def shown_places(self) -> list[int]:
         """Return the indexes of the current conversation and of the others with a reply."""
-        replied = (any(each.evidence.is_sampled for each in view.said) for view in self.ways)
+        replied = (any(each.evidence.is_sampled for each in view.turns) for view in self.ways)
         others = [place for place, has_reply in enumerate(replied) if has_reply and place != self.current]
         return [self.current, *others]
 
@@ -62,17 +62,17 @@ class SessionReader:
         messages = expect_list(value.get("messages"), f"{place} has messages that are")
         self._count(value, header)
         items = [_item(each, f"{place}, messages[{number}]", line) for number, each in enumerate(messages)]
-        turns_by_item = [self._said(item) for item in items]
+        turns_by_item = [self._convert(item) for item in items]
         items_after_undo = remaining(items, header, self.unread)
         items_in_use = items if items_after_undo is None else items_after_undo
         both = zip(items_in_use, items[: len(items_in_use)], turns_by_item[: len(items_in_use)], strict=True)
-        cut = [turns if each is item else _said(each, Unread()) for each, item, turns in both]
+        cut = [turns if each is item else _convert(each, Unread()) for each, item, turns in both]
         views = _views([[each for at in era for each in cut[at]] for era in eras(items_in_use, self.unread)])
         current = len(views) - 1
         views += [] if items_after_undo is None else self._undone_views(items, turns_by_item, views)
         session = SessionViews(string(header, "id") or place, header, views, current)
         self.sessions.append(session)
-        shown_turns = {id(each.turn) for number in session.shown_places() for each in views[number].said}
+        shown_turns = {id(each.turn) for number in session.shown_places() for each in views[number].turns}
         for _ in (each for each in chain(*turns_by_item) if id(each.turn) not in shown_turns):
             self.unread.count("message that is not part of a conversation")
 
@@ -83,8 +83,8 @@ class SessionReader:
             for _ in range(count if type(count) is int and 0 < count < 1_000_000 else 0):
                 self.unread.count(f"row of the table {name}")
 
-    def _said(self, item: SessionMessage) -> list[ModelTurn]:
-        turns = _said(item, self.unread)
+    def _convert(self, item: SessionMessage) -> list[ModelTurn]:
+        turns = _convert(item, self.unread)
         self._systems.update((each.system, None) for each in turns if each.system)
         return turns
 
@@ -92,7 +92,7 @@ class SessionReader:
         self, items: list[SessionMessage], turns_by_item: list[list[ModelTurn]], views: list[SessionView]
     ) -> list[SessionView]:
         """Return the conversations that contain undone messages, if a model produced any of them."""
-        known = {id(each.turn) for view in views for each in view.said}
+        known = {id(each.turn) for view in views for each in view.turns}
         all_eras = [[each for at in era for each in turns_by_item[at]] for era in eras(items, Unread())]
         fresh = [
             era for era in all_eras if any(each.evidence.is_sampled and id(each.turn) not in known for each in era)
@@ -117,7 +117,7 @@ class SessionReader:
         links: dict[str, tuple[str, str]] = {}
         for session in self.sessions:
             for place, view in enumerate(session.ways):
-                for each in view.said:
+                for each in view.turns:
                     for child, call in each.calls_by_session.items():
                         links.setdefault(child, (session.name(place), call))
         return links
@@ -127,9 +127,9 @@ class SessionReader:
     ) -> Conversation:
         view = session.ways[place]
         turns_with_evidence, calls_by_session = _turns_shown(view), dict[str, str]()
-        for each in view.said:
+        for each in view.turns:
             calls_by_session.update(each.calls_by_session)
-        system = next((each.system for each in reversed(view.said) if each.system), "")
+        system = next((each.system for each in reversed(view.turns) if each.system), "")
         used_systems.add(system)
         first = [{"role": "system", "content": system}] if system and turns_with_evidence else []
         turns = [*first, *(turn for turn, _ in turns_with_evidence)]
@@ -149,7 +149,7 @@ class SessionReader:
         elif parent := string(session.header, "parentID"):
             holder, call = links.get(session.id, (self._last(parent), None))
             known |= {"kind": "subagent", "parent": holder, "call": call}
-        if not any(each.evidence.time for each in view.said):
+        if not any(each.evidence.time for each in view.turns):
             known |= span(at(session.header, "time", "created"), at(session.header, "time", "updated"))
         return known
 
@@ -164,8 +164,8 @@ def _item(value: Json, place: str, line: int) -> SessionMessage:
     return SessionMessage(place, line, value)
 
 
-def _said(item: SessionMessage, unread: Unread) -> list[ModelTurn]:
-    return older.said(item, unread) if is_older(item) else newer.said(item, unread)
+def _convert(item: SessionMessage, unread: Unread) -> list[ModelTurn]:
+    return older.convert(item, unread) if is_older(item) else newer.convert(item, unread)
 
 
 def _views(turns_by_era: list[list[ModelTurn]]) -> list[SessionView]:
@@ -187,9 +187,9 @@ def _views(turns_by_era: list[list[ModelTurn]]) -> list[SessionView]:
 
 def _turns_shown(view: SessionView) -> list[tuple[Object, Evidence]]:
     """Return the turns of a conversation; an interrupted call at its end has no result yet."""
-    turns = [(each.cleared if view.is_cleared and each.cleared else each.turn, each.evidence) for each in view.said]
-    if view.said and (last := view.said[-1].last):
-        turns[-1:] = [(last, view.said[-1].evidence)] if last["content"] else []
+    turns = [(each.cleared if view.is_cleared and each.cleared else each.turn, each.evidence) for each in view.turns]
+    if view.turns and (last := view.turns[-1].last):
+        turns[-1:] = [(last, view.turns[-1].evidence)] if last["content"] else []
     return turns
 
 

@@ -62,11 +62,11 @@ def error_output(value: str) -> Object:
     return {"type": "error-text", "value": value}
 
 
-def texts_and_files(said: str, files: list[Object]) -> Object:
+def texts_and_files(words: str, files: list[Object]) -> Object:
     """Build the output of a tool that returned a text and possibly files."""
     if not files:
-        return {**text(said), "value": said}
-    return {"type": "content", "value": [*([text(said)] if said else []), *files]}
+        return {**text(words), "value": words}
+    return {"type": "content", "value": [*([text(words)] if words else []), *files]}
 
 
 def file_part(file_type: str, mime: str, url: Json, name: str) -> Object:
@@ -94,8 +94,8 @@ def reply(
     """
     if not any(part["type"] not in ("text", "reasoning") or part["text"] != "" or OPTIONS in part for part in content):
         return []
-    said = ModelTurn({"role": "assistant", "content": content}, known, calls_by_session=calls_by_session)
-    return [said, *_results(answers, known, cleared)]
+    reply_turn = ModelTurn({"role": "assistant", "content": content}, known, calls_by_session=calls_by_session)
+    return [reply_turn, *_results(answers, known, cleared)]
 
 
 def _results(answers: list[tuple[Object, Object, bool]], evidence: Evidence, cleared_at: int) -> list[ModelTurn]:

@@ -94,15 +94,18 @@ class _RunReader:
         metadata = event["tool_call_metadata"]
         response = metadata.get("model_response")
         choices = objects(at(response, "choices"))
-        said = choices[0].get("message") if choices else None
-        if not isinstance(said, dict) or not objects(said.get("tool_calls")):
+        message = choices[0].get("message") if choices else None
+        if not isinstance(message, dict) or not objects(message.get("tool_calls")):
             call_id = string(metadata, "tool_call_id")
             return _call_message(event, {"id": call_id}, string(metadata, "function_name"))
-        key = string(response, "id") or compact(said)
+        key = string(response, "id") or compact(message)
         if key in self.responses:
             return None
         self.responses.add(key)
-        return {"role": "assistant", **{name: said[name] for name in _MESSAGE_MEMBERS if said.get(name) is not None}}
+        return {
+            "role": "assistant",
+            **{name: message[name] for name in _MESSAGE_MEMBERS if message.get(name) is not None},
+        }
 
     def observe(self, observation: str, event: Object) -> Object:
         """Return the turn of an observation: the result of a call, or a message in the user's name."""

@@ -17,10 +17,10 @@ from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.truncation import reaches
 from chatsquash.formats.values import Object, as_list, at, count, kind, objects, string, texts, without
 
-_SAID = ("system_prompt", "dynamic_context", "tools", "llm_message", "extended_content", "thought")
+_CONTENT = ("system_prompt", "dynamic_context", "tools", "llm_message", "extended_content", "thought")
 _CALL_MEMBERS = ("tool_call", "tool_call_id", "tool_name", "llm_response_id", "responses_reasoning_item", *MEMBERS)
 _RESULT_MEMBERS = ("observation", "error", "rejection_reason")
-_READ = ("kind", "id", "timestamp", "source", *_SAID, *_CALL_MEMBERS, *_RESULT_MEMBERS)
+_READ = ("kind", "id", "timestamp", "source", *_CONTENT, *_CALL_MEMBERS, *_RESULT_MEMBERS)
 _ANSWERS = ("ObservationEvent", "AgentErrorEvent", "UserRejectObservation")
 _FAILED = "[An error occurred during execution.]\n"
 """The text before the content of a failed result."""
@@ -128,8 +128,8 @@ def _parts(content: Json) -> list[Json]:
                 parts_of.append(text(part))
             case {"type": "image", "image_urls": list(urls)}:
                 parts_of += [image(url) for url in urls if isinstance(url, str)]
-            case {"text": str(said)}:
-                parts_of.append(text(said))
+            case {"text": str(words)}:
+                parts_of.append(text(words))
             case _:
                 parts_of.append(part)
     return parts_of
@@ -137,13 +137,13 @@ def _parts(content: Json) -> list[Json]:
 
 def _message(event: Object, where: str) -> Object:
     """Convert a message, including the context that was added to it."""
-    said = expect_object(event.get("llm_message"), f"{where} has an llm_message that is")
-    content = [*_parts(said.get("content")), *_parts(event.get("extended_content"))]
-    calls = [_call(call) for call in objects(said.get("tool_calls"))]
-    members = {name: said[name] for name in ("name", "tool_call_id") if said.get(name) is not None}
+    message = expect_object(event.get("llm_message"), f"{where} has an llm_message that is")
+    content = [*_parts(message.get("content")), *_parts(event.get("extended_content"))]
+    calls = [_call(call) for call in objects(message.get("tool_calls"))]
+    members = {name: message[name] for name in ("name", "tool_call_id") if message.get(name) is not None}
     call_members = {"tool_calls": calls} if calls else {}
-    thoughts = _thought(said) if said.get("role") == "assistant" else {}
-    return {"role": said.get("role"), **members, "content": content, **thoughts, **call_members}
+    thoughts = _thought(message) if message.get("role") == "assistant" else {}
+    return {"role": message.get("role"), **members, "content": content, **thoughts, **call_members}
 
 
 def _call(call: Object) -> Object:
@@ -218,12 +218,12 @@ def _with_metadata(content: list[Json], metadata: Json) -> list[Json]:
     return [text(_clip("".join(pieces)))]
 
 
-def _clip(said: str) -> str:
+def _clip(output: str) -> str:
     """Return a text without its middle if it is too long."""
-    if len(said) <= _LONGEST:
-        return said
+    if len(output) <= _LONGEST:
+        return output
     remaining = _LONGEST - len(_CLIPPED)
-    return said[: remaining - remaining // 2] + _CLIPPED + said[-(remaining // 2) :]
+    return output[: remaining - remaining // 2] + _CLIPPED + output[-(remaining // 2) :]
 
 
 def _tool(tool: Object) -> Json:

@@ -22,7 +22,7 @@ HAS_TOOLS = False
 MEMBERS = ("sessionId",)
 LOCATIONS = ("${QWEN_DATA_DIR:-~/.qwen}/projects/*/chats/*.jsonl",)
 
-_SAID = ("user", "assistant", "tool_result")
+_TYPES = ("user", "assistant", "tool_result")
 _LINE = (
     *("uuid", "parentUuid", "sessionId", "timestamp", "type", "cwd", "message", "model", "usageMetadata"),
     *("isSidechain", "version", "gitBranch", "toolCallResult", "subtype", "agentId"),
@@ -81,7 +81,7 @@ def _repeat_length(turns: list[Object], later: list[Object]) -> int:
 
     This happens because the summary is written late.
     """
-    parts = [at(line, "message", "parts") for line in later if string(line, "type") in _SAID]
+    parts = [at(line, "message", "parts") for line in later if string(line, "type") in _TYPES]
     ends = [at(turn, "parts") for turn in turns[-_LATE:]]
     return next((length for length in range(len(ends), 0, -1) if ends[-length:] == parts[:length]), 0)
 
@@ -96,7 +96,7 @@ def _step(place: str, line: int, value: Object, later: list[Object], unread: Unr
         system = _system(value)
         turns_logged = tuple(LoggedTurn(place, turn, evidence) for turn in [*system, *turns])
         return ThreadEntry(turns_logged, is_summary=True)
-    if kind not in _SAID:
+    if kind not in _TYPES:
         unread.count(f"line of the type {kind}" + (f" {subtype}" if subtype else ""))
         return ThreadEntry()
     unread.count_members(f"line {kind}", value, *_LINE)

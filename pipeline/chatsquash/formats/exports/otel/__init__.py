@@ -21,7 +21,7 @@ from chatsquash.formats.evidence import (
 )
 from chatsquash.formats.exports.otel import flattened
 from chatsquash.formats.exports.otel.attributes import HOLDING, INPUT, OUTPUT, SYSTEM, TOOLS, Holder, holders
-from chatsquash.formats.exports.otel.messages import content, said
+from chatsquash.formats.exports.otel.messages import content, convert
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.values import Object, as_list, objects, without_prefixes
 from chatsquash.formats.values import members as members_of
@@ -57,7 +57,7 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
         telling = [each for each in every if _has_messages(each)]
         telling = telling or [each for each in every if flattened.has_prompt(each.attributes)]
         longest = _longest(_of_spans(telling, unread))
-    except RecursionError:
+    except RecursionError:  # attributes may be nested to any depth
         raise TurnError("is nested too deeply") from None
     if not telling and not all(map(_is_blank, values)):
         raise TurnError(f"no attribute contains messages: {INPUT} and {OUTPUT} were not recorded")
@@ -128,11 +128,11 @@ def _longest(converted: list[Conversation]) -> list[Conversation]:
     for place in without_prefixes(encoded):
         if not encoded[place]:
             continue
-        said = [(origin_of(converted[place]).session_id, digest) for digest in chains[place]]
-        parents = [names_by_prefix[key] for key in said if key in names_by_prefix and key[1] in ends]
+        prefixes = [(origin_of(converted[place]).session_id, digest) for digest in chains[place]]
+        parents = [names_by_prefix[key] for key in prefixes if key in names_by_prefix and key[1] in ends]
         beginnings = [each for digest in chains[place] for each in ends.get(digest, ())]
         longest.append(_with(converted[place], beginnings, parents[-1] if parents else None))
-        for key in said:
+        for key in prefixes:
             names_by_prefix.setdefault(key, str(len(longest)))
     return longest
 
@@ -220,5 +220,5 @@ def _turns(holder: Holder, name: str) -> list[tuple[str, Object]]:
     return [
         (f"{where}[{number}]", turn)
         for number, message in enumerate(expect_list(value, f"{where} is"))
-        for turn in said(message, f"{where}[{number}]")
+        for turn in convert(message, f"{where}[{number}]")
     ]

@@ -54,8 +54,8 @@ def _of_prompt(prompt: Object) -> list[Any]:
     """Return the messages of a call of the AI SDK: a system prompt, and a text or messages."""
     system, text = string(prompt, "system"), string(prompt, "prompt")
     messages_or_text = prompt["messages"] if isinstance(prompt.get("messages"), list) else prompt.get("prompt")
-    said: list[Json] = [{"role": "user", "content": text}] if text else as_list(messages_or_text)
-    messages = [message for each in said for message in rewriting.messages(each)]
+    raw_messages: list[Json] = [{"role": "user", "content": text}] if text else as_list(messages_or_text)
+    messages = [message for each in raw_messages for message in rewriting.messages(each)]
     return [*([{"role": "system", "content": system}] if system else []), *messages]
 
 
@@ -86,11 +86,11 @@ def _messages(attributes: Object, prefix: str) -> Iterator[Object]:
     """Yield the messages in numbered attributes, each with the reasoning that precedes it."""
     thoughts = list[str]()
     for each in _entries_by_number(attributes, prefix):
-        said = content(each.get("content"))
-        if each.get("role") == _THOUGHT and isinstance(said, str):
-            thoughts.append(said)
+        value = content(each.get("content"))
+        if each.get("role") == _THOUGHT and isinstance(value, str):
+            thoughts.append(value)
             continue
-        message: Object = {"role": each.get("role"), "content": said}
+        message: Object = {"role": each.get("role"), "content": value}
         if calls := list(_entries_by_number(each, "tool_calls.")):
             message["tool_calls"] = calls
         if each.get("tool_call_id"):

@@ -15,7 +15,7 @@ from chatsquash.formats.values import Object, at, kind, objects, string
 _AUDIO = {"audio/wav": "wav", "audio/mpeg": "mp3", "audio/mp3": "mp3"}
 
 
-def said(message: Json, where: str) -> list[Object]:
+def convert(message: Json, where: str) -> list[Object]:
     """Return the turns of a message: one for each result, and one for its other content."""
     expect_object(message, f"{where} is")
     parts_or_text = message.get("parts", message.get("content"))
@@ -69,8 +69,8 @@ def _part(part: Json) -> Json:
     match part:
         case str():
             return text(part)
-        case {"type": "text", "content": str(said)}:
-            return text(said)
+        case {"type": "text", "content": str(words)}:
+            return text(words)
         case {"type": "blob", "content": str(data)}:
             return _blob(part, string(part, "mime_type"), data)
         case {"type": "uri", "uri": str(uri)}:
