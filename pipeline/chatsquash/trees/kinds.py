@@ -247,7 +247,7 @@ class _SaidOnce(dict[int, object]):
 
 
 def _before_end(path: LogPath, said: _SaidOnce) -> Iterator[object]:
-    """Yield the content before the end of a conversation, up to a long reply; the ends of clients are often equal."""
+    """Yield the content before the end of a conversation, up to a long reply; side replies often repeat."""
     is_end = path.kind != "side"
     for each in islice(path.last.back(), _ID_REPLIES):
         if each is not path.last:
@@ -286,7 +286,7 @@ def are_unrelated(trees: Trees) -> bool:
 
 
 def unexplained(trees: Trees, paths: list[LogPath], unanswered: dict[int, Reply | None]) -> set[int]:
-    """Return the lines that unexpectedly start a conversation: user conversations after the first, or without a reply.
+    """Return the lines of unexpected beginnings: later user conversations, and unrelated requests without a reply.
 
     Expected are requests that continue a logged reply and those started by a call, a summary or the client.
     """
