@@ -201,7 +201,7 @@ def test_the_lines_of_an_array_count_with_its_first_conversation(here, indent, s
     (
         "a document that is broken",
         [{"schema_version": "ATIF-v1.6", "steps": [{"source": "user", "message": "hi"}, {"source": "me"}]}],
-        r"atif: entry 1, steps\[1\] has the source \"me\"; it is system, user or agent",
+        r"atif: entry 1, steps\[1\] has the source \"me\"; it must be system, user or agent",
     ),
     (
         "a document without what makes it one",

@@ -112,8 +112,7 @@ class _TreeKinds:
     def kind(self, tree: int, trunk: LogPath) -> ConversationKind:
         """Return the kind of a tree."""
         first, link = self._firsts[tree], self._links[tree]
-        # If a reply continues from the summary, the conversation went on without the new tree, so it is not its
-        # continuation.
+        # If a reply continues from the summary, the conversation continued there and not in the new tree.
         if link.summary and not link.summary.children:
             return "compacted"
         if link.caller and (link.is_exact or self._is_confirmed(link, trunk)):
