@@ -150,11 +150,11 @@ def check(
 
     wanted, sets = with_key(options or Options(anonymize=False)), tuple(against)
     trials = _trials(template, trainer)
-    looks = checking.Looks(
+    looks = checking.Checks(
         phrases=Phrases(wanted.flag_phrase),
         addresses=wanted.anonymize,
         private=redactor(wanted),
-        also=trials.look if trials else None,
+        extra=trials.look if trials else None,
         overlap=Evaluation(sets).look if sets else None,
         arguments=wanted.check_arguments,
     )
@@ -170,7 +170,7 @@ def _trials(template: str | None, trainer: str | None) -> Trials | None:
     if trainer:
         trainer, template = split_model(trainer, template)
         if not template:
-            trying.refuse_unnamed(trainer)
+            trying.require_model(trainer)
     return trying.Trials(template, trainer) if template else None
 
 

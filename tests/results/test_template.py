@@ -12,7 +12,7 @@ from chatsquash.checks import rules
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import Conversation
 from chatsquash.records.line import StoredRecord
-from chatsquash.results.remedies import REMEDIES, record_of, spelled
+from chatsquash.results.remedies import REMEDIES, record_of, as_flags
 from chatsquash.results.template import Trials, show
 from tests.checks.rows import assistant, call, result, user
 from tests.conftest import log_line, write_log
@@ -86,7 +86,7 @@ def test_a_remedy_is_named_and_mends(command, tmp_path, name, sentence, messages
     path = write(tmp_path / "data.jsonl", {"messages": messages, "tools": tools})
     facts = {each["code"]: each["text"] for each in found(command, path, name)}
     assert facts[code].endswith(f": {remedy}")
-    options = next((options for options in REMEDIES if f"{spelled(options)} mends it" == remedy), None)
+    options = next((options for options in REMEDIES if f"{as_flags(options)} mends it" == remedy), None)
     if options:
         write(path, record_of(Conversation(messages, tools), options))
         assert code not in {each["code"] for each in found(command, path, name)}
@@ -95,7 +95,7 @@ def test_a_remedy_is_named_and_mends(command, tmp_path, name, sentence, messages
 def test_options_that_cure_are_options_of_convert(command, tmp_path):
     write_log(tmp_path / "a.jsonl", log_line("hi"))
     for number, options in enumerate(REMEDIES):
-        ended = command("convert", tmp_path / "a.jsonl", "-qo", tmp_path / str(number), *spelled(options).split())
+        ended = command("convert", tmp_path / "a.jsonl", "-qo", tmp_path / str(number), *as_flags(options).split())
         assert (ended.code, ended.err) == (0, "")
 
 

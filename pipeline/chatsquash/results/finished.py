@@ -31,10 +31,10 @@ from chatsquash.storage.commit import RUN
 from chatsquash.storage.decoders import PARSER_ERRORS
 from chatsquash.storage.folder import Folder
 
-KEPT = "reports/rejected-lines.jsonl"
+REJECTED_LINES = "reports/rejected-lines.jsonl"
 _NO_INPUT: dict[str, Any] = {"size": 0, "xxh3_128": ""}
 _SPLIT = re.compile(r"data/(.+)-\d{5}-of-\d{5}\..*")
-_SUMS = (
+_SUMMED_COUNTS = (
     *("sessions", "lines", "bytes", "replies", "reasoning", "conversations", "loss", "samples", "pairs"),
     *("cleaned", "addresses", "secrets", "private"),
 )
@@ -93,8 +93,8 @@ class FinishedResult:
     @property
     def is_keyed(self) -> bool:
         """Whether anything in it was replaced with its key."""
-        replaced = self.counts["addresses"] or self.counts["secrets"]["replaced"] or self.counts["private"]
-        return bool(replaced) or any(each.get("path_digest") for each in self.run["inputs"])
+        replacements = self.counts["addresses"] or self.counts["secrets"]["replaced"] or self.counts["private"]
+        return bool(replacements) or any(each.get("path_digest") for each in self.run["inputs"])
 
     def close(self) -> None:
         """Close its files."""
@@ -109,26 +109,26 @@ class FinishedResult:
         logs = _InputLogs(self.run["inputs"], options)
         for line in outputs.text_lines(self._folder, OUTCOMES):
             try:
-                stored = decode(line)
-                each = stored.session
+                outcome = decode(line)
+                each = outcome.session
                 if each is not None:
                     summary.add(each.log.log(0), each.outcome, each.filtered, each.duplicates, each.made)
                     each = contents.fill(logs.fill(each))
             except PARSER_ERRORS:
                 raise outputs.damage(self._folder, OUTCOMES) from None
-            if stored.finding:
-                yield stored.finding
+            if outcome.finding:
+                yield outcome.finding
             if each is not None:
                 yield each
         counts = jsonio.loads(jsonio.dumps(summary.counts()))
-        for name in _SUMS:
+        for name in _SUMMED_COUNTS:
             if counts[name] != self.counts.get(name):
                 raise UsageError(f"{self.path}: the {name} of its sessions do not add up to run.json; convert again")
 
-    def kept_lines(self) -> Iterator[bytes]:
+    def rejected_lines(self) -> Iterator[bytes]:
         """The copies of malformed lines, in order."""
-        if KEPT in self._result.outputs:
-            yield from (line.removesuffix(b"\n") for line in outputs.text_lines(self._folder, KEPT))
+        if REJECTED_LINES in self._result.outputs:
+            yield from (line.removesuffix(b"\n") for line in outputs.text_lines(self._folder, REJECTED_LINES))
 
 
 class _InputLogs:
@@ -140,17 +140,17 @@ class _InputLogs:
         if options.sessions_by == "chain":  # whose inputs are logs, not sessions
             self._hashes = {each["path"]: each["xxh3_128"] for each in inputs}
 
-    def fill(self, stored: StoredSession) -> StoredSession:
+    def fill(self, session: StoredSession) -> StoredSession:
         """A session with what is known of its log."""
-        log, account = stored.log, stored.outcome.account
+        log, account = session.log, session.outcome.account
         if self._hashes:
             paths = (log.path, *(path for path, *_ in log.pieces))
             size, digest = 0, " ".join(self._hashes.get(path, "") for path in paths)
         else:
             entry = next(self._inputs, _NO_INPUT)
             size, digest = entry["size"], entry["xxh3_128"]
-        outcome = structs.replace(stored.outcome, account=structs.replace(account, digest=digest))
-        return structs.replace(stored, log=structs.replace(log, size=size), outcome=outcome)
+        outcome = structs.replace(session.outcome, account=structs.replace(account, digest=digest))
+        return structs.replace(session, log=structs.replace(log, size=size), outcome=outcome)
 
 
 class _Contents:
@@ -162,16 +162,16 @@ class _Contents:
         self._pair_files = sorted(name for name in result.outputs if name.startswith(f"{PAIRS}/"))
         self._rows: dict[str, Iterator[bytes]] = {}
 
-    def fill(self, stored: StoredSession) -> StoredSession:
+    def fill(self, session: StoredSession) -> StoredSession:
         """A session with its contents."""
-        output = stored.outcome.output
-        records = [self._record(*each) for each in zip(output.records, stored.places, strict=True)]
+        output = session.outcome.output
+        records = [self._record(*each) for each in zip(output.records, session.places, strict=True)]
         pairs = output.pairs
         if records and pairs:
-            split = _SPLIT.sub(r"\1", stored.places[-1].file)
+            split = _SPLIT.sub(r"\1", session.places[-1].file)
             pairs = [each._replace(line=self._next(split, self._pairs_of)) for each in pairs]
-        filled = structs.replace(output, records=records, pairs=pairs)
-        return structs.replace(stored, outcome=structs.replace(stored.outcome, output=filled))
+        output_with_contents = structs.replace(output, records=records, pairs=pairs)
+        return structs.replace(session, outcome=structs.replace(session.outcome, output=output_with_contents))
 
     def _record(self, record: Record, place: Place) -> Record:
         if not all(map(_IMAGE.fullmatch, record.images)):

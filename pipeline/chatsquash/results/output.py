@@ -29,7 +29,7 @@ _OTHERS = ("reports/", f"{PAIRS}/")
 """Folders whose files hold no records."""
 
 
-_AGAIN = "chatsquash verify says what changed; convert again"
+_ADVICE = "chatsquash verify says what changed; convert again"
 _CHUNK = 1 << 20
 LONGEST = 256 << 20
 """Bytes of a line that are read; a name of a log is no longer than what a run reads of a line."""
@@ -55,13 +55,13 @@ class OutputSource(NamedTuple):
     """An output folder, and what it is called."""
 
     folder: _ResultStore
-    shown: Path | str
+    location: Path | str
 
     def __truediv__(self, name: str) -> str:
-        return str(self.shown / name) if isinstance(self.shown, Path) else f"{self.shown}/{name}"
+        return str(self.location / name) if isinstance(self.location, Path) else f"{self.location}/{name}"
 
     def __str__(self) -> str:
-        return str(self.shown)
+        return str(self.location)
 
 
 def open_output(out: Path | str) -> OutputSource:
@@ -97,7 +97,7 @@ def run_text(out: OutputSource) -> bytes:
 
 def damage(folder: Folder, name: str) -> UsageError:
     """The error for a file that cannot be read as what it is."""
-    return UsageError(f"{folder.path / name}: is not as chatsquash wrote it: {_AGAIN}")
+    return UsageError(f"{folder.path / name}: is not as chatsquash wrote it: {_ADVICE}")
 
 
 def lines(folder: Folder, name: str, *members: str) -> Iterator[dict[str, Any]]:
@@ -159,7 +159,7 @@ def _open(folder: Folder, name: str) -> Iterator[BinaryIO]:
         with folder.open_file(name) as file:
             yield file
     except OSError as problem:
-        raise UsageError(f"{folder.path / name}: cannot be read ({problem.strerror}): {_AGAIN}") from None
+        raise UsageError(f"{folder.path / name}: cannot be read ({problem.strerror}): {_ADVICE}") from None
 
 
 def _load(folder: Folder, name: str, line: bytes) -> dict[str, Any]:

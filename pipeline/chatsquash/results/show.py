@@ -21,9 +21,9 @@ from chatsquash.records.reading import native, parse, record
 from chatsquash.results.output import damage, lines
 from chatsquash.storage.folder import Folder
 
-SHORTEST = 7
+MIN_ID_LENGTH = 7
 """Characters of the beginning of an id that lists show, at least."""
-_NAMED = 5
+_MAX_LISTED = 5
 """Sessions that an error names."""
 _TYPES = {"session": str, "log": str, "file": str | None, "row": int | None, "offset": int | None}
 """What of the session table leads to a record."""
@@ -44,7 +44,7 @@ class RecordView(NamedTuple):
         parts = [f"{printable(str(self.row.file))}:{self.row.number}"]
         parts += [f"session {self.facts['session']}"] if self.facts.get("session") else []
         parts += [str(self.facts[name]) for name in ("format", "model", "start") if self.facts.get(name)]
-        parts += [f"also {', '.join(self.others[:_NAMED])}"] if self.others else []
+        parts += [f"also {', '.join(self.others[:_MAX_LISTED])}"] if self.others else []
         return escape(", ".join(parts))
 
     def as_json(self) -> dict[str, Any]:
@@ -68,7 +68,7 @@ def show(dataset: str, which: str) -> RecordView:
     with closing(Folder(Path(dataset))) as folder:
         matches = list(_table(folder, lambda line: which in (line["session"], f"{line['file']}:{line['row']}")))
         is_number = which.isascii() and which.isdigit()
-        if not matches and not (is_number and len(which) < SHORTEST):
+        if not matches and not (is_number and len(which) < MIN_ID_LENGTH):
             matches = list(_table(folder, lambda line: line["session"].startswith(which)))
         if not matches and is_number:
             row = _by_number(dataset, int(which))
@@ -78,12 +78,12 @@ def show(dataset: str, which: str) -> RecordView:
             hint = "its records are named by number, FILE:ROW or the id of the session"
             raise UsageError(f"{dataset}: there is no record {quote(which)}; {hint}")
         one_session((line["session"] for line in matches), which, dataset)
-        written = [line for line in matches if None not in (line["file"], line["row"])]
-        if not written:
+        with_record = [line for line in matches if None not in (line["file"], line["row"])]
+        if not with_record:
             why = matches[0]["left_out"] or matches[0]["filtered"]
             raise UsageError(f"{dataset}: session {quote(matches[0]['session'])} has no record ({why})")
-        stands = Place(written[0]["file"], written[0]["row"], written[0]["offset"])
-        return _view(DatasetRow(Path(dataset, stands.file), stands.row, read(folder, stands)), written)
+        stands = Place(with_record[0]["file"], with_record[0]["row"], with_record[0]["offset"])
+        return _view(DatasetRow(Path(dataset, stands.file), stands.row, read(folder, stands)), with_record)
 
 
 def one_session(ids: Iterable[str], which: str, source: str) -> str | None:
@@ -91,11 +91,11 @@ def one_session(ids: Iterable[str], which: str, source: str) -> str | None:
 
     Raises ``UsageError`` where several begin so.
     """
-    begins = list(dict.fromkeys(each for each in ids if each.startswith(which)))
-    if which in begins or len(begins) < 2:
-        return which if which in begins else next(iter(begins), None)
-    named = ", ".join(map(quote, begins[:_NAMED]))
-    raise UsageError(f"{source}: several sessions begin with {quote(which)}: {named}; give more of the id")
+    candidates = list(dict.fromkeys(each for each in ids if each.startswith(which)))
+    if which in candidates or len(candidates) < 2:
+        return which if which in candidates else next(iter(candidates), None)
+    listed_ids = ", ".join(map(quote, candidates[:_MAX_LISTED]))
+    raise UsageError(f"{source}: several sessions begin with {quote(which)}: {listed_ids}; give more of the id")
 
 
 def with_session(arguments: tuple[str, ...]) -> tuple[tuple[str, ...], str | None]:
@@ -105,14 +105,14 @@ def with_session(arguments: tuple[str, ...]) -> tuple[tuple[str, ...], str | Non
     return (arguments, None) if not others or is_path else (tuple(others), last)
 
 
-def _table(folder: Folder, is_wanted: Callable[[dict[str, Any]], bool]) -> Iterator[dict[str, Any]]:
+def _table(folder: Folder, matches: Callable[[dict[str, Any]], bool]) -> Iterator[dict[str, Any]]:
     """The lines of the session table that are wanted, of which it may have very many; none where there is no table."""
     if folder.status(SESSIONS) is None:
         return
     for line in lines(folder, SESSIONS, *_TYPES, "left_out", "filtered"):
         if any(not isinstance(line[name], kind) for name, kind in _TYPES.items()):
             raise damage(folder, SESSIONS)
-        if is_wanted(line):
+        if matches(line):
             yield line
 
 
@@ -123,17 +123,17 @@ def _by_number(dataset: str, number: int) -> DatasetRow:
     return row
 
 
-def _view(row: DatasetRow, written: list[dict[str, Any]]) -> RecordView:
+def _view(row: DatasetRow, lines: list[dict[str, Any]]) -> RecordView:
     """A record, with the lines that the session table has of its session's records, its own first."""
     try:
-        stored = native(record(parse(row.data)))
+        native_record = native(record(parse(row.data)))
     except NotARecordError as problem:
         raise UsageError(f"{row.file}:{row.number}: {problem}") from None
-    own = written[0] if written else {}
-    others = [f"{line['file']}:{line['row']}{_elsewhere(line, own)}" for line in written[1:]]
-    return RecordView(row, stored, own, others)
+    own = lines[0] if lines else {}
+    others = [f"{line['file']}:{line['row']}{_other_log(line, own)}" for line in lines[1:]]
+    return RecordView(row, native_record, own, others)
 
 
-def _elsewhere(line: dict[str, Any], own: dict[str, Any]) -> str:
+def _other_log(line: dict[str, Any], own: dict[str, Any]) -> str:
     """The log of a record that has the id of the session, where it is another one."""
     return "" if line["log"] == own["log"] else f" of {line['log']}"

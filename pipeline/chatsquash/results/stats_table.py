@@ -12,7 +12,7 @@ from chatsquash.core.overview import Headline, Overview, Row, count_parts
 from chatsquash.core.text import escape, pluralize, printable
 
 _BARS = " ▁▂▃▄▅▆▇█"
-_TOOLS = 20
+_MAX_TOOLS = 20
 """How many tools the table shows; the JSON has all."""
 
 
@@ -78,7 +78,7 @@ class Stats:
     records: int = 0
     unreadable: int = 0
     """Lines that are no records."""
-    refused: int = 0
+    records_refused: int = 0
     """Records that the template cannot render, of which no tokens are counted."""
     duplicates: int = 0
     """Records that repeat an earlier one exactly."""
@@ -128,13 +128,13 @@ def _lines(stats: Stats) -> Iterator[str]:
         bars = ["records by size", *(sparkline(spread.histogram) for spread in stats.spreads.values())]
         yield from ("", *(f"{line}  {bar}".rstrip() for line, bar in zip(table, bars, strict=True)))
     if stats.tools:
-        ranked = _rank(stats)
-        shown = [
-            (escape(name), *_numbers(count.defined_in, count.called_in, count.calls)) for name, count in ranked[:_TOOLS]
+        tools = _rank(stats)
+        rows = [
+            (escape(name), *_numbers(count.defined_in, count.called_in, count.calls)) for name, count in tools[:_MAX_TOOLS]
         ]
-        yield from ("", *_table(("tool", "defined in", "called in", "calls"), shown))
-        if len(ranked) > _TOOLS:
-            yield f"and {len(ranked) - _TOOLS} more"
+        yield from ("", *_table(("tool", "defined in", "called in", "calls"), rows))
+        if len(tools) > _MAX_TOOLS:
+            yield f"and {len(tools) - _MAX_TOOLS} more"
     if stats.longest:
         places = [(f"{escape(each.file)}:{each.record}", *_numbers(*each[:2])) for each in stats.longest]
         yield from ("", *_table(("longest", "characters", "messages"), places))
@@ -156,8 +156,8 @@ def _overview(stats: Stats) -> Overview:
     if stats.unreadable:
         lines = pluralize(stats.unreadable, "line that is not a record", "lines that are not records")
         headlines.append(Headline((f"{lines}:", "see chatsquash check"), "error"))
-    if stats.refused:
-        refused = f"{pluralize(stats.refused, 'record')} refused by the template,"
+    if stats.records_refused:
+        refused = f"{pluralize(stats.records_refused, 'record')} refused by the template,"
         headlines.append(Headline((refused, "whose tokens are not counted"), "error"))
     return Overview((*headlines,), (*_rows(stats),))
 
@@ -174,12 +174,12 @@ def _rows(stats: Stats) -> Iterator[Row]:
             "tools", None, (f"defined in {stats.with_tools:,},", f"called in {pluralize(stats.with_calls, 'record')}")
         )
     if stats.table:
-        yield from _of_table(stats.table)
+        yield from _session_rows(stats.table)
 
 
-def _of_table(table: SessionStats) -> Iterator[Row]:
-    used = f"tokens as logged: {table.prompt_tokens:,} of prompts,"
-    yield Row("sessions", table.sessions, (used, f"{table.completion_tokens:,} of replies"))
+def _session_rows(table: SessionStats) -> Iterator[Row]:
+    prompts = f"tokens as logged: {table.prompt_tokens:,} of prompts,"
+    yield Row("sessions", table.sessions, (prompts, f"{table.completion_tokens:,} of replies"))
     for name in ("exit", "finish", "truncated", "last_user"):
         yield _row(name, dict(getattr(table, name).most_common()))
     if table.reward is not None:

@@ -14,7 +14,7 @@ from chatsquash.trees.canonical import prompt_text
 
 LONGEST = 200
 """Characters of a title."""
-_SCANNED = 10_000
+_MAX_SCANNED = 10_000
 """Characters of a prompt in which its words are looked for."""
 _MESSAGES = 30
 """Messages of a record, as its line has them, among which the prompt is looked for."""
@@ -22,8 +22,8 @@ _MESSAGES = 30
 
 def title(messages: list[Message]) -> str | None:
     """Return the beginning of the first thing that the user said, in one line; ``None`` if that is nothing."""
-    said = (prompt_text(message) for message in messages if message["role"] == "user")
-    text = next(filter(None, said), None)
+    prompts = (prompt_text(message) for message in messages if message["role"] == "user")
+    text = next(filter(None, prompts), None)
     return None if text is None else one_line(text)
 
 
@@ -54,7 +54,7 @@ def _beginning(raw: msgspec.Raw) -> Json:
 
 def one_line(text: str) -> str:
     """Return the beginning of a text in one line."""
-    text = " ".join(text[:_SCANNED].split())
+    text = " ".join(text[:_MAX_SCANNED].split())
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
 

@@ -20,17 +20,17 @@ class Requirements:
         schemas.refuse_missing(f"--for {name}")
         self._schemas = [presets.named(each).SCHEMA for each in self._trainer.presets]
         self._is_closed = self._trainer.presets == ("openai",)
-        self.records = self.fitting = 0
+        self.records = self.readable = 0
 
     def look(self, value: Json) -> Iterator[Violation]:
         """The first place in which a record does not fit."""
         self.records += 1
-        problems = [schemas.first_problem(schema, self._columns(value, schema)) for schema in self._schemas]
-        if all(problems):
+        mismatches = [schemas.first_problem(schema, self._columns(value, schema)) for schema in self._schemas]
+        if all(mismatches):
             which = " or ".join(self._trainer.presets)
-            yield stored_records.unreadable_by_trainer(self._trainer.title, which, problems[0])
+            yield stored_records.unreadable_by_trainer(self._trainer.title, which, mismatches[0])
         else:
-            self.fitting += 1
+            self.readable += 1
 
     def _columns(self, value: Any, schema: dict[str, Any]) -> Any:
         """The members of a record that the trainer reads; services refuse all others, too."""
@@ -45,5 +45,5 @@ class Requirements:
 
     def summary(self) -> str:
         """What was checked, and what was not."""
-        checked = f"{pluralize(self.records, 'record')} checked for {self._trainer.title}: {self.fitting:,} readable"
-        return f"{checked} (columns, roles and members; not how it renders or masks them)"
+        counts = f"{pluralize(self.records, 'record')} checked for {self._trainer.title}: {self.readable:,} readable"
+        return f"{counts} (columns, roles and members; not how it renders or masks them)"

@@ -39,7 +39,7 @@ from chatsquash.storage.commit import PLAN, RUN
 from chatsquash.storage.folder import validate_name
 
 _PIECE = 1 << 20
-_PACKED = (".gz", ".zst", ".parquet", ".png", ".jpg", ".gif", ".webp")
+_OPAQUE_SUFFIXES = (".gz", ".zst", ".parquet", ".png", ".jpg", ".gif", ".webp")
 """Files whose lines, or rows, cannot be counted by their line feeds."""
 _DUPLICATE = "duplicate-record"
 _RECORDS = re.compile(r"data/.*|[^/]*\.jsonl")
@@ -91,18 +91,18 @@ def differences(out: OutputSource, entry: dict[str, Json]) -> Iterator[str]:
     """How a file differs from what is told of it; raises ``ValueError`` for a name that leads elsewhere."""
     name = validate_name(entry["path"])
     path = out / name
-    staged = StagedFile(name)
+    hashed = StagedFile(name)
     try:
         with out.folder.open_file(name) as file:
             while piece := file.read(_PIECE):
-                staged.add(piece)
+                hashed.add(piece)
     except OSError as problem:
         yield f"{path}: cannot be read ({problem.strerror})"
         return
-    size, lines, digest = staged.size, staged.lines, staged.digest.hexdigest()
+    size, lines, digest = hashed.size, hashed.lines, hashed.digest.hexdigest()
     if (size, digest) != (entry["size"], entry["sha256"]):
         yield f"{path}: has {size:,} bytes and the hash {digest}, not {entry['size']:,} and {entry['sha256']}"
-    elif not name.endswith(_PACKED) and lines != entry["lines"]:
+    elif not name.endswith(_OPAQUE_SUFFIXES) and lines != entry["lines"]:
         yield f"{path}: has {lines:,} lines, not {entry['lines']:,}"
 
 
@@ -114,13 +114,13 @@ def _counts(out: OutputSource, run: dict[str, Json]) -> Iterator[str]:
             seen, *parts = (_total(value) for value in counts[name].values())
             if seen != sum(parts):
                 yield f"{out / RUN}: of {seen:,} {name} {sum(parts):,} are accounted for"
-    lines = {recorded["path"]: recorded["lines"] for recorded in run["outputs"]}
-    sessions, written = counts["sessions"]["seen"], _count_written(counts)
-    if (recorded := counts["sessions"]["written"]) > written:
-        yield f"{out / RUN}: tells of {recorded:,} sessions with a record, and of {written:,} records"
+    lines = {expected["path"]: expected["lines"] for expected in run["outputs"]}
+    sessions, records_written = counts["sessions"]["seen"], _count_written(counts)
+    if (recorded := counts["sessions"]["written"]) > records_written:
+        yield f"{out / RUN}: tells of {recorded:,} sessions with a record, and of {records_written:,} records"
     records = [count for path, count in lines.items() if _RECORDS.fullmatch(path)]
-    if records and sum(records) != written:
-        yield f"{out / RUN}: tells of {written:,} records, the files have {sum(records):,}"
+    if records and sum(records) != records_written:
+        yield f"{out / RUN}: tells of {records_written:,} records, the files have {sum(records):,}"
     is_by_file = run["options"].get("sessions_by") == "chain"  # whose sessions may be of several files
     if (inputs := len(run["inputs"])) != sessions and not is_by_file:
         yield f"{out / RUN}: tells of {sessions:,} sessions, {inputs:,} inputs are named"
@@ -134,20 +134,20 @@ def _check_reports(out: OutputSource, counts: dict[str, Json], lines: dict[str, 
     """Which counts do not agree with the reports."""
     rejected = ("rejected lines", lines[REJECTED], counts["lines"]["unreadable"])
     replies = [("replies", lines[REPLIES], counts["replies"]["logged"])] if REPLIES in lines else []
-    for what, there, recorded in (rejected, *replies, *_findings(out, counts)):
-        if there != recorded:
-            yield f"{out / RUN}: tells of {recorded:,} {what}, the reports have {there:,}"
+    for what, actual, expected in (rejected, *replies, *_findings(out, counts)):
+        if actual != expected:
+            yield f"{out / RUN}: tells of {expected:,} {what}, the reports have {actual:,}"
     if SESSIONS in lines and out.folder.status(SESSIONS):  # else it was said already, or is a run of before
         yield from _table(out, counts["sessions"], _count_written(counts), lines)
 
 
 def _count_written(counts: dict[str, Json]) -> int:
     """How many records were written: one for each conversation, of a run before that was said one for each session."""
-    recorded = counts.get("conversations") or counts["sessions"]
-    return int(recorded["written"])
+    counted = counts.get("conversations") or counts["sessions"]
+    return int(counted["written"])
 
 
-def _table(out: OutputSource, counts: dict[str, Json], written: int, lines: dict[str, int]) -> Iterator[str]:
+def _table(out: OutputSource, counts: dict[str, Json], records_written: int, lines: dict[str, int]) -> Iterator[str]:
     """Which sums over the session table do not agree with the counts, or with the files that it names."""
     rows: Counter[str] = Counter()
     kinds: Counter[str] = Counter()
@@ -159,7 +159,7 @@ def _table(out: OutputSource, counts: dict[str, Json], written: int, lines: dict
                 if session["row"] != rows[name]:
                     yield f"{out / SESSIONS}: has row {session['row']:,} of {name} in the place of row {rows[name]:,}"
     expected = {
-        "written": written,
+        "written": records_written,
         f"left out: {_DUPLICATE}": counts["duplicates"],
         **{f"left out: {code}": count for code, count in counts["left_out"].items()},
         **{f"filtered: {option}": count for option, count in counts["filtered"].items()},
@@ -186,17 +186,17 @@ def _total(value: Json) -> int:
 
 def _findings(out: OutputSource, counts: dict[str, Json]) -> Iterator[tuple[str, int, int]]:
     """Of each severity, in the dataset and in filtered sessions: what it is, how many there are, and are told of."""
-    there: Counter[tuple[str, str]] = Counter()
+    counted: Counter[tuple[str, str]] = Counter()
     with suppress(OSError), out.folder.open_file(FINDINGS) as file:  # where it cannot be read, that was said
         for line in map(orjson.loads, file):
-            there["filtered_findings" if line.get("filtered") else "findings", line["severity"]] += 1
-    recorded = {
+            counted["filtered_findings" if line.get("filtered") else "findings", line["severity"]] += 1
+    expected = {
         (what, severity): _total(codes)
         for what in ("findings", "filtered_findings")
         for severity, codes in counts.get(what, {}).items()
     }
-    for what, severity in sorted({*there, *recorded}):
-        yield f"{what.replace('_', ' ')} {severity}", there[what, severity], recorded.get((what, severity), 0)
+    for what, severity in sorted({*counted, *expected}):
+        yield f"{what.replace('_', ' ')} {severity}", counted[what, severity], expected.get((what, severity), 0)
 
 
 _ESCAPED = re.compile(r"\\udc([89a-f][0-9a-f])")
@@ -210,12 +210,12 @@ class KnownLogs(NamedTuple):
     logs: Sequence[str]
     key: bytes
 
-    def paths(self, recorded: str | None) -> dict[str, str]:
+    def paths(self, fingerprint_of_run: str | None) -> dict[str, str]:
         """The paths of the logs by their digests; raises ``UsageError`` where the run had another key."""
-        if recorded is None:
+        if fingerprint_of_run is None:
             return {}
-        if fingerprint(self.key) != recorded:
-            raise UsageError(f"the key is not that of the run, {recorded}: name that one with --anonymize-key-file")
+        if fingerprint(self.key) != fingerprint_of_run:
+            raise UsageError(f"the key is not that of the run, {fingerprint_of_run}: name that one with --anonymize-key-file")
         discovery = discover(list(self.logs), Options(anonymize=False), is_readable)
         return {path_digest(self.key, printable(log.display_path)): log.display_path for log in discovery.logs}
 
@@ -233,16 +233,16 @@ def compare(run: dict[str, Any], place: str, paths: dict[str, str]) -> Compariso
     ``paths`` has those of logs whose paths are replaced there, by their digests.
     """
     count, problems = 0, list[str]()
-    left, hidden = len(run["inputs"]), 0
+    remaining, hidden = len(run["inputs"]), 0
     bounds = Options(**{name: run["options"][name] for name in _BOUNDS})
     for (path, digest), inputs in groupby(run["inputs"], lambda entries: (entries["path"], entries.get("path_digest"))):
         entries = list(inputs)
-        left -= len(entries)
+        remaining -= len(entries)
         if digest and digest not in paths:
             hidden += 1
             continue
         count += 1
-        is_cut = not left and run["options"].get("limit") == len(run["inputs"])
+        is_cut = not remaining and run["options"].get("limit") == len(run["inputs"])
         digests = [each["xxh3_128"] for each in entries]
         problems += log_differences(paths.get(digest, path), digests, bounds, len(entries) if is_cut else None)
     if hidden:
@@ -251,21 +251,21 @@ def compare(run: dict[str, Any], place: str, paths: dict[str, str]) -> Compariso
     return Comparison(count, problems)
 
 
-def log_differences(path: str, recorded: list[str], options: Options, taken: int | None = None) -> Iterator[str]:
+def log_differences(path: str, expected: list[str], options: Options, limit: int | None = None) -> Iterator[str]:
     """How a log differs from its hashes, as one session or several; of these maybe only the first ones."""
-    log = Log(spelled(path), path, Path(path).name, 0)
-    digests = list(filter(None, recorded))  # empty: it could not be read then, either
+    log = Log(filesystem_path(path), path, Path(path).name, 0)
+    digests = list(filter(None, expected))  # empty: it could not be read then, either
     try:
         with raw(log.path) as file:
-            whole = {hashlib.file_digest(file, xxh3_128).hexdigest()} if digests else set()
-            if set(digests) != whole and sorted(digests) != sorted(islice(_parts(log, options), taken)):
+            of_file = {hashlib.file_digest(file, xxh3_128).hexdigest()} if digests else set()
+            if set(digests) != of_file and sorted(digests) != sorted(islice(_parts(log, options), limit)):
                 yield f"{path}: is not what it was when it was converted"
     except OSError as problem:
         if digests:
             yield f"{path}: cannot be read ({problem.strerror})"
 
 
-def spelled(path: str) -> str:
+def filesystem_path(path: str) -> str:
     """A path as the system has it: bytes that are no text stand escaped in ``run.json``."""
     if os.path.lexists(path):
         return path

@@ -23,7 +23,7 @@ from chatsquash.core.text import escape, printable, quote
 from chatsquash.core.urls import is_remote
 from chatsquash.dataset.manifest import as_described
 from chatsquash.results.types import Input
-from chatsquash.results.verify import spelled
+from chatsquash.results.verify import filesystem_path
 from chatsquash.sources.compression import uncompressed
 from chatsquash.sources.joined_files import opened_log
 from chatsquash.sources.lines import lines
@@ -123,7 +123,7 @@ class SessionLogs:
         if at in self._last:
             return True
         try:
-            return os.path.getsize(spelled(self._log(at) or "")) <= _SMALL  # noqa: PTH202 - which takes any name
+            return os.path.getsize(filesystem_path(self._log(at) or "")) <= _SMALL  # noqa: PTH202 - which takes any name
         except (OSError, ValueError):
             return False
 
@@ -247,7 +247,7 @@ def _log_path(log: str | None, known: list[Input]) -> str:
         raise NoLogError(f"the log lies in a store, from which the viewer fetches nothing: {shown}")
     if any(each.path_digest for each in known):
         raise NoLogError(f"the run replaced what is private in the path of the log, and does not tell it: {shown}")
-    path = spelled(log)
+    path = filesystem_path(log)
     if not os.path.isfile(path):  # noqa: PTH113 - which takes any name
         hint = "run chatsquash view where the conversion ran, if its path is a relative one"
         raise NoLogError(f"the log is not there: {shown} ({hint})")

@@ -53,24 +53,24 @@ def places(inputs: Iterable[str], output: str, hide: Hide) -> Places:
     if is_file and len(sources) > 1:
         raise UsageError(f"{output}: is one file, and the inputs are {len(sources)}; name a folder with --output")
     if is_file:
-        _refuse_another_kind(sources[0].source, out)
+        _refuse_other_format(sources[0].source, out)
         files = [sources[0]._replace(name=out.name)]
     else:
-        files = [each._replace(name=_hide(each.name, hide)) for each in sources]
+        files = [each._replace(name=_redact_name(each.name, hide)) for each in sources]
     folder = out.parent if is_file else out
-    _refuse_meeting(files)
+    _refuse_collisions(files)
     _refuse_inputs(inputs, files, folder, is_file=is_file)
     return Places(folder, is_file, files, others)
 
 
 def rename(files: list[FilePlacement], hide: Hide) -> list[FilePlacement]:
     """Files whose names are hidden once more, when more is known; raises ``UsageError`` where two have one."""
-    again = [each._replace(name=_hide(each.name, hide)) for each in files]
-    _refuse_meeting(again)
-    return again
+    renamed = [each._replace(name=_redact_name(each.name, hide)) for each in files]
+    _refuse_collisions(renamed)
+    return renamed
 
 
-def refuse_taken(folder: Path, names: Iterable[str]) -> None:
+def refuse_existing(folder: Path, names: Iterable[str]) -> None:
     """Raise ``UsageError`` where something has such a name."""
     for name in names:
         if os.path.lexists(folder / name):
@@ -81,7 +81,7 @@ def _find(place: str, others: Counter[str]) -> Iterator[FilePlacement]:
     refuse_remote(place)
     path = Path(place)
     if path.is_dir():
-        files = list(_below(path, others))
+        files = list(_datasets_below(path, others))
         if not files:
             raise UsageError(f"{place}: no datasets (*.jsonl, *.ndjson, also compressed, *.parquet) in this folder")
         yield from (FilePlacement(path / name, name) for name in files)
@@ -90,8 +90,8 @@ def _find(place: str, others: Counter[str]) -> Iterator[FilePlacement]:
         fitting = [each for each in paths if each.is_file() and is_dataset(each)]
         if not fitting:
             raise UsageError(f"{place}: no dataset has such a name")
-        fixed = _fixed_folder(place)
-        yield from (FilePlacement(each, each.relative_to(fixed).as_posix()) for each in fitting)
+        folder = _fixed_folder(place)
+        yield from (FilePlacement(each, each.relative_to(folder).as_posix()) for each in fitting)
     elif not path.is_file():
         raise UsageError(f"{place}: is not a file, folder or glob")
     else:
@@ -105,7 +105,7 @@ def _fixed_folder(pattern: str) -> Path:
     return Path(*parts[:magic])
 
 
-def _below(folder: Path, others: Counter[str]) -> Iterator[str]:
+def _datasets_below(folder: Path, others: Counter[str]) -> Iterator[str]:
     """The datasets in a folder and in those in it, hidden ones and the reports of a result aside."""
     for place, folders, names in os.walk(folder):
         inside = Path(place)
@@ -121,7 +121,7 @@ def _below(folder: Path, others: Counter[str]) -> Iterator[str]:
                 others[path.suffix.lower() or "files without a suffix"] += 1
 
 
-def _hide(name: str, hide: Hide) -> str:
+def _redact_name(name: str, hide: Hide) -> str:
     """A name without anything private, which has the suffixes that it had."""
     hidden = hide(name)
     if hidden == name:
@@ -130,12 +130,12 @@ def _hide(name: str, hide: Hide) -> str:
     return "/".join(map(sanitised, hidden.removesuffix(ending).split("/"))) + ending
 
 
-def _refuse_another_kind(source: Path, out: Path) -> None:
+def _refuse_other_format(source: Path, out: Path) -> None:
     if (source.suffix.lower() == PARQUET) != (out.suffix.lower() == PARQUET):
         raise UsageError(f"{out}: is of another kind than what is read; lines stay lines, and Parquet stays Parquet")
 
 
-def _refuse_meeting(files: list[FilePlacement]) -> None:
+def _refuse_collisions(files: list[FilePlacement]) -> None:
     """Raise where two files would take one place, also where a system makes no difference between cases."""
     counts = Counter(each.name.casefold() for each in files)
     for each in files:
@@ -147,8 +147,8 @@ def _refuse_inputs(inputs: Iterable[str], files: list[FilePlacement], folder: Pa
     """Raise where what is written would be read, or would take the place of what is read."""
     out = folder.resolve()
     for place in inputs:
-        read = Path(place).resolve()
-        if not is_file and read.is_dir() and (out == read or read in out.parents):
+        source = Path(place).resolve()
+        if not is_file and source.is_dir() and (out == source or source in out.parents):
             raise UsageError(f"{folder}: lies in what is read; choose another place with --output")
     read_files = {each.source.resolve() for each in files}
     for each in files:

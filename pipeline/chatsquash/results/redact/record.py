@@ -22,7 +22,7 @@ from chatsquash.results.redact.places import Hide
 
 _UNSET = (None, 0, 1)
 """What a flag may be; anything else under its name is no flag.  (False and True are equal to two of them.)"""
-_HOLDS = "chatsquash redact replaces"
+_ADVICE = "chatsquash redact replaces"
 
 
 class RedactedRecord(NamedTuple):
@@ -54,32 +54,32 @@ def redact_record(privacy: Privacy, value: Json, known: Redactor | None = None) 
     hits = privacy.replace(pieces.values)
     if known:
         hits += known.replace(pieces.values)
-    whole, addresses, passwords = privacy.anonymized(_whole(value, pieces) if hits else value)
+    redacted, addresses, passwords = privacy.anonymized(_join_pieces(value, pieces) if hits else value)
     counts = Counter(map(value_of, passwords))
     for (_, each), count in hits.items():
         counts[each] += count
-    masked = _pieces(whole)
+    masked = _pieces(redacted)
     unflagged = _unflag(masked, masked.masked_pieces()) if counts else []
-    return RedactedRecord(_whole(whole, masked) if counts else whole, counts, addresses, unflagged)
+    return RedactedRecord(_join_pieces(redacted, masked) if counts else redacted, counts, addresses, unflagged)
 
 
-def look(value: Json, redactor: Redactor) -> Counter[tuple[int, Value]]:
+def count_values(value: Json, redactor: Redactor) -> Counter[tuple[int, Value]]:
     """What is private in which piece of a record, and how often; raises ``UnsearchedError``."""
     return redactor.look(_pieces(value).values, every=True)
 
 
-def looked(value: Json, counts: Counter[tuple[int, Value]]) -> Iterator[Violation]:
+def violations(value: Json, counts: Counter[tuple[int, Value]]) -> Iterator[Violation]:
     """What is private in a record, once for each kind at the first message with it."""
     pieces = _pieces(value)
     for kind, count, first in kinds(counts):
         place = pieces.place(first)
         if is_secret(kind):
-            yield private.secret_found(kind, count, place, _HOLDS)
+            yield private.secret_found(kind, count, place, _ADVICE)
         else:
             yield stored_records.personal_data_found(kind, count, place)
 
 
-def hides(data: bytes, value: Json) -> bool:
+def has_duplicate_members(data: bytes, value: Json) -> bool:
     """Whether JSON has members that its value lacks: of two with one name a parser takes the last."""
     if jsonio.dumps(value) == data.strip():
         return False
@@ -104,7 +104,7 @@ _ALONE = "text"
 """Under what a value that is no object is searched; it tells nothing."""
 
 
-def _whole(value: Json, pieces: Pieces) -> Json:
+def _join_pieces(value: Json, pieces: Pieces) -> Json:
     whole = pieces.whole()
     return whole if isinstance(value, dict) else whole[_ALONE]
 
@@ -126,8 +126,8 @@ def _flags(pieces: Pieces) -> list[str]:
     turns = [turn for turn in pieces.values[:-1] if isinstance(turn, dict)]
     flags = []
     for flag in marks.FLAGS:
-        said = [turn[flag] for turn in turns if flag in turn]
-        if said and all(isinstance(each, (int, type(None))) and each in _UNSET for each in said):
+        values = [turn[flag] for turn in turns if flag in turn]
+        if values and all(isinstance(each, (int, type(None))) and each in _UNSET for each in values):
             flags.append(flag)
     return flags
 
@@ -163,7 +163,7 @@ class RedactionSummary:
         """Whether all records are written."""
         return not self.left_out
 
-    def take(self, done: RedactedRecord, placeholders: Placeholders, place: str) -> None:
+    def add(self, done: RedactedRecord, placeholders: Placeholders, place: str) -> None:
         """Count a record, and what was replaced in it."""
         self.written += 1
         self.addresses += done.addresses

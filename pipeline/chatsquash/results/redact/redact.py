@@ -31,8 +31,8 @@ from chatsquash.redaction.privacy import Privacy
 from chatsquash.redaction.redactor import Redactor, UnsearchedError
 from chatsquash.redaction.texts import Texts
 from chatsquash.results.redact import tables
-from chatsquash.results.redact.places import FilePlacement, Places, places, refuse_taken, rename
-from chatsquash.results.redact.record import RedactedRecord, RedactionSummary, hides, redact_record
+from chatsquash.results.redact.places import FilePlacement, Places, places, refuse_existing, rename
+from chatsquash.results.redact.record import RedactedRecord, RedactionSummary, has_duplicate_members, redact_record
 from chatsquash.results.redact.tables import Cells, ParquetTable, Row
 from chatsquash.session.session import finding
 from chatsquash.storage.staging import StagedFiles, write_elsewhere
@@ -41,7 +41,7 @@ from chatsquash.storage.staging import StagedFiles, write_elsewhere
 class Watch(NamedTuple):
     """What is told of a run while it goes on."""
 
-    say: Callable[[Finding], None]
+    report: Callable[[Finding], None]
     """Told what is wrong with records."""
     observe: Callable[[int, int], None] | None = None
     """Told the bytes of each file that is done, and those of all."""
@@ -63,29 +63,29 @@ def redact(
             packer_of(Path(each.name))
     if options.write_known:
         _refuse_dataset(Path(options.write_known), where)
-    with _stage(where, force=force) as staged:
+    with _stage(where, force=force) as staging:
         run = _Run(privacy, options, where, watch)
-        run.write(staged)
-        put = run.settled(staged)
+        run.write(staging)
+        names = run.finish(staging)
         if not force:
-            refuse_taken(where.folder, put)
+            refuse_existing(where.folder, names)
         if options.write_known:
-            _write_known(staged, options.write_known, hash_list(run.done.hashes))
-        staged.put(put)
+            _write_known(staging, options.write_known, hash_list(run.done.hashes))
+        staging.put(names)
     return run.done
 
 
-def _refuse_dataset(known: Path, where: Places) -> None:
+def _refuse_dataset(hash_list_path: Path, where: Places) -> None:
     """Refuse hashes in the place of a dataset that is read or written."""
     for each in where.files:
         for dataset in (each.source, where.folder / each.name):
-            if known.exists() and dataset.exists() and known.samefile(dataset):
-                raise UsageError(f"--write-known {known}: is a dataset; name another file")
+            if hash_list_path.exists() and dataset.exists() and hash_list_path.samefile(dataset):
+                raise UsageError(f"--write-known {hash_list_path}: is a dataset; name another file")
 
 
-def _write_known(staged: StagedFiles, path: str, data: bytes) -> None:
+def _write_known(staging: StagedFiles, path: str, data: bytes) -> None:
     try:
-        write_elsewhere(staged.staging, Path(path).absolute(), data)
+        write_elsewhere(staging.staging, Path(path).absolute(), data)
     except OSError as problem:
         raise UsageError(f"{path}: cannot be written ({problem.strerror})") from None
 
@@ -93,18 +93,18 @@ def _write_known(staged: StagedFiles, path: str, data: bytes) -> None:
 @contextmanager
 def _stage(where: Places, *, force: bool) -> Iterator[StagedFiles]:
     """The folder beside the output; what is not put in its place goes."""
-    staged = StagedFiles(where.folder, force=force)
+    staging = StagedFiles(where.folder, force=force)
     try:
-        staged.begin()
+        staging.begin()
         if not force:
             reports = [] if where.is_file else [REDACTIONS]
-            refuse_taken(where.folder, [*(each.name for each in where.files), *reports])
-        yield staged
+            refuse_existing(where.folder, [*(each.name for each in where.files), *reports])
+        yield staging
     except OSError as problem:
         raise UsageError(f"{where.folder}: cannot be written ({problem.strerror})") from None
     finally:
         with platform.uninterrupted():
-            staged.discard()
+            staging.discard()
 
 
 class _Run:
@@ -113,47 +113,47 @@ class _Run:
     def __init__(self, privacy: Privacy, options: Options, where: Places, watch: Watch) -> None:
         self._privacy, self._where, self._watch = privacy, where, watch
         self._hide = privacy.text
-        self._shown = cache(self._session_and_path)
-        shown = str(where.folder / where.files[0].name) if where.is_file else str(where.folder)
-        self.done = RedactionSummary(shown, "secrets" in options.redacts, files=len(where.files), others=where.others)
+        self._session_and_path_of = cache(self._session_and_path)
+        place = str(where.folder / where.files[0].name) if where.is_file else str(where.folder)
+        self.done = RedactionSummary(place, "secrets" in options.redacts, files=len(where.files), others=where.others)
         sources = [each.source for each in where.files]
         self._known = SessionValues(privacy.redactor, privacy.placeholders, sources) if privacy.redactor else None
 
-    def write(self, staged: StagedFiles) -> None:
+    def write(self, staging: StagedFiles) -> None:
         """Write all files."""
         sizes = [each.source.stat().st_size for each in self._where.files]
         for each, size in zip(self._where.files, sizes, strict=True):
-            with os.fdopen(staged.staging.create(each.name), "wb") as file:
-                self._file(each, file, staged.staging.path)
+            with os.fdopen(staging.staging.create(each.name), "wb") as file:
+                self._file(each, file, staging.staging.path)
                 file.flush()
                 platform.sync(file.fileno())
             if self._watch.observe:
                 self._watch.observe(size, sum(sizes))
 
-    def settled(self, staged: StagedFiles) -> list[str]:
+    def finish(self, staging: StagedFiles) -> list[str]:
         """The names of all files; those that hold what was found in records are changed once more."""
-        also = self._privacy.value_finder(self.done.values)
+        value_finder = self._privacy.value_finder(self.done.values)
 
         def hide(text: str) -> str:
-            return self._hide(text, also)
+            return self._hide(text, value_finder)
 
         if self._where.is_file:
             return [each.name for each in self._where.files]
         files = rename(self._where.files, hide)
         for before, after in zip(self._where.files, files, strict=True):
             if before.name != after.name:
-                staged.staging.move(before.name, staged.staging, after.name)
-        with os.fdopen(staged.staging.create(REDACTIONS), "wb") as file:
+                staging.staging.move(before.name, staging.staging, after.name)
+        with os.fdopen(staging.staging.create(REDACTIONS), "wb") as file:
             file.write(self.done.report(hide))
         return [*(each.name for each in files), REDACTIONS]
 
-    def _file(self, placed: FilePlacement, file: BinaryIO, beside: Path) -> None:
-        if placed.source.suffix.lower() == PARQUET:
-            table = ParquetTable(placed.source, self._hide)
-            table.write(file, beside, lambda row: self._row(placed.source, table, row))
+    def _file(self, placement: FilePlacement, file: BinaryIO, folder: Path) -> None:
+        if placement.source.suffix.lower() == PARQUET:
+            table = ParquetTable(placement.source, self._hide)
+            table.write(file, folder, lambda row: self._row(placement.source, table, row))
             return
-        packer = packer_of(Path(placed.name))
-        for row in rows_whole(str(placed.source)):
+        packer = packer_of(Path(placement.name))
+        for row in rows_whole(str(placement.source)):
             line = self._line(row.file, row.number, row.data.removeprefix(BOM_UTF8))
             file.write(packer.compress(line + b"\n") if line is not None else b"")
         file.write(packer.flush())
@@ -163,18 +163,18 @@ class _Run:
         try:
             value = parse(data)
         except NotARecordError as problem:
-            self._leave_out(source, number, stored_records.unsearched_line(str(problem)))
+            self._skip(source, number, stored_records.unsearched_line(str(problem)))
             return None
-        is_hiding = hides(data, value)
+        is_hiding = has_duplicate_members(data, value)
         done = self._replace(source, number, value)
         if done is None:
             return None
-        self._take(source, number, done)
+        self._count(source, number, done)
         if not (done.is_changed or is_hiding):
             return data
         line, rounded = jsonio.encode(done.value)
         if rounded:
-            self._tell(source, number, reading.number_changed(rounded, len(rounded)))
+            self._report(source, number, reading.number_changed(rounded, len(rounded)))
         return line
 
     def _row(self, source: Path, table: ParquetTable, row: Row) -> Cells | None:
@@ -186,36 +186,36 @@ class _Run:
         if done.is_changed or not row.is_same:
             changed = table.cells(row, done.value)
             if changed is None:
-                self._leave_out(
+                self._skip(
                     source, row.number, private.redaction_failed("a column has no place for what replaces", "record")
                 )
                 return None
             cells = changed
-        self._take(source, row.number, done)
+        self._count(source, row.number, done)
         return cells
 
     def _replace(self, source: Path, number: int, value: Any) -> RedactedRecord | None:
         try:
-            return redact_record(self._privacy, value, self._known.of(value) if self._known else None)
+            return redact_record(self._privacy, value, self._known.redactor_of(value) if self._known else None)
         except UnsearchedError as problem:
-            self._leave_out(source, number, private.redaction_failed(str(problem), "record"))
+            self._skip(source, number, private.redaction_failed(str(problem), "record"))
             return None
 
-    def _take(self, source: Path, number: int, done: RedactedRecord) -> None:
-        self.done.take(done, self._privacy.placeholders, f"{self._shown(source)[1]}:{number}")
+    def _count(self, source: Path, number: int, done: RedactedRecord) -> None:
+        self.done.add(done, self._privacy.placeholders, f"{self._session_and_path_of(source)[1]}:{number}")
         if done.unflagged:
-            self._tell(source, number, private.placeholder_in_reply(len(done.unflagged), done.unflagged[0], ""))
+            self._report(source, number, private.placeholder_in_reply(len(done.unflagged), done.unflagged[0], ""))
 
     def _session_and_path(self, source: Path) -> tuple[str, str]:
         """What stands for a session in findings on a file, and its path."""
         return self._hide(session(source)), self._hide(printable(str(source)))
 
-    def _leave_out(self, source: Path, number: int, why: Violation) -> None:
+    def _skip(self, source: Path, number: int, why: Violation) -> None:
         self.done.left_out += 1
-        self._tell(source, number, why)
+        self._report(source, number, why)
 
-    def _tell(self, source: Path, number: int, fact: Violation) -> None:
-        self._watch.say(finding(fact, *self._shown(source), number))
+    def _report(self, source: Path, number: int, fact: Violation) -> None:
+        self._watch.report(finding(fact, *self._session_and_path_of(source), number))
 
 
 SESSION = "session_id"
@@ -226,7 +226,7 @@ class _SessionName(msgspec.Struct):
     session_id: Any = None
 
 
-_named = msgspec.json.Decoder(_SessionName)
+_SESSION_DECODER = msgspec.json.Decoder(_SessionName)
 
 
 class SessionValues:
@@ -237,10 +237,10 @@ class SessionValues:
         self._hits: dict[str, set[Hit]] = {}
         self._last: tuple[str, Redactor | None] | None = None
         files = list(files)
-        if several := _several(files):
+        if repeated := _repeated_sessions(files):
             for file in files:
                 for value in _values(file):
-                    if isinstance(value, dict) and isinstance(name := value.get(SESSION), str) and name in several:
+                    if isinstance(value, dict) and isinstance(name := value.get(SESSION), str) and name in repeated:
                         self._note(name, value)
 
     def _note(self, name: str, value: dict[str, Any]) -> None:
@@ -251,7 +251,7 @@ class SessionValues:
         if hits:
             self._hits.setdefault(name, set()).update(hit._replace(start=0, end=0) for hit in hits)
 
-    def of(self, value: Any) -> Redactor | None:
+    def redactor_of(self, value: Any) -> Redactor | None:
         """Replaces what is known of the session of a record; ``None`` where that is nothing."""
         name = value.get(SESSION) if isinstance(value, dict) else None
         if not isinstance(name, str) or name not in self._hits:
@@ -262,13 +262,13 @@ class SessionValues:
         return self._last[1]
 
 
-def _several(files: Iterable[Path]) -> set[str]:
+def _repeated_sessions(files: Iterable[Path]) -> set[str]:
     """The sessions that several records name."""
-    seen, several = set[str](), set[str]()
+    seen, repeated = set[str](), set[str]()
     for file in files:
         for name in _sessions(file):
-            (several if name in seen else seen).add(name)
-    return several
+            (repeated if name in seen else seen).add(name)
+    return repeated
 
 
 def _sessions(file: Path) -> Iterator[str]:
@@ -278,11 +278,11 @@ def _sessions(file: Path) -> Iterator[str]:
     for row in rows_whole(str(file)):
         if SESSION.encode() in row.data:
             try:
-                named = _named.decode(row.data).session_id
+                session_id = _SESSION_DECODER.decode(row.data).session_id
             except (msgspec.MsgspecError, ValueError, RecursionError):
                 continue  # no object, or one that another parser reads: its records are looked through one by one
-            if isinstance(named, str):
-                yield named
+            if isinstance(session_id, str):
+                yield session_id
 
 
 def _values(file: Path) -> Iterator[Any]:

@@ -14,9 +14,9 @@ from chatsquash.core.text import error_text
 from chatsquash.dataset import arrow
 from chatsquash.dataset.parquet import rows_per_group
 from chatsquash.results.redact.places import Hide
-from chatsquash.results.redact.record import hides
+from chatsquash.results.redact.record import has_duplicate_members
 
-_FIRST, _MOST = 64, 8192
+_FIRST_BATCH, _MAX_BATCH = 64, 8192
 """Rows that are held at once: at first, and at most."""
 _BATCH = 32 << 20
 """Bytes, about, that are held at once."""
@@ -66,18 +66,18 @@ class ParquetTable:
     def __init__(self, path: Path, hide: Hide) -> None:
         self._path, self._hide = path, hide
         self._schema = _schema(path)
-        self._types = {name: _plain(dtype, hide) for name, dtype in self._schema.items()}
+        self._types = {name: _general_type(dtype, hide) for name, dtype in self._schema.items()}
         self._names = {name: hide(name) for name in self._schema}
-        same = {name: _plain(dtype, str) for name, dtype in self._schema.items()}
+        same = {name: _general_type(dtype, str) for name, dtype in self._schema.items()}
         self._is_renamed = self._types != same or any(name != new for name, new in self._names.items())
-        _refuse_one_name(list(self._names.values()))
+        _refuse_duplicate_names(list(self._names.values()))
 
     def cells(self, row: Row, value: Cells) -> Cells | None:
         """What the columns hold of a row that became another value; ``None`` where they cannot."""
         if len(value) != len(row.cells):
             return None
         cells = dict(zip(row.cells, value.values(), strict=True))
-        cells |= {name: _spelled(texts, cells[name]) for name, texts in row.texts.items()}
+        cells |= {name: _as_texts(texts, cells[name]) for name, texts in row.texts.items()}
         try:
             for name in cells:
                 self._column(name, [cells])
@@ -85,7 +85,7 @@ class ParquetTable:
             return None
         return cells
 
-    def write(self, file: BinaryIO, beside: Path, change: Callable[[Row], Cells | None]) -> None:
+    def write(self, file: BinaryIO, folder: Path, change: Callable[[Row], Cells | None]) -> None:
         """Write what ``change`` makes of each row, ``None`` being nothing, by way of files in a folder.
 
         Rows whose cells are the object that they were count as unchanged.
@@ -93,7 +93,7 @@ class ParquetTable:
         sizes, parts = array("Q"), list[Path]()
         for first, frame in _frames(self._path):
             part = self._change(first, frame, change)
-            parts.append(beside / f"{len(parts)}.arrow")
+            parts.append(folder / f"{len(parts)}.arrow")
             part.write_ipc(parts[-1])
             sizes.extend([part.estimated_size() // max(1, part.height)] * part.height)
         _polars().scan_ipc(parts, glob=False).sink_parquet(
@@ -105,16 +105,16 @@ class ParquetTable:
     def _change(self, first: int, frame: Any, change: Callable[[Row], Cells | None]) -> Any:
         rows, places, is_changed = list[Cells](), list[int](), self._is_renamed
         for at, cells in enumerate(frame.iter_rows(named=True)):
-            made = change(_row(first + at, cells))
-            if made is not None:
-                is_changed = is_changed or made is not cells
-                rows.append(made)
+            result = change(_row(first + at, cells))
+            if result is not None:
+                is_changed = is_changed or result is not cells
+                rows.append(result)
                 places.append(at)
-        left = frame if len(places) == frame.height else frame[places]
+        selected = frame if len(places) == frame.height else frame[places]
         columns = []
         for name, dtype in self._schema.items():
-            is_new = _is_odd(dtype) or (is_changed and (self._is_renamed or _may_change(dtype)))
-            columns.append(self._column(name, rows) if is_new else left[name])
+            is_new = _is_restricted(dtype) or (is_changed and (self._is_renamed or _may_change(dtype)))
+            columns.append(self._column(name, rows) if is_new else selected[name])
         return _polars().DataFrame(columns)
 
     def _column(self, name: str, rows: list[Cells]) -> Any:
@@ -136,14 +136,14 @@ def _frames(path: Path) -> Iterator[tuple[int, Any]]:
     """Some rows at a time, with the number of the first, so that what is held does not grow with the file."""
     pl = _polars()
     try:
-        whole = pl.scan_parquet(path, glob=False)
-        total = whole.select(pl.len()).collect().item()
-        at, step = 0, _FIRST
+        table = pl.scan_parquet(path, glob=False)
+        total = table.select(pl.len()).collect().item()
+        at, step = 0, _FIRST_BATCH
         while at < total or not at:
-            frame = whole.slice(at, step).collect()
+            frame = table.slice(at, step).collect()
             yield at + 1, frame
             at += step
-            step = max(1, min(_MOST, _BATCH * frame.height // max(1, frame.estimated_size())))
+            step = max(1, min(_MAX_BATCH, _BATCH * frame.height // max(1, frame.estimated_size())))
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as problem:
         raise _unreadable(path, problem) from None
 
@@ -166,7 +166,7 @@ def _row(number: int, cells: Cells) -> Row:
         value[name] = cell
         objects = _objects(cell)
         if objects:
-            hidden = [hides(text.encode(), each) for text, each in zip(cell, objects, strict=True)]
+            hidden = [has_duplicate_members(text.encode(), each) for text, each in zip(cell, objects, strict=True)]
             value[name] = objects
             texts[name] = [
                 jsonio.dumps(each).decode() if hides else text
@@ -184,7 +184,7 @@ def _objects(cell: Any) -> list[Json]:
     return objects if all(isinstance(each, dict) for each in objects) else []
 
 
-def _spelled(texts: list[str], objects: list[Json]) -> list[str]:
+def _as_texts(texts: list[str], objects: list[Json]) -> list[str]:
     """Objects as texts, those that did not change as they were."""
     pairs = zip(texts, objects, strict=True)
     return [text if jsonio.value(text) == each else jsonio.dumps(each).decode() for text, each in pairs]
@@ -200,24 +200,24 @@ def _polars() -> Any:
     return pl
 
 
-def _plain(dtype: Any, hide: Hide) -> Any:
+def _general_type(dtype: Any, hide: Hide) -> Any:
     """The type of a column in which anything may stand, its members without private names."""
     pl = _polars()
     if isinstance(dtype, pl.Struct):
         names = [hide(field.name) for field in dtype.fields]
-        _refuse_one_name(names)
-        members = [_plain(field.dtype, hide) for field in dtype.fields]
+        _refuse_duplicate_names(names)
+        members = [_general_type(field.dtype, hide) for field in dtype.fields]
         return pl.Struct(dict(zip(names, members, strict=True)))
     if isinstance(dtype, pl.List):
-        return pl.List(_plain(dtype.inner, hide))
+        return pl.List(_general_type(dtype.inner, hide))
     if isinstance(dtype, pl.Array):
-        return pl.Array(_plain(dtype.inner, hide), dtype.size)
+        return pl.Array(_general_type(dtype.inner, hide), dtype.size)
     if isinstance(dtype, pl.datatypes.BaseExtension):
-        return _plain(dtype.ext_storage(), hide)
+        return _general_type(dtype.ext_storage(), hide)
     return pl.String() if isinstance(dtype, (pl.Categorical, pl.Enum)) else dtype
 
 
-def _is_odd(dtype: Any) -> bool:
+def _is_restricted(dtype: Any) -> bool:
     """Whether a type is none in which anything may stand."""
     pl = _polars()
     return _has(dtype, pl.datatypes.BaseExtension, pl.Categorical, pl.Enum)
@@ -252,6 +252,6 @@ def _fit(value: Any, dtype: Any) -> Any:
     return value
 
 
-def _refuse_one_name(names: list[str]) -> None:
+def _refuse_duplicate_names(names: list[str]) -> None:
     if len(set(names)) < len(names):
         raise UsageError("two columns would have one name without what is private in them: rename one of them")
