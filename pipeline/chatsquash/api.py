@@ -154,7 +154,7 @@ def check(
         phrases=Phrases(wanted.flag_phrase),
         addresses=wanted.anonymize,
         private=redactor(wanted),
-        extra=trials.look if trials else None,
+        further=trials.look if trials else None,
         overlap=Evaluation(sets).look if sets else None,
         arguments=wanted.check_arguments,
     )

@@ -175,7 +175,9 @@ def test_what_is_declared_is_in_the_manifest(tmp_path):
     assert [*held][-1] == "anonymize_key_fingerprint"
     assert "loud" not in held
     assert requests(describe(options), More) == {"depth": 4, "words": ["\\udc80"]}
-    assert as_flags(More(depth=4, colour="blue", preset="hf", loud=True)) == "--preset hf --depth 4 --colour blue --loud"
+    assert (
+        as_flags(More(depth=4, colour="blue", preset="hf", loud=True)) == "--preset hf --depth 4 --colour blue --loud"
+    )
 
 
 def test_a_rerun_takes_nothing_over_where_an_option_of_the_records_differs():

@@ -226,7 +226,7 @@ ROWS = [*HF, *OPENAI, *MISTRAL, *SHAREGPT, *TEXT, *CUSTOM]
 
 @pytest.mark.parametrize("row", ROWS, ids=[f"{row.preset}: {row.sentence}" for row in ROWS])
 def test_a_conversation_gets_its_shape_or_the_reason_why_not(row):
-    written, findings, refused, *_ = line(presets.named(row.preset), row.conversation)
+    written, findings, refused, *_ = line(presets.get_preset(row.preset), row.conversation)
     assert row.noted in "; ".join(found.text for found in findings)
     if isinstance(row.expected, str):
         assert written is None
@@ -245,19 +245,19 @@ def test_a_conversation_is_never_changed(row):
     if "nested" in row.sentence:
         return  # what copies and compares goes no deeper
     before = copy.deepcopy(row.conversation)
-    line(presets.named(row.preset), row.conversation)
+    line(presets.get_preset(row.preset), row.conversation)
     assert row.conversation == before
 
 
 def test_a_message_that_fits_already_is_taken_as_it_is():
-    shaped = presets.named("hf").shape(talk(A, B, tools=[]))
+    shaped = presets.get_preset("hf").shape(talk(A, B, tools=[]))
     assert shaped.record["messages"][0] is A
 
 
 def test_chat_is_the_specified_record_as_it_is():
     conversation = talk({**A, "n": 2**70}, B)
     record = {"messages": [{**A, "n": 2**70}, B], "tools": [tool()]}
-    assert presets.named("chat").shape(conversation) == ShapeResult(record, [])
+    assert presets.get_preset("chat").shape(conversation) == ShapeResult(record, [])
 
 
 # Qwen's template, with what it does for structured and for plain messages alike.
@@ -292,6 +292,6 @@ def qwen(messages: list[dict[str, Any]], tools: list[Any]) -> str:
 @pytest.mark.parametrize("messages", [CALLED, PARALLEL, (A, B)], ids=["a call", "parallel calls", "no call"])
 def test_the_text_is_what_qwen_makes_of_the_structured_form(messages):
     conversation = talk(SYSTEM, *messages)
-    structured = presets.named("hf").shape(conversation).record
-    text = presets.named("text").shape(conversation).record
+    structured = presets.get_preset("hf").shape(conversation).record
+    text = presets.get_preset("text").shape(conversation).record
     assert qwen(text["messages"], []) == qwen(structured["messages"], structured["tools"])

@@ -229,7 +229,9 @@ def test_an_address_is_left_where_convert_would_have_replaced_it(tmp_path, anony
     write_log(tmp_path / "logs" / "a.jsonl", log_line("x", *texts, tools=[tool(description="b@c.de")]))
     options = Options(anonymize=anonymize, anonymize_key=b"k" * 16 if anonymize else None)
     summary = convert(tmp_path / "logs", tmp_path / "out", options)
-    left = [each for each in check(str(tmp_path / "out"), Checks(addresses=True)) if each.code == "address-not-redacted"]
+    left = [
+        each for each in check(str(tmp_path / "out"), Checks(addresses=True)) if each.code == "address-not-redacted"
+    ]
     assert (len(left), summary.addresses) == ((0, 4) if anonymize else (4, 0))
 
 

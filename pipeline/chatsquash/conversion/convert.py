@@ -142,7 +142,7 @@ def _convert(
 def _unaware(options: Options) -> list[str]:
     """The trainers that do not read the flags of the records."""
     if options.trainer is None:
-        return presets.unaware(options)
+        return presets.trainers_ignoring_flags(options)
     from chatsquash.dataset import trainers  # which few runs need
 
     return trainers.unaware(options)

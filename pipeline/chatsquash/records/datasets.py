@@ -23,9 +23,9 @@ _BATCH = 32 << 20
 """Bytes of JSON text, about, that are held of a Parquet file at once."""
 UNBOUNDED = Options(max_expansion=1 << 62, max_expanded=1 << 62)
 """No more of a dataset is held than a line, however far it expands."""
-_CELLS = 32
+_CELL_BUFFER = 32
 """Rows of which the cells are held as values of Python."""
-_MOST = 8192
+_MAX_ROWS = 8192
 """Rows that are held at once."""
 
 
@@ -52,19 +52,21 @@ def session(file: Path) -> str:
     return name
 
 
-def rows(path: str, *beside: str) -> Iterator[DatasetRow]:
+def rows(path: str, *extra_columns: str) -> Iterator[DatasetRow]:
     """Every record of a dataset; a folder stands for its record files, or for those in its ``data`` folder.
 
     ``beside`` are columns of Parquet files that are read, too.  Raises ``UsageError`` for what cannot be read.
     """
     for file in files(path):
         try:
-            yield from parquet_rows(file, (*COLUMNS, *beside)) if file.suffix.lower() == PARQUET else _lines(file)
+            yield from (
+                parquet_rows(file, (*COLUMNS, *extra_columns)) if file.suffix.lower() == PARQUET else _lines(file)
+            )
         except OSError as problem:
             raise UsageError(f"{file}: cannot be read ({problem.strerror})") from None
 
 
-def rows_whole(path: str) -> Iterator[DatasetRow]:
+def complete_rows(path: str) -> Iterator[DatasetRow]:
     """Every row of a file with all that it holds, whether or not it is a record; raises as ``rows``."""
     file = Path(path)
     try:
@@ -129,12 +131,12 @@ def parquet_rows(path: Path, columns: tuple[str, ...] | None, file: BinaryIO | N
         while at < total:
             batch = frame.slice(at, step).collect()
             size = 0
-            for number, cells in enumerate(batch.iter_rows(named=True, buffer_size=_CELLS), start=at + 1):
+            for number, cells in enumerate(batch.iter_rows(named=True, buffer_size=_CELL_BUFFER), start=at + 1):
                 text = row_text(cells)
                 size += len(text)
                 yield DatasetRow(path, number, text)
             at += step
-            step = max(1, min(_MOST, _BATCH * batch.height // size))
+            step = max(1, min(_MAX_ROWS, _BATCH * batch.height // size))
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as problem:
         raise UsageError(f"{path}: cannot be read ({error_text(problem)})") from None
 

@@ -14,7 +14,7 @@ class RecordLine(NamedTuple):
     data: bytes | None
     """``None`` where the preset cannot hold the conversation."""
     findings: list[Violation]
-    refused: Violation | None = None
+    refusal: Violation | None = None
     """Why it cannot hold the conversation; it is among the findings."""
     images: dict[str, bytes] = {}  # noqa: RUF012 - never changed
     """The images that the record names."""

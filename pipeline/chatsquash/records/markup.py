@@ -14,9 +14,9 @@ from chatsquash.core.reasoning import CLOSE, OPEN, leading_block
 from chatsquash.records.line import StoredRecord
 from chatsquash.records.turns import Turn
 
-BEHIND_REASONING = f"{CLOSE}\n\n"
+END_OF_REASONING = f"{CLOSE}\n\n"
 """How a text ends that is reasoning alone."""
-_MARKS = (chat.CALL_OPEN, chat.CALL_CLOSE, OPEN, CLOSE)
+_TAGS = (chat.CALL_OPEN, chat.CALL_CLOSE, OPEN, CLOSE)
 
 
 def text(turn: Turn) -> str:
@@ -26,37 +26,37 @@ def text(turn: Turn) -> str:
     return inline_thought(content, reasoning) if reasoning else content
 
 
-def call(called: dict[str, Any]) -> str:
+def call(tool_call: dict[str, Any]) -> str:
     """A call as JSON, in which nothing looks like a mark."""
-    function = called["function"]
+    function = tool_call["function"]
     return to_json({"name": function["name"], "arguments": function["arguments"]})
 
 
 def to_json(value: Any) -> str:
     """A value as templates write it, in which nothing looks like a mark."""
     text = json.dumps(value, ensure_ascii=False)
-    return text.replace("<", "\\u003c") if any(mark in text for mark in _MARKS) else text
+    return text.replace("<", "\\u003c") if any(mark in text for mark in _TAGS) else text
 
 
 RESULT_OPEN, RESULT_CLOSE = "<tool_response>\n", "\n</tool_response>"
 BETWEEN_RESULTS = f"{RESULT_CLOSE}\n{RESULT_OPEN}"
 
 
-def native(said: list[Any], places: list[int], tools: Json) -> StoredRecord:
+def native(texts: list[Any], places: list[int], tools: Json) -> StoredRecord:
     """The turns with their calls as ``tool_calls``, and a message for each result, which answers the next open call."""
     messages: list[dict[str, Any]] = []
     at: list[int] = []
-    waiting: deque[str] = deque()
-    for message, place in zip(to_native(said), places, strict=True):
+    open_ids: deque[str] = deque()
+    for message, place in zip(to_native(texts), places, strict=True):
         if message["role"] != "tool":
-            waiting = deque(call["id"] for call in chat.calls(message)) if message["role"] == "assistant" else waiting
+            open_ids = deque(call["id"] for call in chat.calls(message)) if message["role"] == "assistant" else open_ids
             messages.append({**message})
             at.append(place)
             continue
         # At most as many as there are calls: what stands between two results may also stand in one.
-        for text in message["content"].split(BETWEEN_RESULTS, max(0, len(waiting) - 1)):
-            answered = {"tool_call_id": waiting.popleft()} if waiting else {}
-            messages.append({"role": "tool", **answered, "content": text})
+        for text in message["content"].split(BETWEEN_RESULTS, max(0, len(open_ids) - 1)):
+            link = {"tool_call_id": open_ids.popleft()} if open_ids else {}
+            messages.append({"role": "tool", **link, "content": text})
             at.append(place)
     return StoredRecord(messages, tools, at)
 
@@ -69,7 +69,7 @@ class _Block(NamedTuple):
     inside: str
 
 
-def bare(thought: str) -> str:
+def strip_tags(thought: str) -> str:
     """Reasoning without white space and tags around it."""
     return thought.strip().removeprefix(OPEN).removesuffix(CLOSE).strip()
 
@@ -80,29 +80,29 @@ def inline_thought(text: str, thought: str) -> str:
     A text that has this reasoning in a block already stays, wherever that stands.  Other reasoning that it begins with
     goes behind this one, in the same block; an empty block gives way.
     """
-    thought = bare(thought)
-    logged, rest = _leading(text, thought)
-    inside = "\n\n".join(logged)
+    thought = strip_tags(thought)
+    existing, rest = _leading(text, thought)
+    inside = "\n\n".join(existing)
     is_closed_only = bool(inside) and not text.lstrip().startswith(OPEN)
-    if len(logged) == 1 and thought in inside and not is_closed_only:
+    if len(existing) == 1 and thought in inside and not is_closed_only:
         return text
-    if (not thought or _has(rest, thought)) and not is_closed_only:
-        return text if logged else rest
+    if (not thought or _has_block(rest, thought)) and not is_closed_only:
+        return text if existing else rest
     if thought not in inside:
-        inside = "\n\n".join([thought, *(each for each in logged if each not in thought)])
+        inside = "\n\n".join([thought, *(each for each in existing if each not in thought)])
     return f"{OPEN}\n{inside}\n{CLOSE}\n\n{rest}"
 
 
 def drop_thought(text: str, thought: str) -> str:
     """A text without the blocks that it begins with, and without those of this reasoning."""
-    thought = bare(thought)
+    thought = strip_tags(thought)
     _, rest = _leading(text, thought)
-    pieces, at = list[str](), 0
+    pieces, start = list[str](), 0
     for block in _blocks(rest):
         if thought and block.inside.strip() == thought:
-            pieces.append(rest[at : block.start])
-            at = block.stop
-    return "".join([*pieces, rest[at:]])
+            pieces.append(rest[start : block.start])
+            start = block.stop
+    return "".join([*pieces, rest[start:]])
 
 
 def _blocks(text: str) -> Iterator[_Block]:
@@ -113,7 +113,7 @@ def _blocks(text: str) -> Iterator[_Block]:
         start = text.find(OPEN, close + len(CLOSE))
 
 
-def _has(text: str, thought: str) -> bool:
+def _has_block(text: str, thought: str) -> bool:
     return any(block.inside.strip() == thought for block in _blocks(text))
 
 
@@ -127,8 +127,8 @@ def _leading(text: str, thought: str) -> tuple[list[str], str]:
         at = block.stop
     if at:
         return [each for each in inside if each], text[at:].lstrip()
-    said, close, rest = text.partition(CLOSE)
-    if close and said.strip() and said.strip() == thought:  # of models whose prompt opens the block
+    before, close, rest = text.partition(CLOSE)
+    if close and before.strip() and before.strip() == thought:  # of models whose prompt opens the block
         return [], rest.lstrip()
     inside_prompt, rest = leading_block(text)
     return ([inside_prompt] if inside_prompt else []), rest

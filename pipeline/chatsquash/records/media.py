@@ -23,7 +23,7 @@ MEMBERS = ("audio", "images")
 """Members of a message that hold media."""
 TYPES = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/webp": "webp"}
 """The types of images that are kept, with the suffixes of their files."""
-_LARGEST = 64 << 20
+_MAX_IMAGE = 64 << 20
 """Bytes of an image."""
 
 
@@ -46,16 +46,16 @@ class ImageName(str):
 
 def name(picture: Picture) -> ImageName:
     """The name of the file that a picture is written to."""
-    named = ImageName(f"{FOLDER}/{picture.name}")
-    named.data = picture.data
-    return named
+    image_name = ImageName(f"{FOLDER}/{picture.name}")
+    image_name.data = picture.data
+    return image_name
 
 
 class NoPictureError(ValueError):
     """Why a medium is not kept, in words."""
 
 
-def of(message: Message) -> Iterator[str]:
+def media_types(message: Message) -> Iterator[str]:
     """The media of a message by their types, those in members of their own too."""
     content = message.get("content")
     for part in content if isinstance(content, list) else ():
@@ -77,10 +77,10 @@ def shows_media_of_a_result(message: Message) -> bool:
 
     That is how clients send what a tool returned to services whose results have texts only.
     """
-    if message["role"] != "user" or not any(of(message)):
+    if message["role"] != "user" or not any(media_types(message)):
         return False
-    said = (chat.joined_text(message) or "").strip()
-    return not said or (said.endswith(":") and "\n" not in said)
+    text = (chat.joined_text(message) or "").strip()
+    return not text or (text.endswith(":") and "\n" not in text)
 
 
 def placeholders(message: Message) -> Iterator[str]:
@@ -96,9 +96,9 @@ def placeholder(part: Json) -> str:
     """What stands for a part that is a medium, such as ``[image]``."""
     kind = chat.media_type(part) or ""
     mime = next((str(each.get("mimeType", each.get("mime_type"))) for each in _inline(part)), "")
-    for word, kinds in (("image", (*_IMAGES, *_SCREENSHOTS)), ("audio", _SOUNDS), ("video", _FILMS)):
-        if kind in kinds or mime.startswith(f"{word}/"):
-            return f"[{word}]"
+    for label, kinds in (("image", (*_IMAGES, *_SCREENSHOTS)), ("audio", _SOUNDS), ("video", _FILMS)):
+        if kind in kinds or mime.startswith(f"{label}/"):
+            return f"[{label}]"
     return "[file]"
 
 
@@ -137,8 +137,8 @@ def _url(part: dict[str, Any]) -> str | None:
 
 
 def _decode(data: str) -> Picture:
-    if len(data) // 4 * 3 > _LARGEST:
-        raise NoPictureError(f"an image has more than {_LARGEST >> 20} MiB")
+    if len(data) // 4 * 3 > _MAX_IMAGE:
+        raise NoPictureError(f"an image has more than {_MAX_IMAGE >> 20} MiB")
     image = parts.decode_base64(parts.standard_base64("".join(data.split())))
     if image is None:
         raise NoPictureError("the data of an image is not valid base64")
@@ -166,11 +166,11 @@ def parts_of(content: str | list[Any]) -> list[Any]:
     return [parts.text(content)] if content else []
 
 
-def together(first: str | list[Any], second: str | list[Any]) -> str | list[Any]:
+def join_contents(first: str | list[Any], second: str | list[Any]) -> str | list[Any]:
     """Two contents as one, with an empty line between texts."""
     if isinstance(first, str) and isinstance(second, str):
         return "\n\n".join(filter(None, (first, second)))
-    before, behind = parts_of(first), parts_of(second)
-    if not before or not behind or isinstance(before[-1], Picture) or isinstance(behind[0], Picture):
-        return [*before, *behind]
-    return [*before[:-1], parts.text(f"{before[-1]['text']}\n\n{behind[0]['text']}"), *behind[1:]]
+    before, following = parts_of(first), parts_of(second)
+    if not before or not following or isinstance(before[-1], Picture) or isinstance(following[0], Picture):
+        return [*before, *following]
+    return [*before[:-1], parts.text(f"{before[-1]['text']}\n\n{following[0]['text']}"), *following[1:]]

@@ -36,9 +36,9 @@ from chatsquash.storage.parquet_footer import FooterError, RowGroup, row_groups
 LONGEST = 256 << 20
 """Bytes of a record that are read."""
 _CHUNK = 1 << 16
-_KEPT = 16 << 20
+_CACHE_BYTES = 16 << 20
 """Bytes of records that stay in memory, since a page asks for its record more than once."""
-_CHANGED = "chatsquash verify says what changed"
+_ADVICE = "chatsquash verify says what changed"
 
 
 class Records:
@@ -58,7 +58,7 @@ class Records:
         data = read(self._folder, place)
         with self._lock:
             self._last[place] = data
-            while sum(map(len, self._last.values())) > _KEPT and len(self._last) > 1:
+            while sum(map(len, self._last.values())) > _CACHE_BYTES and len(self._last) > 1:
                 self._last.popitem(last=False)
         return data
 
@@ -73,12 +73,12 @@ def read_all(folder: Folder, name: str, places: Iterable[Place]) -> Iterator[tup
     """The JSON of records of one file, in their order there, so that it is expanded once; raises as ``read``."""
     if not is_dataset(folder.path / name):
         raise UsageError(f"{name}: is not a file of records")
-    ordered = sorted(places, key=attrgetter("row"))
+    in_order = sorted(places, key=attrgetter("row"))
     if _is_parquet(name):
-        yield from ((place, _text(folder, place)) for place in ordered)
+        yield from ((place, _text(folder, place)) for place in in_order)
         return
     with _naming_errors(name), io.BufferedReader(open_records(folder, name), _CHUNK) as file:
-        for place in ordered:
+        for place in in_order:
             yield place, _line(file, place)
 
 
@@ -148,10 +148,10 @@ def _line(file: BinaryIO, place: Place) -> bytes:
         raise UsageError(f"{place}: nothing says where the line begins")
     file.seek(max(0, place.offset - 1))
     if place.offset and file.read(1) != b"\n":
-        raise UsageError(f"{place}: no line begins there; {_CHANGED}")
+        raise UsageError(f"{place}: no line begins there; {_ADVICE}")
     line = file.readline(LONGEST + 1)
     if not line:
-        raise UsageError(f"{place}: is not there; {_CHANGED}")
+        raise UsageError(f"{place}: is not there; {_ADVICE}")
     if len(line) > LONGEST:
         raise UsageError(f"{place}: is longer than {LONGEST >> 20} MiB")
     return line.removesuffix(b"\n")
@@ -178,7 +178,7 @@ def _refuse_large(name: str, groups: list[RowGroup], columns: tuple[str, ...] | 
             raise UsageError(f"{name}: cannot be read (a row group has {size:,} bytes, more than {LONGEST >> 20} MiB)")
 
 
-def _at(groups: list[RowGroup], row: int) -> list[RowGroup]:
+def _group_of(groups: list[RowGroup], row: int) -> list[RowGroup]:
     """The row group that holds a row, from 0."""
     for group in groups:
         if row < group.rows:
@@ -187,19 +187,19 @@ def _at(groups: list[RowGroup], row: int) -> list[RowGroup]:
     return []
 
 
-def _cells(folder: Folder, place: Place, wanted: tuple[str, ...]) -> dict[str, Any]:
+def _cells(folder: Folder, place: Place, columns: tuple[str, ...]) -> dict[str, Any]:
     """Some columns of a row of Parquet, of which polars reads its row group alone."""
     import polars as pl
 
     try:
         with _naming_errors(place.file), folder.open_file(place.file) as file:
-            _refuse_large(place.file, _at(row_groups(file), max(0, place.row - 1)), wanted)
+            _refuse_large(place.file, _group_of(row_groups(file), max(0, place.row - 1)), columns)
             file.seek(0)
             frame = pl.scan_parquet(file)
-            names = [name for name in frame.collect_schema().names() if name in wanted]
+            names = [name for name in frame.collect_schema().names() if name in columns]
             selected = frame.select(names).slice(max(0, place.row - 1), 1).collect() if names else pl.DataFrame()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as problem:
         raise UsageError(f"{place.file}: cannot be read ({error_text(problem)})") from None
     if names and not selected.height:
-        raise UsageError(f"{place}: is not there; {_CHANGED}")
+        raise UsageError(f"{place}: is not there; {_ADVICE}")
     return selected.row(0, named=True) if names else {}

@@ -28,8 +28,8 @@ def record(value: Json) -> StoredRecord:
         raise NotARecordError(f"the line is {json_type(value)}")
     if "messages" not in value:
         readers = (preset.read for preset in _presets() if preset.read)
-        if stored := next((stored for read in readers if (stored := read(value))), None):
-            return stored
+        if found_record := next((found_record for read in readers if (found_record := read(value))), None):
+            return found_record
     messages: Json = _join_completion(value) if "completion" in value else value.get("messages")
     if not isinstance(messages, list):
         raise NotARecordError("messages is missing" if messages is None else f"messages is {json_type(messages)}")
@@ -80,8 +80,8 @@ def message_parts(message: Message) -> Iterator[MessagePart]:
     """What a message says: reasoning, text, parts that are none, calls."""
     if thought := reasoning.text(message):
         yield MessagePart("reasoning", thought)
-    if said := chat.joined_text(message):
-        yield MessagePart("result" if message["role"] in RESULTS else "text", said)
+    if text := chat.joined_text(message):
+        yield MessagePart("result" if message["role"] in RESULTS else "text", text)
     for part in chat.other_parts(message):
         if not reasoning.is_part(part):
             yield MessagePart("part", "", chat.media_type(part) or "part", part)
@@ -99,13 +99,13 @@ def message_calls(message: Message) -> list[dict[str, Any]]:
 def call_arguments(call: dict[str, Any]) -> str:
     """The arguments of a call, or what stands in their place, as a text."""
     function = call.get("function")
-    given = function.get("arguments") if isinstance(function, dict) else call.get("custom")
-    return given if isinstance(given, str) else jsonio.dumps(given).decode()
+    arguments = function.get("arguments") if isinstance(function, dict) else call.get("custom")
+    return arguments if isinstance(arguments, str) else jsonio.dumps(arguments).decode()
 
 
-def texts(stored: StoredRecord) -> list[str]:
+def texts(record: StoredRecord) -> list[str]:
     """All texts of a record: what is said, thought and called."""
-    return [text for message in stored.messages for text in said(message)]
+    return [text for message in record.messages for text in said(message)]
 
 
 def said(message: Message) -> list[str]:
@@ -117,6 +117,6 @@ def said(message: Message) -> list[str]:
     return [text for text in candidates if isinstance(text, str)]
 
 
-def definitions(stored: StoredRecord) -> str:
+def definitions(record: StoredRecord) -> str:
     """The definitions of a record as JSON; empty if it has none."""
-    return jsonio.dumps(stored.tools).decode() if stored.tools else ""
+    return jsonio.dumps(record.tools).decode() if record.tools else ""

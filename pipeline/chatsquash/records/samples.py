@@ -44,19 +44,19 @@ class Draft(Struct, frozen=True):
         span = MessageSpan(own_marks[0].place, own_marks[-1].place + 1)
         return span if span.stop - span.start == len(own_marks) else None
 
-    def is_whole(self, first: MessageSpan, ordinals: Collection[int]) -> bool:
+    def covers_rest(self, first: MessageSpan, ordinals: Collection[int]) -> bool:
         """Whether all that assistants say from a place on are these of the snapshot's messages."""
-        behind = (mark for mark in self.marks if mark.place >= first.start)
-        return all(at in ordinals for mark in behind for at in mark.at)
+        following = (mark for mark in self.marks if mark.place >= first.start)
+        return all(at in ordinals for mark in following for at in mark.at)
 
 
 def draft(record: Record) -> Draft:
     """A record that was just made, with the marks of its assistant messages."""
     value = jsonio.loads(record.line)
-    return Draft(record, record.marks, len(_said(value)))
+    return Draft(record, record.marks, len(_messages_of(value)))
 
 
-def _said(value: Json) -> list[Any]:
+def _messages_of(value: Json) -> list[Any]:
     """The list of what is said in a record."""
     messages: list[Any] = value["messages" if "messages" in value else "conversations"]
     return messages
@@ -64,12 +64,12 @@ def _said(value: Json) -> list[Any]:
 
 def reply_marks(draft: Draft, models: Mapping[int, str]) -> list[Mark]:
     """The marks of a sample in which messages of the snapshot are trained on, by the models that wrote them."""
-    wanted = [models.keys() >= set(mark.at) for mark in draft.marks]
+    trained = [models.keys() >= set(mark.at) for mark in draft.marks]
     return [
         mark._replace(why="", model=models.get(mark.at[0], "") if mark.at else "")
-        if is_wanted
+        if is_trained
         else mark._replace(why=CONTEXT)
-        for mark, is_wanted in zip(draft.marks, wanted, strict=True)
+        for mark, is_trained in zip(draft.marks, trained, strict=True)
     ]
 
 
@@ -80,12 +80,12 @@ def make_sample(draft: Draft, sample_marks: list[Mark], options: Options) -> Rec
     if options.shape == "prompt-completion":
         value = split_prompt(value, min(mark.place for mark in sample_marks if not mark.why))
     elif flag != "none":
-        preset = presets.named(options.preset)
+        preset = presets.get_preset(options.preset)
         everywhere = any(column.members for column in preset.COLUMNS)
         value = marks.flag_record(value, sample_marks, flag, everywhere=everywhere)
     line = jsonio.dumps(value)
-    same = digest(draft.record.line)
-    return replace(draft.record, line=line, marks=sample_marks, unflagged=same, digest=xxh3_128_digest(line))
+    unflagged = digest(draft.record.line)
+    return replace(draft.record, line=line, marks=sample_marks, unflagged=unflagged, digest=xxh3_128_digest(line))
 
 
 def split_prompt(value: dict[str, Any], place: int) -> dict[str, Any]:

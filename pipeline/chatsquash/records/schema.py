@@ -24,7 +24,7 @@ def exactly(required: dict[str, Schema], optional: dict[str, Schema] | None = No
     }
 
 
-def many(items: Schema) -> Schema:
+def nonempty_list(items: Schema) -> Schema:
     """A list with one item at least."""
     return {"type": "array", "minItems": 1, "items": items}
 
@@ -34,7 +34,7 @@ def record(required: dict[str, Schema], optional: dict[str, Schema] | None = Non
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **exactly(required, optional)}
 
 
-def said(role: str, optional: dict[str, Schema] | None = None, **members: Schema) -> Schema:
+def message(role: str, optional: dict[str, Schema] | None = None, **members: Schema) -> Schema:
     """A message of a role."""
     return exactly({"role": {"const": role}, "content": TEXT, **members}, optional)
 
@@ -42,15 +42,15 @@ def said(role: str, optional: dict[str, Schema] | None = None, **members: Schema
 def messages(*kinds: Schema) -> Schema:
     """Messages of these kinds, one of them at least of the assistant."""
     assistant = {"properties": {"role": {"const": "assistant"}}, "required": ["role"]}
-    return {**many({"oneOf": list(kinds)}), "contains": assistant}
+    return {**nonempty_list({"oneOf": list(kinds)}), "contains": assistant}
 
 
 def calls(arguments: Schema, ident: Schema = WORD, name: Schema = WORD) -> Schema:
     """The calls of an assistant message."""
     function = exactly({"name": name, "arguments": arguments})
-    return many(exactly({"id": ident, "type": {"const": "function"}, "function": function}))
+    return nonempty_list(exactly({"id": ident, "type": {"const": "function"}, "function": function}))
 
 
 def tools(function: Schema) -> Schema:
     """Wrapped definitions."""
-    return many(exactly({"type": {"const": "function"}, "function": function}))
+    return nonempty_list(exactly({"type": {"const": "function"}, "function": function}))

@@ -20,10 +20,10 @@ NEAR = 0.8
 WORDS = 5
 _SEED = 1
 _BY_CHANCE = 1 / 256
-LEAST = 205
+MIN_EQUAL = 205
 """Equal bytes of near sketches: ``NEAR`` without what is equal by chance."""
-_TOGETHER = 1 << 16
-_ALONE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+_BATCH = 1 << 16
+_CHARACTERS_AS_WORDS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 """Characters of languages that are written without spaces between words."""
 
 
@@ -35,13 +35,13 @@ def refuse_missing(option: str) -> None:
         raise UsageError(f"{option} needs the package rensa: pip install 'chatsquash[near]'") from None
 
 
-def sketch(texts: Iterable[str], otherwise: bytes) -> bytes:
+def sketch(texts: Iterable[str], fallback: bytes) -> bytes:
     """The sketch of the words of texts, one behind the other; of ``otherwise`` where they have none."""
     from rensa import RMinHash  # which few runs need
 
     minhash = RMinHash(SIZE, _SEED)
-    grams = iter(_grams([word for text in texts for word in _words(text)] or [otherwise]))
-    while some := list(islice(grams, _TOGETHER)):
+    grams = iter(_grams([word for text in texts for word in _words(text)] or [fallback]))
+    while some := list(islice(grams, _BATCH)):
         minhash.update(some)
     return bytes([value & 0xFF for value in minhash.digest()])
 
@@ -63,5 +63,5 @@ def _grams(words: list[bytes]) -> Iterable[bytes]:
 
 
 def _words(text: str) -> Iterator[bytes]:
-    lowercase = text.lower() if text.isascii() else _ALONE.sub(r" \g<0> ", text.lower())
+    lowercase = text.lower() if text.isascii() else _CHARACTERS_AS_WORDS.sub(r" \g<0> ", text.lower())
     yield from lowercase.encode("utf-8", "surrogatepass").split()

@@ -24,32 +24,32 @@ from chatsquash.formats.providers.openai_chat.members import identifier, is_empt
 from chatsquash.records import media
 from chatsquash.records.arguments import Arguments, UnparsableError, objects, objects_or_texts
 from chatsquash.records.notes import CannotHoldError, Notes
-from chatsquash.records.presets import REFUSED, Choices
+from chatsquash.records.presets import NO_CHOICES, Choices
 
 Turn = dict[str, Any]
 _HINT = "--unpaired cut ends the record before the call, --unpaired close gives it a result, "
 
 
-class _Open(NamedTuple):
+class _OpenCall(NamedTuple):
     """A call that waits for its result."""
 
-    logged: str | None
+    logged_id: str | None
     ident: str
     name: str
 
 
-def read(messages: list[Message], arguments: Arguments, notes: Notes, choices: Choices = REFUSED) -> list[Turn]:
+def read(messages: list[Message], arguments: Arguments, notes: Notes, choices: Choices = NO_CHOICES) -> list[Turn]:
     """The turns up to the last one of the assistant; raises ``CannotHoldError``.
 
     A turn is a new object, or a logged message that is a role and a text, which is not to be changed.
     """
     if choices.unpaired == "cut":
-        messages = _cut(messages, notes)
+        messages = _cut_at_unpaired(messages, notes)
     messages, is_single = _without_malformed_end(messages, notes)
     if is_single and arguments is objects_or_texts:
         arguments = objects  # a text is written where the conversation continues, never as the only reply
     reading = _TurnReader(messages, arguments, notes, choices)
-    behind: list[Message] = []
+    following: list[Message] = []
     for at, message in enumerate(messages):
         try:
             reading.take(message, at)
@@ -59,11 +59,11 @@ def read(messages: list[Message], arguments: Arguments, notes: Notes, choices: C
             _note_malformed(messages[at:], notes)
             break
         except RefusedMediaError as problem:
-            behind = messages[at:]
-            if any(each["role"] == "assistant" for each in behind):
+            following = messages[at:]
+            if any(each["role"] == "assistant" for each in following):
                 raise CannotHoldError(shapes.media_dropped(str(problem), at)) from None
             break  # what is behind the last message of the assistant is no part of the record
-    return reading.finish(behind)
+    return reading.finish(following)
 
 
 def _without_malformed_end(messages: list[Message], notes: Notes) -> tuple[list[Message], bool]:
@@ -88,7 +88,7 @@ def _note_malformed(rest: list[Message], notes: Notes) -> None:
     notes.dropped["messages from a call with malformed arguments on"] += len(rest)
 
 
-def _cut(messages: list[Message], notes: Notes) -> list[Message]:
+def _cut_at_unpaired(messages: list[Message], notes: Notes) -> list[Message]:
     """The messages before the first with a call that has no result when the assistant goes on.
 
     Raises ``CannotHoldError`` where the assistant says nothing before.
@@ -106,15 +106,15 @@ def _cut(messages: list[Message], notes: Notes) -> list[Message]:
 
 def _first_unpaired(messages: list[Message]) -> int | None:
     """The place of the first message with a call that has no result when the assistant goes on."""
-    waiting: list[str | None] = []
+    open_ids: list[str | None] = []
     place = 0
     for at, message in enumerate(messages):
         if message["role"] == "assistant":
-            if waiting:
+            if open_ids:
                 return place
-            waiting, place = [identifier(call.get("id")) for call in chat.calls(message)], at
-        elif message["role"] == "tool" and (logged := identifier(message.get("tool_call_id"))) in waiting:
-            waiting.remove(logged)
+            open_ids, place = [identifier(call.get("id")) for call in chat.calls(message)], at
+        elif message["role"] == "tool" and (logged_id := identifier(message.get("tool_call_id"))) in open_ids:
+            open_ids.remove(logged_id)
     return None
 
 
@@ -125,12 +125,12 @@ class _TurnReader:
     notes: Notes
     choices: Choices
     turns: list[Turn] = field(default_factory=list)
-    waiting: list[_Open] = field(default_factory=list)
+    open_calls: list[_OpenCall] = field(default_factory=list)
     interruptions: list[tuple[Message, int]] = field(default_factory=list)
     """What came between a call and its results, to go behind them."""
-    folded: Turn | None = None
+    folded_system: Turn | None = None
     """The last turn that was a later system message."""
-    free: Iterator[str] | None = None
+    unused_ids: Iterator[str] | None = None
     """Ids that no call of the conversation has, once one is asked for."""
 
     def take(self, message: Message, at: int) -> None:
@@ -140,7 +140,7 @@ class _TurnReader:
             self._assistant(message, at)
         elif role == "tool":
             self._result(message, at)
-        elif self.waiting:
+        elif self.open_calls:
             self.interruptions.append((message, at))
         elif role == "user":
             self._user(message)
@@ -149,7 +149,7 @@ class _TurnReader:
         else:
             raise CannotHoldError(shapes.unsupported_shape(f"a message has the role {quote(role)}", at))
 
-    def finish(self, behind: list[Message]) -> list[Turn]:
+    def finish(self, following: list[Message]) -> list[Turn]:
         """All turns but those behind the last one of the assistant; ``behind`` are messages that were not taken."""
         stop = len(self.turns)
         while stop and self.turns[stop - 1]["role"] != "assistant":
@@ -159,14 +159,14 @@ class _TurnReader:
         if not contents.has_content(self.turns[stop - 1]):
             raise CannotHoldError(contents.unsupported_reply())
         roles = [*(turn["role"] for turn in self.turns[stop:]), *(message["role"] for message, _ in self.interruptions)]
-        roles += [message["role"] for message in behind]
+        roles += [message["role"] for message in following]
         self.notes.dropped.update(f"messages of role {role} behind the last of the assistant" for role in roles)
         return self.turns[:stop]
 
     def _user(self, message: Message) -> None:
         turn = self._plain(message, "user")
-        if self.folded is not None and self.turns[-1] is self.folded:
-            self.turns[-1] = _join(self.folded, turn)
+        if self.folded_system is not None and self.turns[-1] is self.folded_system:
+            self.turns[-1] = _join(self.folded_system, turn)
         else:
             self.turns.append(turn)
 
@@ -180,7 +180,7 @@ class _TurnReader:
         else:
             self.notes.changed["later system messages become the user's"] += 1
             self._user({"role": "user", "content": turn["content"]})
-            self.folded = self.turns[-1]
+            self.folded_system = self.turns[-1]
 
     def _plain(self, message: Message, role: str) -> Turn:
         if len(message) == 2 and type(message.get("content")) is str:
@@ -188,16 +188,16 @@ class _TurnReader:
         return {"role": role, "content": content_text(message, role, self.notes, self.choices.media)}
 
     def _assistant(self, message: Message, at: int) -> None:
-        if self.waiting:
+        if self.open_calls:
             self._close(at)
-        if self.folded is not None and self.turns[-1] is self.folded and self.turns[-2]["role"] == "user":
-            self.turns[-2:] = [_join(self.turns[-2], self.folded)]
+        if self.folded_system is not None and self.turns[-1] is self.folded_system and self.turns[-2]["role"] == "user":
+            self.turns[-2:] = [_join(self.turns[-2], self.folded_system)]
         turn = self._plain(message, "assistant")
         if turn is not message:
-            self._more(message, turn, at)
+            self._add_reasoning_and_calls(message, turn, at)
         self.turns.append(turn)
 
-    def _more(self, message: Message, turn: Turn, at: int) -> None:
+    def _add_reasoning_and_calls(self, message: Message, turn: Turn, at: int) -> None:
         """The reasoning and the calls of a message."""
         if reasoning := content_reasoning(message):
             turn["reasoning_content"] = reasoning
@@ -224,66 +224,70 @@ class _TurnReader:
             raise CannotHoldError(shapes.unsupported_shape("a call is not a call of a function with a name", at))
         function = call["function"]
         if len(call) > 3 or len(function) > 2:
-            self._unknown(call, ("id", "type", "function", "index"))
-            self._unknown(function, ("name", "arguments"))
-        logged = identifier(call.get("id"))
-        opened = _Open(logged, logged or self._new_id(), name)
-        self.waiting.append(opened)
-        given = self.arguments(function.get("arguments"), name, at, self.notes)
-        return {"id": opened.ident, "type": "function", "function": {"name": name, "arguments": given}}
+            self._note_unknown(call, ("id", "type", "function", "index"))
+            self._note_unknown(function, ("name", "arguments"))
+        logged_id = identifier(call.get("id"))
+        open_call = _OpenCall(logged_id, logged_id or self._new_id(), name)
+        self.open_calls.append(open_call)
+        arguments = self.arguments(function.get("arguments"), name, at, self.notes)
+        return {"id": open_call.ident, "type": "function", "function": {"name": name, "arguments": arguments}}
 
-    def _unknown(self, holder: dict[str, Any], known: tuple[str, ...]) -> None:
-        rest = sorted(key for key in holder if key not in known and not is_empty(holder[key]))
+    def _note_unknown(self, members: dict[str, Any], known: tuple[str, ...]) -> None:
+        rest = sorted(key for key in members if key not in known and not is_empty(members[key]))
         self.notes.dropped.update(f"member {key} of calls" for key in rest)
 
     def _new_id(self) -> str:
         self.notes.changed["ids for calls without"] += 1
-        if self.free is None:
-            taken = {identifier(call.get("id")) for message in self.messages for call in chat.calls(message)}
-            self.free = (made for number in count(1) if (made := f"call_{number}") not in taken)
-        return next(self.free)
+        if self.unused_ids is None:
+            in_use = {identifier(call.get("id")) for message in self.messages for call in chat.calls(message)}
+            self.unused_ids = (candidate for number in count(1) if (candidate := f"call_{number}") not in in_use)
+        return next(self.unused_ids)
 
     def _result(self, message: Message, at: int) -> None:
         """Behind its call: that with its id or, where neither has one, the first that waits."""
-        logged = identifier(message.get("tool_call_id"))
-        place = next((place for place, call in enumerate(self.waiting) if call.logged == logged), None)
+        logged_id = identifier(message.get("tool_call_id"))
+        place = next((place for place, call in enumerate(self.open_calls) if call.logged_id == logged_id), None)
         if place is None:
-            what = f"no call of the assistant before it has the id {quote(logged)}" if logged else "a result has no id"
+            what = (
+                f"no call of the assistant before it has the id {quote(logged_id)}"
+                if logged_id
+                else "a result has no id"
+            )
             raise CannotHoldError(shapes.unpaired_call(what, at))
-        call = self.waiting.pop(place)
+        call = self.open_calls.pop(place)
         text: Json = message.get("content")
-        if len(message) > 3 or logged is None or type(text) is not str:
+        if len(message) > 3 or logged_id is None or type(text) is not str:
             text = content_text(message, "tool", self.notes, self.choices.media)
         self.turns.append(_answer(call, text))
         if self.interruptions:
             self.notes.changed["results moved up to their calls"] += 1
-        if not self.waiting:
-            self._go_on()
+        if not self.open_calls:
+            self._take_interruptions()
 
     def _close(self, at: int) -> None:
         """Give the calls that wait a result, if that is wanted."""
         if self.choices.unpaired != "close":
-            what = f"there is no result of {quote(self.waiting[0].name)} before the assistant goes on"
+            what = f"there is no result of {quote(self.open_calls[0].name)} before the assistant goes on"
             raise CannotHoldError(shapes.unpaired_call(what, at, _HINT))
-        self.notes.changed["calls without a result closed"] += len(self.waiting)
+        self.notes.changed["calls without a result closed"] += len(self.open_calls)
         text = self.choices.unpaired_text
-        self.turns += [_answer(call, text) for call in self.waiting]
-        self.waiting = []
-        self._go_on()
+        self.turns += [_answer(call, text) for call in self.open_calls]
+        self.open_calls = []
+        self._take_interruptions()
 
-    def _go_on(self) -> None:
+    def _take_interruptions(self) -> None:
         """Take what came before the last result."""
-        waiting, self.interruptions = self.interruptions, []
-        for each, place in waiting:
+        interruptions, self.interruptions = self.interruptions, []
+        for each, place in interruptions:
             self.take(each, place)
 
 
-def _answer(call: _Open, text: Json) -> Turn:
+def _answer(call: _OpenCall, text: Json) -> Turn:
     return {"role": "tool", "tool_call_id": call.ident, "name": call.name, "content": text}
 
 
 def _join(first: Turn, second: Turn) -> Turn:
-    return {"role": first["role"], "content": media.together(first["content"], second["content"])}
+    return {"role": first["role"], "content": media.join_contents(first["content"], second["content"])}
 
 
 _MEMBERS = {
@@ -292,31 +296,31 @@ _MEMBERS = {
     "assistant": frozenset({"role", "content", "tool_calls", *thoughts.MEMBERS}),
     "tool": frozenset({"role", "content", "tool_call_id", "name"}),
 }
-_ODD = frozenset(thoughts.MEMBERS[1:])
+_OTHER_REASONING = frozenset(thoughts.MEMBERS[1:])
 
 
-def content_text(message: Message, role: str, notes: Notes, wanted: Media = "refuse") -> str | list[Any]:
+def content_text(message: Message, role: str, notes: Notes, mode: Media = "refuse") -> str | list[Any]:
     """The content as a string: text parts are joined, other parts go; members that no preset has are noted.
 
     Where media are to be kept, a content with images is a list of texts and images; raises ``RefusedMediaError``.
     Where they are to be texts, placeholders stand for them, but never in what the assistant says.
     """
-    if wanted == "text":
-        message, wanted = _with_placeholders(message, role, notes), "drop"
+    if mode == "text":
+        message, mode = _with_placeholders(message, role, notes), "drop"
     if rest := message.keys() - _MEMBERS[role]:
-        holder: dict[str, Any] = message  # type: ignore[assignment]
-        if wanted != "drop":
+        members: dict[str, Any] = message  # type: ignore[assignment]
+        if mode != "drop":
             _refuse(message, content=False)
-        notes.dropped.update(f"member {key} of {role} messages" for key in sorted(rest) if not is_empty(holder[key]))
+        notes.dropped.update(f"member {key} of {role} messages" for key in sorted(rest) if not is_empty(members[key]))
     content = message.get("content")
     if type(content) is str:
         return content
     if content is None:
         return ""
     if type(content) is list and any(map(chat.media_type, content)):
-        if wanted == "keep":
+        if mode == "keep":
             return _with_pictures(content, role, notes)
-        if wanted == "refuse":
+        if mode == "refuse":
             _refuse(message)
     notes.dropped.update(f"parts of type {kind}" for kind in _kinds(content, role))
     return chat.joined_text(message) or ""
@@ -324,7 +328,7 @@ def content_text(message: Message, role: str, notes: Notes, wanted: Media = "ref
 
 def _with_placeholders(message: Message, role: str, notes: Notes) -> Message:
     """A message with texts for its media; of the assistant without these, if it says anything else."""
-    kinds = Counter(media.of(message))
+    kinds = Counter(media.media_types(message))
     if not kinds:
         return message
     if role == "assistant":
@@ -332,12 +336,12 @@ def _with_placeholders(message: Message, role: str, notes: Notes) -> Message:
         if not contents.has_content({**rest, "content": chat.joined_text(message)}):
             _refuse(message)
         return message
-    notes.replaced.update(kinds)
+    notes.media_replaced.update(kinds)
     content: Json = message.get("content")
-    said = content if isinstance(content, list) else [parts.text(content)] if content else []
-    said = [parts.text(media.placeholder(part)) if chat.media_type(part) else part for part in said]
-    made = {**message, "content": [*said, *map(parts.text, media.placeholders(message))]}
-    return {key: made[key] for key in made if key not in media.MEMBERS}  # type: ignore[return-value]
+    content_parts = content if isinstance(content, list) else [parts.text(content)] if content else []
+    content_parts = [parts.text(media.placeholder(part)) if chat.media_type(part) else part for part in content_parts]
+    result = {**message, "content": [*content_parts, *map(parts.text, media.placeholders(message))]}
+    return {key: result[key] for key in result if key not in media.MEMBERS}  # type: ignore[return-value]
 
 
 class RefusedMediaError(Exception):
@@ -346,10 +350,10 @@ class RefusedMediaError(Exception):
 
 def _refuse(message: Message, *, content: bool = True) -> None:
     """Raise ``RefusedMediaError`` for media of a message, of its own members alone where those in parts are kept."""
-    kinds = Counter(media.of(message) if content else media.of({**message, "content": ""}))
+    kinds = Counter(media.media_types(message) if content else media.media_types({**message, "content": ""}))
     if kinds:
-        listed = ", ".join(f"{kind} {count}" for kind, count in kinds.items())
-        raise RefusedMediaError(f"the preset has no place for media: {listed}")
+        counts = ", ".join(f"{kind} {count}" for kind, count in kinds.items())
+        raise RefusedMediaError(f"the preset has no place for media: {counts}")
 
 
 def _with_pictures(content: list[Any], role: str, notes: Notes) -> str | list[Any]:
@@ -363,8 +367,8 @@ def _with_pictures(content: list[Any], role: str, notes: Notes) -> str | list[An
                 raise RefusedMediaError("a result has an image, and trainers count only those that are said")
             continue
         notes.dropped.update(f"parts of type {kind}" for kind in _kinds(run_parts, role))
-        if said := chat.join(run_parts, role == "assistant"):
-            content_parts.append(parts.text(said))
+        if text := chat.join(run_parts, role == "assistant"):
+            content_parts.append(parts.text(text))
     return content_parts
 
 
@@ -379,10 +383,14 @@ def _picture(part: Json) -> media.Picture:
 
 def content_reasoning(message: Message) -> str:
     """The text of the reasoning, in whichever spelling; empty if there is none."""
-    said = message.get(thoughts.MEMBER)
-    if isinstance(message.get("content"), list) or not _ODD.isdisjoint(message) or not isinstance(said, str | None):
+    reasoning = message.get(thoughts.MEMBER)
+    if (
+        isinstance(message.get("content"), list)
+        or not _OTHER_REASONING.isdisjoint(message)
+        or not isinstance(reasoning, str | None)
+    ):
         return thoughts.text(message)
-    return said or ""
+    return reasoning or ""
 
 
 def _kinds(content: Json, role: str) -> Iterator[str]:

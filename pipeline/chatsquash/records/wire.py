@@ -30,7 +30,7 @@ def messages(turns: list[Turn], notes: Notes) -> Iterator[Turn]:
     """
     for at, turn in enumerate(turns):
         for call in turn.get("tool_calls", ()):
-            _known_name(call["function"]["name"], at)
+            _check_name(call["function"]["name"], at)
         if "reasoning_content" in turn:
             notes.dropped["reasoning"] += 1
             rest = {key: value for key, value in turn.items() if key != "reasoning_content"}
@@ -41,14 +41,14 @@ def messages(turns: list[Turn], notes: Notes) -> Iterator[Turn]:
             yield turn
 
 
-def record(said: list[Turn], wrapped: list[dict[str, Any]], notes: Notes) -> dict[str, Any]:
+def record(messages: list[Turn], wrapped: list[dict[str, Any]], notes: Notes) -> dict[str, Any]:
     """The record of messages and definitions, of which it has the members that APIs know."""
     tools = [{"type": "function", "function": _function(tool["function"], notes)} for tool in wrapped]
-    return {"messages": said, "tools": tools} if tools else {"messages": said}
+    return {"messages": messages, "tools": tools} if tools else {"messages": messages}
 
 
 def _function(function: dict[str, Any], notes: Notes) -> dict[str, Any]:
-    _known_name(function["name"], None)
+    _check_name(function["name"], None)
     notes.dropped.update(f"member {key} of tool definitions" for key in function if key not in _MEMBERS)
     for key, kind in _MEMBERS.items():
         if key in function and not isinstance(function[key], kind):
@@ -57,7 +57,7 @@ def _function(function: dict[str, Any], notes: Notes) -> dict[str, Any]:
     return {key: function[key] for key in _MEMBERS if key in function}
 
 
-def _known_name(name: str, at: int | None) -> None:
+def _check_name(name: str, at: int | None) -> None:
     if not re.fullmatch(_NAME.strip("^$"), name):
         what = f"the tool name {quote(name)} has more than 64 characters, or others than letters, digits, _ and -"
         raise CannotHoldError(shapes.unsupported_shape(what, at))

@@ -1,4 +1,4 @@
-"""The record checks on datasets that exist already."""
+"""Runs the record checks on existing datasets."""
 
 from __future__ import annotations
 
@@ -33,46 +33,50 @@ from chatsquash.redaction.redactor import Redactor, UnsearchedError
 from chatsquash.results.frame import DAMAGE
 from chatsquash.results.output import LONGEST, ResultFolder, is_result
 from chatsquash.results.redact import tables
-from chatsquash.results.redact.record import has_duplicate_members, count_values, violations
+from chatsquash.results.redact.record import count_values, has_duplicate_members, violations
 from chatsquash.session.select import flatten
 from chatsquash.session.session import finding
 from chatsquash.sources.open import open_file
 from chatsquash.storage.folder import Folder
 
 _FIRST = 8
-"""Rows of which one is a record, or else the file may be a log."""
+"""A file without a record in this many first rows may be a log."""
 _SESSION = "session_id"
-"""The column that names a record's session, as ``--metadata`` writes it."""
+"""The column with the session id, as written by ``--metadata``."""
 
 
 class Checks(NamedTuple):
-    """What to look for beside what the rules find."""
+    """Optional checks in addition to the rules."""
 
     phrases: Phrases = Phrases(FLAGGED)
     addresses: bool = False
-    """Whether e-mail addresses are left."""
-    extra: Callable[[StoredRecord], Iterator[Violation]] | None = None
-    """Anything else, which may go on elsewhere until it is asked for."""
+    """Whether to report e-mail addresses."""
+    further: Callable[[StoredRecord], Iterator[Violation]] | None = None
+    """A further check, which may run in the background until its result is read."""
     overlap: Callable[[StoredRecord], Iterator[Violation]] | None = None
-    """What a record has of an evaluation set."""
+    """Finds overlap with an evaluation set."""
     arguments: bool = False
-    """Whether the arguments of calls are held to the definitions."""
+    """Whether to validate arguments of calls against the definitions."""
     shape: Callable[[Json], Iterator[Violation]] | None = None
-    """What a trainer does not read in the value of a row."""
+    """Finds what a trainer cannot read in the value of a row."""
     private: Redactor | None = None
-    """Finds what is private."""
+    """Finds secrets and personal data."""
     inlined: bool | None = None
-    """Whether calls are in the text; ``None``: as each record looks."""
+    """Whether calls are in the text; ``None``: detected per record."""
 
 
 _DEFAULT_CHECKS = Checks()
 
 
 def check(path: str, checks: Checks = _DEFAULT_CHECKS) -> Iterator[Finding]:
-    """What is wrong with the records of a dataset; native and inlined calls are told apart record by record.
+    """Check the records of a dataset and yield the findings; native and inlined calls are distinguished per record.
 
-    A folder stands for the record files in it, or in its ``data`` folder.  Raises ``UsageError`` for a file that
-    cannot be read, and for logs.
+    Args:
+        path: A dataset file, or a folder with record files directly or in its ``data`` folder.
+        checks: Optional checks.
+
+    Raises:
+        UsageError: A file cannot be read or is a log.
     """
     if checks.arguments:
         schemas.refuse_missing()
@@ -89,13 +93,15 @@ def check(path: str, checks: Checks = _DEFAULT_CHECKS) -> Iterator[Finding]:
             violations = _row(data, checks, without_tools=row.number in without_definitions)
             for violation in (*_private(data, row_value, mask), *violations):
                 session_id = session_id or mask.redacted(_session(data) or row.session or "")
-                yield finding(violation._replace(text=mask.redacted(violation.text)), session_id, str(row.file), row.number)
+                yield finding(
+                    violation._replace(text=mask.redacted(violation.text)), session_id, str(row.file), row.number
+                )
         if is_empty:
             yield finding(stored_records.empty_dataset(), session(file), str(file))
 
 
 def _refuse_log(dataset: str, file: Path) -> None:
-    """Raise ``UsageError`` for a file that begins as a log, and not with records."""
+    """Raise ``UsageError`` for a file that begins like a log instead of records."""
     if not file.is_file() or file.suffix.lower() == PARQUET or any(map(_is_record, islice(rows(str(file)), _FIRST))):
         return
     with open_file(file, UNBOUNDED) as log:
@@ -114,7 +120,7 @@ def _is_record(row: DatasetRow) -> bool:
 
 
 def _is_inlined(path: str) -> bool | None:
-    """Whether calls of an output are in the text, as its ``run.json`` says; ``None`` for any other dataset."""
+    """Return whether calls of an output are in the text according to ``run.json``; ``None`` for any other dataset."""
     if not is_result(Path(path)):
         return None
     try:
@@ -125,7 +131,7 @@ def _is_inlined(path: str) -> bool | None:
 
 
 def _without_tools(path: str) -> dict[str, set[int]]:
-    """The rows of each file of an output whose agents keep no definitions, which ``source-without-tools`` says once."""
+    """Return the rows per file whose agents do not log definitions, reported once by ``source-without-tools``."""
     rows: dict[str, set[int]] = {}
     try:
         with closing(Folder(Path(path))) as folder, folder.open_file(SESSIONS) as file:
@@ -139,7 +145,7 @@ def _without_tools(path: str) -> dict[str, set[int]]:
 
 
 def _rows(file: Path, checks: Checks) -> Iterator[tuple[DatasetRow, Json]]:
-    """The rows of a file, with all that those of a Parquet file hold where that is looked at."""
+    """Yield the rows of a file; if redaction is checked, Parquet rows come with all their columns."""
     records = rows(str(file), _SESSION)
     if checks.private and file.suffix.lower() == PARQUET:
         yield from zip(records, (row.value for row in tables.rows(file)), strict=True)
@@ -148,21 +154,21 @@ def _rows(file: Path, checks: Checks) -> Iterator[tuple[DatasetRow, Json]]:
 
 
 class _Mask:
-    """Shows nothing of what is private in a row, where that is looked for."""
+    """Finds the secrets and personal data of a row and removes them from messages about it."""
 
     def __init__(self, redactor: Redactor | None) -> None:
         self.redactor = redactor
         self._values: list[Value] = []
 
     def find(self, value: Json) -> Iterator[Violation]:
-        """What is private in a row; raises ``UnsearchedError``."""
+        """Yield the secrets and personal data in a row; raises ``UnsearchedError``."""
         if self.redactor:
             counts = count_values(value, self.redactor)
             self._values = sorted({each for _, each in counts})
             yield from violations(value, counts)
 
     def redacted(self, text: str) -> str:
-        """A text with the kinds of values in the place of these; nothing is left of one that cannot be searched."""
+        """Replace values in a text by their kinds; a text that cannot be searched becomes empty."""
         if not (self.redactor and text):
             return text
         try:
@@ -177,22 +183,24 @@ class _Mask:
 
 
 def _private(data: bytes, row_value: Json, mask: _Mask) -> Iterator[Violation]:
-    """What is private in a row, also in one that is no record."""
+    """Yield the secrets and personal data in a row, even if it is not a record."""
     if mask.redactor is None:
         return
     try:
         value = parse(data) if row_value is None else row_value
-        if row_value is None and has_duplicate_members(data, value):  # so that its bytes tell more than it
+        if row_value is None and has_duplicate_members(
+            data, value
+        ):  # the parser dropped members, so the bytes are searched too
             value = [value, data.decode("utf-8", "surrogatepass")]
         yield from mask.find(value)
     except NotARecordError:
-        return  # which is reported as no record
+        return  # reported as a bad record
     except UnsearchedError as problem:
         yield private.redaction_failed(str(problem))
 
 
 def _session(data: bytes) -> str | None:
-    """The session id of a row, where it has one."""
+    """Return the session id of a row, if it has one."""
     try:
         value = parse(data)
     except NotARecordError:
@@ -209,15 +217,19 @@ def _row(data: bytes, checks: Checks, *, without_tools: bool) -> Iterator[Violat
         yield stored_records.bad_record(str(problem))
         return
     yield from checks.shape(value) if checks.shape else ()
-    extra = checks.extra(row_record) if checks.extra else ()
+    extra = checks.further(row_record) if checks.further else ()
     native_record = native(row_record)
     expected = OF_TOOLS if without_tools and not native_record.tools else ()
     is_text = is_inlined(native_record.messages) if checks.inlined is None else checks.inlined
     for violation in _record(native_record, is_text=is_text, checks_arguments=checks.arguments):
         if violation.code in expected:
             continue
-        if "completion" in value and violation.code == "unanswered-call" and violation.at == len(native_record.messages) - 1:
-            continue  # a sample ends with its reply
+        if (
+            "completion" in value
+            and violation.code == "unanswered-call"
+            and violation.at == len(native_record.messages) - 1
+        ):
+            continue  # the completion of a sample may end with a call
         yield violation._replace(at=native_record.place(violation.at))
     yield from _user_after_results(native_record)
     for violation in extra:
@@ -232,7 +244,7 @@ def _row(data: bytes, checks: Checks, *, without_tools: bool) -> Iterator[Violat
 
 
 def _user_after_results(native_record: StoredRecord) -> Iterator[Violation]:
-    """Where the user speaks right behind a result, unless one message holds both."""
+    """Report user messages directly after results, unless one message of the record contains both."""
     roles = pairwise(message["role"] for message in native_record.messages)
     places = [at for at, pair in enumerate(roles, 1) if pair == ("tool", "user")]
     places_in_row = [native_record.place(at) for at in places if native_record.place(at) != native_record.place(at - 1)]
@@ -241,7 +253,7 @@ def _user_after_results(native_record: StoredRecord) -> Iterator[Violation]:
 
 
 def _remaining_addresses(value: dict[str, Json]) -> Iterator[Violation]:
-    """The addresses that an anonymizer would replace, which takes no key to tell."""
+    """Report e-mail addresses that anonymization would replace; no key is needed to find them."""
     rest = {name: member for name, member in value.items() if name not in ("messages", "conversations", "system")}
     for at, member in [*turns(value), (None, rest)]:
         texts = filter(may_have_address, chat.strings(member))
@@ -268,5 +280,5 @@ def _record(native_record: StoredRecord, *, is_text: bool, checks_arguments: boo
 
 
 def definitions(tools: Json) -> list[Any]:
-    """The flattened definitions."""
+    """Return the flattened definitions; none if ``tools`` is not a list."""
     return list(map(flatten, tools if isinstance(tools, list) else []))

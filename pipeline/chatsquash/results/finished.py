@@ -1,4 +1,4 @@
-"""A finished result, read so that it can be written again together with others."""
+"""Reads a finished output completely, so that it can be written again together with others."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class _Counts(Struct):
 
 
 class _Run(Struct):
-    """The members of ``run.json`` that are needed of a result."""
+    """The members of ``run.json`` that merging needs."""
 
     counts: _Counts
     records_made: _RecordsMade
@@ -72,10 +72,10 @@ class _Run(Struct):
 
 
 class FinishedResult:
-    """A result, which is only read; it is open until ``close``."""
+    """A finished output, open for reading until ``close``."""
 
     def __init__(self, path: str) -> None:
-        """Raises ``UsageError`` for a folder that is not a result, or was changed since it was written."""
+        """Open an output; raises ``UsageError`` if it is not one, or was changed since it was written."""
         refuse_remote(path)
         self.path = path
         if not outputs.is_result(Path(path)):
@@ -92,7 +92,7 @@ class FinishedResult:
 
     @property
     def is_keyed(self) -> bool:
-        """Whether anything in it was replaced with its key."""
+        """Whether anything in the output was replaced with the run's key."""
         replacements = self.counts["addresses"] or self.counts["secrets"]["replaced"] or self.counts["private"]
         return bool(replacements) or any(each.get("path_digest") for each in self.run["inputs"])
 
@@ -101,9 +101,9 @@ class FinishedResult:
         self._folder.close()
 
     def sessions(self, options: Options) -> Iterator[StoredSession | Finding]:
-        """Its sessions with their records, in order, and the findings about files.
+        """Yield the sessions with their records, in order, and the findings about files.
 
-        Raises ``UsageError`` if what its sessions add up to is not what ``run.json`` says.
+        Raises ``UsageError`` if the sums over the sessions differ from ``run.json``.
         """
         contents, summary = _Contents(self._result, options), summary_of(options)
         logs = _InputLogs(self.run["inputs"], options)
@@ -126,22 +126,22 @@ class FinishedResult:
                 raise UsageError(f"{self.path}: the {name} of its sessions do not add up to run.json; convert again")
 
     def rejected_lines(self) -> Iterator[bytes]:
-        """The copies of malformed lines, in order."""
+        """Yield the copies of malformed lines, in order."""
         if REJECTED_LINES in self._result.outputs:
             yield from (line.removesuffix(b"\n") for line in outputs.text_lines(self._folder, REJECTED_LINES))
 
 
 class _InputLogs:
-    """Fills sessions, which come in order, with the size and the hash of their logs, as ``run.json`` has them."""
+    """Adds the sizes and hashes of logs from ``run.json`` to sessions; they must come in order."""
 
     def __init__(self, inputs: list[dict[str, Any]], options: Options) -> None:
         self._inputs = iter(inputs)
         self._hashes = {}
-        if options.sessions_by == "chain":  # whose inputs are logs, not sessions
+        if options.sessions_by == "chain":  # here, the inputs in run.json are logs, not sessions
             self._hashes = {each["path"]: each["xxh3_128"] for each in inputs}
 
     def fill(self, session: StoredSession) -> StoredSession:
-        """A session with what is known of its log."""
+        """Return a session with the size and the hash of its log."""
         log, account = session.log, session.outcome.account
         if self._hashes:
             paths = (log.path, *(path for path, *_ in log.pieces))
@@ -154,7 +154,7 @@ class _InputLogs:
 
 
 class _Contents:
-    """Fills sessions, which come in order, with their records, images and pairs."""
+    """Adds records, images and pairs to sessions; they must come in order, since the files are read once."""
 
     def __init__(self, result: outputs.ResultFolder, options: Options) -> None:
         self._folder, self._options = result.folder, options
@@ -163,7 +163,7 @@ class _Contents:
         self._rows: dict[str, Iterator[bytes]] = {}
 
     def fill(self, session: StoredSession) -> StoredSession:
-        """A session with its contents."""
+        """Return a session with its contents."""
         output = session.outcome.output
         records = [self._record(*each) for each in zip(output.records, session.places, strict=True)]
         pairs = output.pairs
@@ -195,14 +195,14 @@ class _Contents:
         return line.removesuffix(b"," + jsonio.dumps(metadata(record, record.facts))[1:]) + b"}"
 
     def _with_images(self, line: bytes, record: Record, place: Place) -> tuple[bytes, dict[str, bytes]]:
-        """The line of a row of Parquet with the names of its images, and these."""
+        """Return the line of a Parquet row with the names of its images, and the images."""
         names = {PurePosixPath(name).name: name for name in record.images}
         images = [(names.get(name, name), data) for name, data in places.named_images(self._folder, place)]
         member = jsonio.dumps({IMAGES.name: [name for name, _ in images]})
         return line[:-1] + b"," + member[1:], dict(images)
 
     def _next(self, name: str, rows_of: Callable[[str], Iterator[bytes]]) -> bytes:
-        """The next line of a file of records, or of the pairs of a split."""
+        """Return the next line of a record file, or of the pairs of a split."""
         if name not in self._rows:
             self._rows[name] = rows_of(name)
         line = next(self._rows[name], None)
@@ -223,7 +223,7 @@ class _Contents:
 
 
 def _without_nulls(row: bytes) -> bytes:
-    """A row without the members that only other items of its column have."""
+    """Return a row without the null members that Parquet adds to items of a list."""
     members = jsonio.loads(row)
     for name, items in members.items():
         if isinstance(items, list):

@@ -1,4 +1,4 @@
-"""What is in datasets: counts, turns, lengths, use of tools, duplicates."""
+"""Computes statistics of datasets: counts, turns, lengths, use of tools, duplicates."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from chatsquash.templates import counting
 from chatsquash.templates.counting import RefusedError
 
 MEASURES = ("messages", "assistant messages", "tool calls", "characters", "characters of tools", "tokens")
-"""What is measured of every record; tokens where there is a tokenizer."""
+"""Measures of every record; tokens only with a tokenizer."""
 MAX_LONGEST = 5
 _BATCH = 4096
 _SPLIT = re.compile(r"([^/\\]+?)-\d{5}-of-\d{5}\.")
 
 Tokens = Callable[[StoredRecord], int]
-"""Counts the tokens of a record; raises ``RefusedError`` where the template cannot render it."""
+"""Counts the tokens of a record; raises ``RefusedError`` if the template cannot render it."""
 
 
 def stats(datasets: Iterable[str], tokens: Tokens | None = None) -> Stats:
-    """The statistics of datasets; raises ``UsageError`` for what cannot be read."""
+    """Return the statistics of datasets; raises ``UsageError`` for a file that cannot be read."""
     counting = _Counting(tokens)
     for dataset in datasets:
         counting.stats.files += len(files(dataset))
@@ -48,7 +48,7 @@ def stats(datasets: Iterable[str], tokens: Tokens | None = None) -> Stats:
 
 
 def token_counter(tokenizer: str | None, template: str | None, **bounds: Any) -> Tokens | None:
-    """What counts tokens with a tokenizer, of what a template renders if there is one; see ``templates.counting``."""
+    """Return a token counter for a tokenizer and an optional chat template; ``None`` without a tokenizer."""
     tokenizer = tokenizer or (counting.of_template(template) if template else None)
     if template and not tokenizer:
         raise UsageError("--template has no effect without --tokenizer: add it, since its model has no tokenizer.json")
@@ -57,7 +57,7 @@ def token_counter(tokenizer: str | None, template: str | None, **bounds: Any) ->
 
 
 class _Counting:
-    """Counts record after record; it grows by eight bytes with each, by which duplicates are known."""
+    """Counts records one by one.  Memory grows by eight bytes per record, the digest that detects duplicates."""
 
     def __init__(self, tokens: Tokens | None) -> None:
         self.stats = Stats()
@@ -71,14 +71,16 @@ class _Counting:
         self._counts: dict[str, Counter[int]] = {name: Counter() for name in self._measures}
 
     def table(self, dataset: str) -> None:
-        """Count what the session table of a dataset says, if it has one."""
+        """Count the session table of a dataset, if it has one."""
         if not Path(dataset, *SESSIONS.split("/")).is_file():
             return
         totals = self.stats.table = self.stats.table or SessionStats()
         rows = frame(dataset)
         once = rows.filter(pl.col("record").is_null() | (pl.col("record") == 1))
         totals.sessions += len(once)
-        totals.prompt_tokens += sum(once["usage_prompt_tokens"].drop_nulls())  # whose own sum is one of 64 bits
+        totals.prompt_tokens += sum(
+            once["usage_prompt_tokens"].drop_nulls()
+        )  # Python's sum, since that of polars wraps at 64 bits
         totals.completion_tokens += sum(once["usage_completion_tokens"].drop_nulls())
         with_record = rows.filter(pl.col("record").is_not_null())
         exit_status = pl.when(pl.col("exit") == 0).then(pl.lit("0")).when(pl.col("exit") != 0).then(pl.lit("other"))
@@ -104,14 +106,20 @@ class _Counting:
         self.stats.roles.update(message["role"] for message in native_record.messages)
         turns = sum(message["role"] == "assistant" for message in native_record.messages)
         lengths = sum(map(len, texts(row_record))), len(definitions(row_record))
-        measures = (len(native_record.messages), turns, calls, *lengths, *([self._count(row_record)] if self._tokens else []))
+        measures = (
+            len(native_record.messages),
+            turns,
+            calls,
+            *lengths,
+            *([self._count(row_record)] if self._tokens else []),
+        )
         self._batch.append((*measures, xxh3_64_intdigest(row.data.strip())))
         self._places.append((str(row.file), row.number))
         if len(self._batch) == _BATCH:
             self._fold()
 
     def _count(self, record: StoredRecord) -> int | None:
-        """The tokens of a record; ``None`` where the template refuses it, which is no length."""
+        """Return the tokens of a record; ``None`` if the template cannot render it."""
         assert self._tokens
         try:
             return self._tokens(record)
@@ -120,7 +128,7 @@ class _Counting:
             return None
 
     def finish(self) -> Stats:
-        """All that was counted."""
+        """Return the statistics."""
         self._fold()
         digests = pl.concat(self._digests) if self._digests else pl.Series(dtype=pl.UInt64)
         self.stats.duplicates = len(digests) - digests.n_unique()
@@ -128,11 +136,13 @@ class _Counting:
         return self.stats
 
     def _count_tools(self, record: StoredRecord) -> int:
-        """Count the tools of a record; gives how many calls there are."""
+        """Count the tools of a record; return the number of calls."""
         definitions = record.tools if isinstance(record.tools, list) else []
         for name in {name for tool in definitions if (name := chat.tool_name(flatten(tool)))}:
             self.stats.tools.setdefault(name, ToolCount()).defined_in += 1
-        calls_by_tool = Counter(chat.call_name(call) or "" for message in record.messages for call in chat.calls(message))
+        calls_by_tool = Counter(
+            chat.call_name(call) or "" for message in record.messages for call in chat.calls(message)
+        )
         for name, calls in calls_by_tool.items():
             count = self.stats.tools.setdefault(name, ToolCount())
             count.called_in += 1
@@ -142,7 +152,7 @@ class _Counting:
         return calls_by_tool.total()
 
     def _fold(self) -> None:
-        """Put the batch into sums, counts of rounded values and the longest records."""
+        """Add the batch to the sums, the counts of rounded values and the longest records."""
         schema = {**dict.fromkeys(self._measures, pl.Int64), "digest": pl.UInt64}
         frame = pl.DataFrame(self._batch, schema=schema, orient="row")
         self.stats.records += len(frame)
@@ -165,14 +175,14 @@ class _Counting:
         return Spread(total, total / count, median, p90, p99, self._maxima[name], self._histogram(name))
 
     def _histogram(self, name: str) -> list[int]:
-        """How many records are of each size, by powers of two."""
+        """Return the number of records per size, by powers of two."""
         sizes: Counter[int] = Counter()
         for value, count in self._counts[name].items():
             sizes[value.bit_length()] += count
         return [sizes[size] for size in range(max(sizes) + 1)]
 
     def _at(self, name: str, rank: int) -> int:
-        """The value of the record at a rank, the smallest first."""
+        """Return the value at a rank, counted from the smallest."""
         seen = 0
         for value, count in sorted(self._counts[name].items()):
             seen += count

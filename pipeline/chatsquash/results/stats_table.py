@@ -1,4 +1,4 @@
-"""Statistics of datasets as tables for people and as JSON for programs."""
+"""Statistics of datasets, as text tables and as JSON."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from chatsquash.core.text import escape, pluralize, printable
 
 _BARS = " ▁▂▃▄▅▆▇█"
 _MAX_TOOLS = 20
-"""How many tools the table shows; the JSON has all."""
+"""Tools in the text table; the JSON has all."""
 
 
 class Spread(NamedTuple):
-    """How the records differ in a measure; percentiles have three digits."""
+    """The distribution of a measure; percentiles are rounded to three digits."""
 
     total: int
     mean: float
@@ -26,7 +26,7 @@ class Spread(NamedTuple):
     p99: int
     max: int
     histogram: list[int]
-    """How many records are of each size: 0, 1, 2 or 3, 4 to 7, and so on by powers of two."""
+    """Number of records per size: 0, 1, 2 to 3, 4 to 7, and so on by powers of two."""
 
 
 class Long(NamedTuple):
@@ -36,12 +36,12 @@ class Long(NamedTuple):
     messages: int
     file: str
     record: int
-    """Its line, or its row."""
+    """The number of its line or row."""
 
 
 @dataclass(slots=True)
 class ToolCount:
-    """How a tool is used."""
+    """How often a tool is defined and called."""
 
     defined_in: int = 0
     """Records that define it."""
@@ -52,34 +52,34 @@ class ToolCount:
 
 @dataclass(slots=True)
 class SessionStats:
-    """What session tables say of the sessions and records of datasets."""
+    """Statistics from session tables."""
 
     sessions: int = 0
     prompt_tokens: int = 0
-    """As logged, those of a session once."""
+    """Logged usage, counted once per session."""
     completion_tokens: int = 0
     exit: Counter[str] = field(default_factory=Counter)
-    """Records by how the last command ended that ran tests or a build: ``0``, ``other`` or ``unknown``."""
+    """Records by exit code of the last tests or build: ``0``, ``other`` or ``unknown``."""
     finish: Counter[str] = field(default_factory=Counter)
-    """Records by why their last reply ended."""
+    """Records by finish reason of the last reply."""
     truncated: Counter[str] = field(default_factory=Counter)
     last_user: Counter[str] = field(default_factory=Counter)
     rewards: int = 0
     """Records with a reward."""
     reward: float | None = None
-    """The mean of these."""
+    """The mean reward."""
 
 
 @dataclass(slots=True)
 class Stats:
-    """What is in datasets."""
+    """The statistics of datasets."""
 
     files: int = 0
     records: int = 0
     unreadable: int = 0
-    """Lines that are no records."""
+    """Lines that are not records."""
     records_refused: int = 0
-    """Records that the template cannot render, of which no tokens are counted."""
+    """Records that the template cannot render, so their tokens are not counted."""
     duplicates: int = 0
     """Records that repeat an earlier one exactly."""
     with_tools: int = 0
@@ -87,22 +87,22 @@ class Stats:
     with_calls: int = 0
     """Records with calls."""
     splits: Counter[str] = field(default_factory=Counter)
-    """Records of each split, as the names of files say."""
+    """Records per split, according to file names."""
     roles: Counter[str] = field(default_factory=Counter)
-    """Messages of each role."""
+    """Messages per role."""
     spreads: dict[str, Spread] = field(default_factory=dict)
     tools: dict[str, ToolCount] = field(default_factory=dict)
     longest: list[Long] = field(default_factory=list)
     table: SessionStats | None = None
-    """Of the folders with a session table; ``None`` where there is none."""
+    """Statistics of folders with a session table; ``None`` if no folder has one."""
 
     def __str__(self) -> str:
-        """The statistics as the command prints them."""
+        """Return the statistics as the command prints them."""
         return "\n".join(_lines(self))
 
 
 def as_json(stats: Stats) -> dict[str, Any]:
-    """The statistics as JSON values."""
+    """Return the statistics as a JSON value."""
     return {
         **asdict(stats),
         "splits": _splits(stats),
@@ -115,7 +115,7 @@ def as_json(stats: Stats) -> dict[str, Any]:
 
 
 def _members(table: SessionStats) -> dict[str, Any]:
-    """The members of a session table, since ``asdict`` makes counts of items of a counter."""
+    """Return the members of ``SessionStats``; ``asdict`` cannot copy a ``Counter``."""
     members = {each.name: getattr(table, each.name) for each in fields(table)}
     return {name: dict(value) if isinstance(value, Counter) else value for name, value in members.items()}
 
@@ -130,7 +130,8 @@ def _lines(stats: Stats) -> Iterator[str]:
     if stats.tools:
         tools = _rank(stats)
         rows = [
-            (escape(name), *_numbers(count.defined_in, count.called_in, count.calls)) for name, count in tools[:_MAX_TOOLS]
+            (escape(name), *_numbers(count.defined_in, count.called_in, count.calls))
+            for name, count in tools[:_MAX_TOOLS]
         ]
         yield from ("", *_table(("tool", "defined in", "called in", "calls"), rows))
         if len(tools) > _MAX_TOOLS:
@@ -141,7 +142,7 @@ def _lines(stats: Stats) -> Iterator[str]:
 
 
 def sparkline(histogram: list[int]) -> str:
-    """Bars from the smallest size that a record has to the largest; what has any has the lowest bar at least."""
+    """Return bars from the smallest size with records to the largest; a nonzero count has at least the lowest bar."""
     most = max(histogram, default=0)
     if not most:
         return ""
@@ -150,7 +151,7 @@ def sparkline(histogram: list[int]) -> str:
 
 
 def _overview(stats: Stats) -> Overview:
-    """The counts of all records, as other commands show theirs."""
+    """Return the counts of all records as a summary."""
     records = f"{pluralize(stats.records, 'record')} in {pluralize(stats.files, 'file')}"
     headlines = [Headline((records,))]
     if stats.unreadable:
@@ -195,7 +196,7 @@ def _splits(stats: Stats) -> dict[str, int]:
 
 
 def _rank(stats: Stats) -> list[tuple[str, Any]]:
-    """The tools, those first that are called most."""
+    """Return the tools, most frequently called first."""
     return sorted(stats.tools.items(), key=lambda item: (-item[1].calls, -item[1].defined_in, item[0]))
 
 
@@ -204,7 +205,7 @@ def _numbers(*values: float) -> tuple[str, ...]:
 
 
 def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
-    """Rows with the first column to the left and numbers to the right."""
+    """Format rows with the first column left-aligned and numbers right-aligned."""
     lines = [head, *rows]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return [

@@ -1,4 +1,4 @@
-"""A chat template, tried on the records of datasets."""
+"""Tries a chat template on the records of datasets and reports losses and remedies."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from chatsquash.records.datasets import rows
 from chatsquash.records.line import NotARecordError, StoredRecord
 from chatsquash.records.reading import parse, record
 from chatsquash.results.check import definitions
-from chatsquash.results.remedies import Look, RepairSearch, Remedies, repair_line, as_flags
+from chatsquash.results.remedies import Look, Remedies, RepairSearch, as_flags, repair_line
 
 if TYPE_CHECKING:
     from chatsquash.templates.confined import Template
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 
 _SEARCH = 3
-"""Times what a record may take that the search for what mends all of them takes."""
+"""Limit of the final search for a remedy, in multiples of the render time per record."""
 
 
 class Trials:
-    """A template and what trying it gave so far."""
+    """A template with the results of trying it so far."""
 
     def __init__(self, path: str, trainer: str | None = None, **bounds: Any) -> None:
-        """``trainer``: whose template is taken for the model, see ``templates.trainers``; ``bounds`` are as below."""
+        """Load a template, or the one that ``trainer`` uses for its model; ``bounds`` as in ``template``."""
         self._trainer_template = _choose(path, trainer)
         self._template = template(path, self._trainer_template, **bounds)
         self._remedies = Remedies(self._look)
@@ -43,16 +43,16 @@ class Trials:
         self._name = self._trainer_template.description if self._trainer_template else path
         self.records = 0
         self.intact = 0
-        """Records with all that they hold in their rendering."""
+        """Records whose rendering contains all their content."""
         self.counts: Counter[tuple[str, str]] = Counter()
-        """Of each code and remedy, how many records."""
+        """Records per code and remedy."""
         self.passed_over = 0
-        """Records that were not rendered, since the template is given up."""
+        """Records not rendered because the template exceeded its limits too often."""
         self._deadline = 0.0
-        """When the search for remedies of a record ends."""
+        """The time at which the current search for remedies must end."""
 
     def look(self, record: StoredRecord) -> Iterator[Violation]:
-        """What a record loses, and the remedies; looking begins now, whenever it is asked for."""
+        """Yield the losses of a record with remedies; rendering starts at once, in the background."""
         if self._template.given_up:
             self.passed_over += 1
             return iter(())
@@ -70,46 +70,46 @@ class Trials:
         self.intact += not violations
         wrong = frozenset(each.code for each in violations)
         remedies, remark = self._search(record, trial, wrong) if wrong else ({}, "")
-        remarks = {code: f"{as_flags(remedies[code])} mends it" if code in remedies else remark for code in wrong}
+        remarks = {code: f"{as_flags(remedies[code])} fixes it" if code in remedies else remark for code in wrong}
         self.counts.update(remarks.items())
         for each in violations:
             yield each._replace(text=f"{each.text}: {remarks[each.code]}")
 
     def finish(self) -> Iterator[Finding]:
-        """What is wrong with the template as a whole."""
+        """Yield findings about the template itself."""
         if self.passed_over:
             text = f"the template is {self._template.given_up}: {pluralize(self.passed_over, 'record')} not rendered"
             yield Finding("template-error", "error", "", self._name, None, None, text)
 
     def summary(self) -> str:
-        """What was tried, for people."""
+        """Return a line about the tried records for the user."""
         which = f" ({self._template.description})" if self._template.description else ""
-        return f"{pluralize(self.records, 'record')} rendered with {self._name}{which}: {self.intact:,} whole"
+        return f"{pluralize(self.records, 'record')} rendered with {self._name}{which}: {self.intact:,} complete"
 
     def rows(self) -> Iterator[Row]:
-        """The remedies of what the template does not show, and the records that were not rendered."""
+        """Yield summary rows: remedies per code, and the number of records not rendered."""
         for (code, remedy), count in sorted(self.counts.items()):
             yield Row(code, count, (remedy,))
         if self.passed_over:
             yield Row("not rendered", self.passed_over, (f"the template is {self._template.given_up}",))
 
     def repair(self) -> Iterator[str]:
-        """The one line that mends all that can be mended, and what stays; none where all records are whole."""
+        """Yield the command line that fixes as much as possible; nothing if all records are intact."""
         self._deadline = monotonic() + _SEARCH * self._template.bounds.seconds
-        if not self._template.given_up and (mended := self._mending.find()):
-            yield repair_line(mended, as_flags)
+        if not self._template.given_up and (repair := self._mending.find()):
+            yield repair_line(repair, as_flags)
 
     def _search(self, record: StoredRecord, trial: Trial, wrong: frozenset[str]) -> tuple[dict[str, Options], str]:
-        """The remedies of a record, and what is said where there is none."""
+        """Return the remedies of a record, and the remark for losses without one."""
         if trial.beyond:
-            return {}, "no remedy was looked for"
+            return {}, "no remedy was tried"
         began = monotonic()
         self._deadline = began + self._template.bounds.seconds
         conversation = Conversation(record.messages, definitions(record.tools))
         remedies = self._remedies.find(conversation, wrong, (wrong, trial.problem))
         self._mending.note(conversation, wrong, trial.problem, remedies.values())
         if monotonic() < self._deadline:
-            return remedies, "no preset or modifier mends it"
+            return remedies, "no preset or modifier fixes it"
         self._template.took(monotonic() - began)
         return remedies, f"no remedy was found within {self._template.bounds.seconds:g} s"
 
@@ -123,10 +123,10 @@ class Trials:
 
 
 def show(datasets: tuple[str, ...], path: str, number: int, trainer: str | None = None, **bounds: Any) -> str:
-    """The rendering of a record, counted over all datasets; raises ``UsageError`` where there is none."""
+    """Return the rendering of a record, counted from 1 over all datasets; raises ``UsageError`` for a larger number."""
     row = next(islice(chain.from_iterable(map(rows, datasets)), number - 1, None), None)
     if row is None:
-        raise UsageError(f"--show {number}: there are not so many records")
+        raise UsageError(f"--show {number}: the datasets have fewer records")
     try:
         prepared = record(parse(row.data))
     except NotARecordError as problem:
@@ -142,25 +142,34 @@ def show(datasets: tuple[str, ...], path: str, number: int, trainer: str | None 
 def _choose(path: str, trainer: str | None) -> TrainerTemplate | None:
     if trainer is None:
         return None
-    from chatsquash.templates import trainers  # which few runs ask for
+    from chatsquash.templates import trainers  # rarely needed
 
     return trainers.choose_template(trainer, path)
 
 
 def require_model(trainer: str) -> NoReturn:
-    """Raise the ``UsageError`` for a trainer without a template, which names those that it has."""
+    """Raise ``UsageError`` for a trainer without a model, with the models that it has templates for."""
     from chatsquash.templates import trainers
 
     raise trainers.missing_template(trainer)
 
 
 def template(
-    path: str, trainer_template: TrainerTemplate | None = None, render_time: float | None = None, render_memory: int | None = None
+    path: str,
+    trainer_template: TrainerTemplate | None = None,
+    render_time: float | None = None,
+    render_memory: int | None = None,
 ) -> Template:
-    """The template of a file, with other bounds than by default if given; raises ``UsageError`` for one of no use.
+    """Load a chat template.
 
-    ``chosen``: what a trainer takes in its place.  ``render_time`` is in seconds and ``render_memory`` in bytes, both
-    for each record.
+    Args:
+        path: The template file.
+        trainer_template: The template that a trainer uses instead.
+        render_time: Limit per record in seconds.
+        render_memory: Limit per record in bytes.
+
+    Raises:
+        UsageError: The template is unusable, or jinja2 is not installed.
     """
     if find_spec("jinja2") is None:
         raise UsageError("--template needs the package jinja2: pip install 'chatsquash[template]'")
@@ -171,7 +180,7 @@ def template(
 
 
 def judge(trial: Trial) -> Iterator[Violation]:
-    """What the rules say of a trial."""
+    """Yield the violations of the template rules by a trial."""
     for rule in rules().values():
         if rule.kind == "template":
             yield from map(rule.violation, rule.function(trial))

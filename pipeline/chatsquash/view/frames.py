@@ -147,7 +147,7 @@ def _read(folder: Folder, name: str, schema: dict[str, Any], columns: list[pl.Ex
         raise UsageError(f"{folder.path / name}: cannot be read ({problem.strerror})") from None
     except (ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as problem:
         why = error_text(problem)
-        raise UsageError(f"{folder.path / name}: is none of this version of chatsquash: {why}") from None
+        raise UsageError(f"{folder.path / name}: was not written by this version of chatsquash: {why}") from None
 
 
 def _parse(piece: bytes, schema: dict[str, Any]) -> pl.DataFrame:

@@ -36,7 +36,7 @@ from chatsquash.records.places import read_all
 from chatsquash.records.reading import native, parse, record
 from chatsquash.results.output import ResultFolder, damage
 from chatsquash.results.types import Input, RejectedRow, ReplyRow
-from chatsquash.results.verify import log_differences, filesystem_path
+from chatsquash.results.verify import filesystem_path, log_differences
 from chatsquash.storage.commit import RUN
 
 PAGE = "report.html"

@@ -46,11 +46,11 @@ class Choices(NamedTuple):
     """Whether what a user says right behind a result goes into the result."""
     merges: bool = False
     """Whether messages of one role that stand in a row only in the preset's shape are joined."""
-    calls_alone: bool = False
+    drops_text_with_calls: bool = False
     """Whether text goes that stands beside calls only in the preset's shape."""
 
 
-REFUSED = Choices()
+NO_CHOICES = Choices()
 """Nothing is wanted: what a preset cannot hold is left out."""
 
 
@@ -60,7 +60,7 @@ class ShapeResult(NamedTuple):
     record: dict[str, Any] | None
     """``None`` for a conversation that it cannot hold."""
     findings: list[Violation]
-    refused: Violation | None = None
+    refusal: Violation | None = None
     """Why it cannot hold the conversation; it is among the findings."""
     marks: list[Mark] | None = None
     """Those of the conversation, as the record has its assistant messages; ``None``: it has no place for flags."""
@@ -102,15 +102,15 @@ def choices(options: Options) -> Choices:
         options.media,
         bridges=options.bridge_results == "join",
         merges=options.merge_consecutive,
-        calls_alone=options.drop_text_beside_calls,
+        drops_text_with_calls=options.drop_text_beside_calls,
     )
 
 
-def unaware(options: Options) -> list[str]:
+def trainers_ignoring_flags(options: Options) -> list[str]:
     """The trainers that do not read the flags of the records that are made for them."""
-    trainers = named(options.preset).TRAINERS if options.flag != "none" else {}
+    trainers = get_preset(options.preset).TRAINERS if options.flag != "none" else {}
     return [name for name, flags in trainers.items() if options.flag not in flags]
 
 
 _ROOM: Room[Preset] = Room(Preset, sys.modules[__name__], place=lambda item: item.name != DEFAULT)
-names, named, every = _ROOM.names, _ROOM.get, _ROOM.all
+names, get_preset, every = _ROOM.names, _ROOM.get, _ROOM.all

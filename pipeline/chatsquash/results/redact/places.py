@@ -1,4 +1,4 @@
-"""Which files are read, and which take their places."""
+"""Maps the input files of a run to the names of their output files."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ from chatsquash.sources.compression import suffixes
 from chatsquash.storage.commit import RUN
 
 _REPORTS = "reports"
-"""The folder of a result that has no records."""
+"""The folder of an output that contains no records."""
 Hide = Callable[[str], str]
-"""Gives a text with nothing private in it."""
+"""Redacts a text."""
 
 
 class FilePlacement(NamedTuple):
-    """A file, and the name of what takes its place below the output, its parts joined by ``/``."""
+    """An input file, and the relative name of its output file, with ``/`` as separator."""
 
     source: Path
     name: str
 
 
 class Places(NamedTuple):
-    """The files of a run, and where they go."""
+    """The files of a run and their destination."""
 
     folder: Path
-    """All names are below it."""
+    """The folder that contains all output files."""
     is_file: bool
-    """Whether the output is one file, beside which nothing is written."""
+    """Whether the output is a single file, without reports."""
     files: list[FilePlacement]
     others: Counter[str]
-    """What lies in folders and is not read, by suffix."""
+    """Ignored files in folders, by suffix."""
 
 
 def places(inputs: Iterable[str], output: str, hide: Hide) -> Places:
-    """The files that are named, lie in folders or fit globs; raises ``UsageError`` for what cannot be."""
+    """Return the files of paths, folders and globs; raises ``UsageError`` for impossible or conflicting paths."""
     refuse_remote(output)
     others: Counter[str] = Counter()
     sources = [each for source in inputs for each in _find(source, others)]
@@ -64,14 +64,14 @@ def places(inputs: Iterable[str], output: str, hide: Hide) -> Places:
 
 
 def rename(files: list[FilePlacement], hide: Hide) -> list[FilePlacement]:
-    """Files whose names are hidden once more, when more is known; raises ``UsageError`` where two have one."""
-    renamed = [each._replace(name=_redact_name(each.name, hide)) for each in files]
-    _refuse_collisions(renamed)
-    return renamed
+    """Redact file names again with values detected meanwhile; raises ``UsageError`` if two become equal."""
+    placements = [each._replace(name=_redact_name(each.name, hide)) for each in files]
+    _refuse_collisions(placements)
+    return placements
 
 
 def refuse_existing(folder: Path, names: Iterable[str]) -> None:
-    """Raise ``UsageError`` where something has such a name."""
+    """Raise ``UsageError`` if one of the names exists."""
     for name in names:
         if os.path.lexists(folder / name):
             raise UsageError(f"{folder / name}: is there already; --force replaces it")
@@ -99,14 +99,14 @@ def _find(place: str, others: Counter[str]) -> Iterator[FilePlacement]:
 
 
 def _fixed_folder(pattern: str) -> Path:
-    """The folder of a glob before the first part that is none."""
+    """Return the folder of a glob before its first part with wildcards."""
     parts = Path(pattern).parts
     magic = next(number for number, part in enumerate(parts) if glob.has_magic(part))
     return Path(*parts[:magic])
 
 
 def _datasets_below(folder: Path, others: Counter[str]) -> Iterator[str]:
-    """The datasets in a folder and in those in it, hidden ones and the reports of a result aside."""
+    """Yield the datasets in a folder tree, without hidden files and without the reports of an output."""
     for place, folders, names in os.walk(folder):
         inside = Path(place)
         is_result = (inside / OURS).is_dir() or (inside / RUN).is_file()
@@ -122,7 +122,7 @@ def _datasets_below(folder: Path, others: Counter[str]) -> Iterator[str]:
 
 
 def _redact_name(name: str, hide: Hide) -> str:
-    """A name without anything private, which has the suffixes that it had."""
+    """Redact a name, except for its suffixes."""
     hidden = hide(name)
     if hidden == name:
         return name
@@ -132,11 +132,11 @@ def _redact_name(name: str, hide: Hide) -> str:
 
 def _refuse_other_format(source: Path, out: Path) -> None:
     if (source.suffix.lower() == PARQUET) != (out.suffix.lower() == PARQUET):
-        raise UsageError(f"{out}: is of another kind than what is read; lines stay lines, and Parquet stays Parquet")
+        raise UsageError(f"{out}: does not match the input; JSON Lines and Parquet cannot be converted into each other")
 
 
 def _refuse_collisions(files: list[FilePlacement]) -> None:
-    """Raise where two files would take one place, also where a system makes no difference between cases."""
+    """Raise ``UsageError`` if two files would get the same name, ignoring case as some file systems do."""
     counts = Counter(each.name.casefold() for each in files)
     for each in files:
         if counts[each.name.casefold()] > 1:
@@ -144,13 +144,13 @@ def _refuse_collisions(files: list[FilePlacement]) -> None:
 
 
 def _refuse_inputs(inputs: Iterable[str], files: list[FilePlacement], folder: Path, *, is_file: bool) -> None:
-    """Raise where what is written would be read, or would take the place of what is read."""
+    """Raise ``UsageError`` if output files would be read as input, or would replace it."""
     out = folder.resolve()
     for place in inputs:
         source = Path(place).resolve()
         if not is_file and source.is_dir() and (out == source or source in out.parents):
-            raise UsageError(f"{folder}: lies in what is read; choose another place with --output")
+            raise UsageError(f"{folder}: is inside the input folder; choose another folder with --output")
     read_files = {each.source.resolve() for each in files}
     for each in files:
         if (folder / each.name).resolve() in read_files:
-            raise UsageError(f"{folder}: what is read would be replaced; choose another place with --output")
+            raise UsageError(f"{folder}: the input would be replaced; choose another path with --output")

@@ -1,4 +1,4 @@
-"""Datasets that exist, written once more with placeholders in the place of what is private in them."""
+"""Rewrites existing datasets with placeholders instead of secrets and personal data."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from chatsquash.core.options import Options
 from chatsquash.core.text import printable
 from chatsquash.dataset.reports.redactions import REDACTIONS
 from chatsquash.dataset.shards import packer_of
-from chatsquash.records.datasets import PARQUET, rows_whole, session
+from chatsquash.records.datasets import PARQUET, complete_rows, session
 from chatsquash.records.line import NotARecordError
 from chatsquash.records.reading import parse
 from chatsquash.redaction import lists
@@ -39,23 +39,33 @@ from chatsquash.storage.staging import StagedFiles, write_elsewhere
 
 
 class Watch(NamedTuple):
-    """What is told of a run while it goes on."""
+    """Callbacks during a run."""
 
     report: Callable[[Finding], None]
-    """Told what is wrong with records."""
+    """Called with each finding."""
     observe: Callable[[int, int], None] | None = None
-    """Told the bytes of each file that is done, and those of all."""
+    """Called after each file with its bytes and with the bytes of all files."""
 
 
 def redact(
     inputs: Iterable[str], output: str, options: Options, watch: Watch, *, force: bool = False
 ) -> RedactionSummary:
-    """Write datasets to a folder, or one to a file, without what the options name.
+    """Write redacted datasets to a folder, or a single one to a file.
 
-    All files appear at the end, or none.  Raises ``UsageError`` for what cannot be read or written.
+    Either all files appear at the end, or none.
+
+    Args:
+        inputs: Dataset files, folders and globs.
+        output: A folder or a file.
+        options: What to replace.
+        watch: Callbacks for findings and progress.
+        force: Replace existing files.
+
+    Raises:
+        UsageError: A file cannot be read or written, or nothing is to be replaced.
     """
     if not (options.replaces or options.anonymize):
-        raise UsageError("nothing is to be replaced: say what, as in --redact secrets,emails")
+        raise UsageError("nothing to replace: choose with --redact, for example --redact secrets,emails")
     privacy = Privacy(options)
     where = places(list(inputs), output, privacy.text)
     for each in where.files:
@@ -76,7 +86,7 @@ def redact(
 
 
 def _refuse_dataset(hash_list_path: Path, where: Places) -> None:
-    """Refuse hashes in the place of a dataset that is read or written."""
+    """Raise ``UsageError`` if the list of hashes would replace a dataset that is read or written."""
     for each in where.files:
         for dataset in (each.source, where.folder / each.name):
             if hash_list_path.exists() and dataset.exists() and hash_list_path.samefile(dataset):
@@ -92,7 +102,7 @@ def _write_known(staging: StagedFiles, path: str, data: bytes) -> None:
 
 @contextmanager
 def _stage(where: Places, *, force: bool) -> Iterator[StagedFiles]:
-    """The folder beside the output; what is not put in its place goes."""
+    """Stage files next to the output; files not moved into place are discarded."""
     staging = StagedFiles(where.folder, force=force)
     try:
         staging.begin()
@@ -108,7 +118,7 @@ def _stage(where: Places, *, force: bool) -> Iterator[StagedFiles]:
 
 
 class _Run:
-    """Writes the files of a run, one after the other."""
+    """Writes the files of a run one by one."""
 
     def __init__(self, privacy: Privacy, options: Options, where: Places, watch: Watch) -> None:
         self._privacy, self._where, self._watch = privacy, where, watch
@@ -131,7 +141,7 @@ class _Run:
                 self._watch.observe(size, sum(sizes))
 
     def finish(self, staging: StagedFiles) -> list[str]:
-        """The names of all files; those that hold what was found in records are changed once more."""
+        """Write the report and return the names of all files, redacted again with the values detected in records."""
         value_finder = self._privacy.value_finder(self.done.values)
 
         def hide(text: str) -> str:
@@ -153,13 +163,13 @@ class _Run:
             table.write(file, folder, lambda row: self._row(placement.source, table, row))
             return
         packer = packer_of(Path(placement.name))
-        for row in rows_whole(str(placement.source)):
+        for row in complete_rows(str(placement.source)):
             line = self._line(row.file, row.number, row.data.removeprefix(BOM_UTF8))
             file.write(packer.compress(line + b"\n") if line is not None else b"")
         file.write(packer.flush())
 
     def _line(self, source: Path, number: int, data: bytes) -> bytes | None:
-        """A line without what is private; ``None`` for one that cannot be searched."""
+        """Redact a line; ``None`` if it cannot be searched."""
         try:
             value = parse(data)
         except NotARecordError as problem:
@@ -178,7 +188,7 @@ class _Run:
         return line
 
     def _row(self, source: Path, table: ParquetTable, row: Row) -> Cells | None:
-        """The cells of a row without what is private; ``None`` for one that cannot be searched or held."""
+        """Redact the cells of a row; ``None`` if it cannot be searched or the result does not fit the columns."""
         done = self._replace(source, row.number, row.value)
         if done is None:
             return None
@@ -187,7 +197,7 @@ class _Run:
             changed = table.cells(row, done.value)
             if changed is None:
                 self._skip(
-                    source, row.number, private.redaction_failed("a column has no place for what replaces", "record")
+                    source, row.number, private.redaction_failed("a column cannot contain the placeholder", "record")
                 )
                 return None
             cells = changed
@@ -207,7 +217,7 @@ class _Run:
             self._report(source, number, private.placeholder_in_reply(len(done.unflagged), done.unflagged[0], ""))
 
     def _session_and_path(self, source: Path) -> tuple[str, str]:
-        """What stands for a session in findings on a file, and its path."""
+        """Return the session name for findings about a file, and its path, both redacted."""
         return self._hide(session(source)), self._hide(printable(str(source)))
 
     def _skip(self, source: Path, number: int, why: Violation) -> None:
@@ -219,7 +229,7 @@ class _Run:
 
 
 SESSION = "session_id"
-"""The column that names a record's session, as ``--metadata`` writes it."""
+"""The column with the session id, as written by ``--metadata``."""
 
 
 class _SessionName(msgspec.Struct):
@@ -230,29 +240,29 @@ _SESSION_DECODER = msgspec.json.Decoder(_SessionName)
 
 
 class SessionValues:
-    """What is found in the records of sessions that have several."""
+    """The values detected in sessions with several records, so that they are replaced in all of them."""
 
     def __init__(self, redactor: Redactor, placeholders: Placeholders, files: Iterable[Path]) -> None:
         self._redactor, self._placeholders = redactor, placeholders
         self._hits: dict[str, set[Hit]] = {}
         self._last: tuple[str, Redactor | None] | None = None
         files = list(files)
-        if repeated := _repeated_sessions(files):
+        if several := _repeated_sessions(files):
             for file in files:
                 for value in _values(file):
-                    if isinstance(value, dict) and isinstance(name := value.get(SESSION), str) and name in repeated:
+                    if isinstance(value, dict) and isinstance(name := value.get(SESSION), str) and name in several:
                         self._note(name, value)
 
     def _note(self, name: str, value: dict[str, Any]) -> None:
         try:
             hits = self._redactor.hits(Texts([value]).joined)
         except UnsearchedError:
-            return  # the record is left out when its turn comes
+            return  # the record is skipped and reported when it is written
         if hits:
             self._hits.setdefault(name, set()).update(hit._replace(start=0, end=0) for hit in hits)
 
     def redactor_of(self, value: Any) -> Redactor | None:
-        """Replaces what is known of the session of a record; ``None`` where that is nothing."""
+        """Return a redactor for the values detected in the session of a record; ``None`` without any."""
         name = value.get(SESSION) if isinstance(value, dict) else None
         if not isinstance(name, str) or name not in self._hits:
             return None
@@ -263,24 +273,24 @@ class SessionValues:
 
 
 def _repeated_sessions(files: Iterable[Path]) -> set[str]:
-    """The sessions that several records name."""
-    seen, repeated = set[str](), set[str]()
+    """Return the ids of sessions with several records."""
+    seen, several = set[str](), set[str]()
     for file in files:
         for name in _sessions(file):
-            (repeated if name in seen else seen).add(name)
-    return repeated
+            (several if name in seen else seen).add(name)
+    return several
 
 
 def _sessions(file: Path) -> Iterator[str]:
     if file.suffix.lower() == PARQUET:
         yield from (each for each in tables.column(file, SESSION) if isinstance(each, str))
         return
-    for row in rows_whole(str(file)):
+    for row in complete_rows(str(file)):
         if SESSION.encode() in row.data:
             try:
                 session_id = _SESSION_DECODER.decode(row.data).session_id
             except (msgspec.MsgspecError, ValueError, RecursionError):
-                continue  # no object, or one that another parser reads: its records are looked through one by one
+                continue  # not an object, or only valid for another parser: such records are searched one by one
             if isinstance(session_id, str):
                 yield session_id
 
@@ -289,7 +299,7 @@ def _values(file: Path) -> Iterator[Any]:
     if file.suffix.lower() == PARQUET:
         yield from (row.value for row in tables.rows(file))
         return
-    for row in rows_whole(str(file)):
+    for row in complete_rows(str(file)):
         if SESSION.encode() in row.data:
             try:
                 yield parse(row.data)
