@@ -162,7 +162,7 @@ def test_a_line_that_is_no_json_is_left_out_and_said(command, line):
     assert made == [{"a": 1}, {"a": 2}]
     assert ended.code == 3
     assert ended.out.startswith("ERROR\tsession=in\tinput=in.jsonl:2\t[unsearched-line] the line is left out")
-    assert "needs attention: 1 record skipped because they could not be searched" in ended.err.splitlines()
+    assert "needs attention: 1 unsearchable record skipped" in ended.err.splitlines()
 
 
 def test_a_record_on_which_the_search_fails_is_left_out(command, monkeypatch):

@@ -199,7 +199,8 @@ def test_records_that_are_whole_end_well(command, tmp_path):
     ended = command("check", path, "--template", family("json_calls"))
     assert (ended.code, ended.out) == (0, "")
     assert (
-        ended.err.split() == f"1 record rendered with {family('json_calls')}: 1 complete nothing needs attention".split()
+        ended.err.split()
+        == f"1 record rendered with {family('json_calls')}: 1 complete nothing needs attention".split()
     )
 
 

@@ -1,4 +1,4 @@
-"""Arguments of calls as presets require them, JSON objects or their text, and call ids of nine characters."""
+"""Converts arguments of calls to the form that a preset requires, and call ids to nine characters."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ _MISSING = "missing arguments become {}"
 
 
 Arguments = Callable[[Json, str, int, Notes], Json]
-"""How a preset has the arguments of a call of a named tool in a message; raises ``UnparsableError``."""
+"""Convert the arguments of a call, given also the name of the tool and the index of the message.
+
+Raises ``UnparsableError``.
+"""
 
 
 class UnparsableError(CannotHoldError):
@@ -32,7 +35,7 @@ class UnparsableError(CannotHoldError):
 
 
 def texts(arguments: Json, name: str, at: int, notes: Notes) -> str:
-    """JSON text: as it was logged where it was text, unless that is empty."""
+    """Return arguments as JSON text; nonempty text is returned as logged."""
     del name, at
     if chat.are_missing(arguments):
         notes.changed[_MISSING] += 1
@@ -44,7 +47,7 @@ def texts(arguments: Json, name: str, at: int, notes: Notes) -> str:
 
 
 def objects(arguments: Json, name: str, at: int, notes: Notes) -> dict[str, Any]:
-    """Objects; any other value, and a text that does not parse to an object, is never guessed."""
+    """Return arguments as a JSON object; raise ``UnparsableError`` for anything else instead of guessing."""
     if chat.are_missing(arguments):
         notes.changed[_MISSING] += 1
         return {}
@@ -59,7 +62,7 @@ def objects(arguments: Json, name: str, at: int, notes: Notes) -> dict[str, Any]
 
 
 def objects_or_texts(arguments: Json, name: str, at: int, notes: Notes) -> Json:
-    """Objects; a text that does not parse to an object remains a text, for presets whose calls are JSON in a text."""
+    """Return arguments as an object, or as their original text, for presets that write calls as text."""
     try:
         return objects(arguments, name, at, notes)
     except UnparsableError:
@@ -78,11 +81,11 @@ def _float(text: str) -> float:
     return value
 
 
-_decoder = msgspec.json.Decoder(float_hook=_float)  # so that floats are met without a look at every value
+_decoder = msgspec.json.Decoder(float_hook=_float)  # collects floats while parsing, without a second pass
 
 
 def floats(value: Json) -> list[float]:
-    """The floats in a value; to write it and read it again is faster than to look."""
+    """Return the floats in a value; serializing and parsing it again is faster than traversing it."""
     _parsed_floats.clear()
     try:
         _decoder.decode(orjson.dumps(value))
@@ -97,9 +100,9 @@ def _parse(text: str, name: str, at: int, notes: Notes) -> Json:
         value = _decoder.decode(text)
     except (msgspec.MsgspecError, ValueError, RecursionError):
         try:
-            value = jsonio.loads(text)  # which knows what is rare
+            value = jsonio.loads(text)  # also accepts rare cases that msgspec rejects
         except (ValueError, RecursionError):
-            raise UnparsableError(name, "no JSON", at) from None
+            raise UnparsableError(name, "not JSON", at) from None
         notes.floats += floats(value)
         return value
     if _parsed_floats:
@@ -113,7 +116,7 @@ _CHARACTERS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 def short_ids(idents: Iterable[str]) -> dict[str, str]:
-    """For each id a short one: itself if it is short, else one that follows from it; no two get the same."""
+    """Map each id to a unique short one: itself if it is short, otherwise one derived from it."""
     distinct = list(dict.fromkeys(idents))
     short = {ident: ident for ident in distinct if _SHORT.fullmatch(ident)}
     in_use = set(short)

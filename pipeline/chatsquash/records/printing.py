@@ -1,4 +1,4 @@
-"""Print a record as a conversation: plain text, or colours on a terminal. Long texts are folded."""
+"""Prints a record as a conversation, in plain text or in colours; long texts are shortened."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from chatsquash.records.line import StoredRecord
 from chatsquash.records.reading import MessagePart, message_calls, message_parts, native, record
 
 _MAX_LINES = {"text": 12, "reasoning": 1, "call": 1, "result": 3}
-"""The lines of a text that are shown where it is folded, by what it is."""
+"""Lines of a shortened text, by kind."""
 _WIDTH = 160
-"""The characters of a line that are shown where it is folded."""
+"""Characters per line of a shortened text."""
 _TAB = 4
 """Characters from one tab stop to the next."""
 _MIN_WIDTH = 20
-"""Characters of a line that is wrapped, at least."""
+"""The smallest width in characters for wrapped lines."""
 _STYLES = {
     "text": "",
     "role": "bold cyan",
@@ -32,16 +32,16 @@ _STYLES = {
 
 
 class TextLine(NamedTuple):
-    """A line of a terminal, and what it is, which says its colour."""
+    """A line of output, and its kind, which determines the colour."""
 
     kind: str
     text: str
 
 
 def as_lines(record: StoredRecord, *, unfold: bool = False, hint: str = " (--unfold)") -> Iterator[TextLine]:
-    """The messages of a record, then its tools; nothing in them controls a terminal.
+    """Yield the messages of a record, then its tools; control characters are escaped.
 
-    The hint follows the number of characters that are not shown.
+    ``hint`` follows the number of hidden characters.
     """
     names: dict[object, str] = {}
     for number, message in enumerate(record.messages):
@@ -57,22 +57,22 @@ def as_lines(record: StoredRecord, *, unfold: bool = False, hint: str = " (--unf
 
 
 def as_text(lines: Iterator[TextLine]) -> str:
-    """Lines for a pipe, or a terminal without colours."""
+    """Join lines for a pipe, or for a terminal without colours."""
     return "\n".join(line.text for line in lines)
 
 
 def record_as_text(value: dict[str, Any]) -> str:
-    """A record of any preset as a conversation."""
+    """Return a record of any preset as readable text."""
     return as_text(as_lines(native(record(value)), hint=""))
 
 
 def has_colours() -> bool:
-    """Whether rich is there to show colours, and nobody asks for none."""
+    """Return whether rich is installed and ``NO_COLOR`` is not set."""
     return find_spec("rich") is not None and not os.environ.get("NO_COLOR")
 
 
 def print_in_colours(lines: Iterator[TextLine]) -> None:
-    """Print lines in colours; what is longer than the terminal is wide goes on below its beginning."""
+    """Print lines in colours; long lines are wrapped with their indentation."""
     from rich.console import Console
     from rich.text import Text
 
@@ -86,7 +86,7 @@ def print_in_colours(lines: Iterator[TextLine]) -> None:
 
 
 def _title(message: Message, names: dict[object, str]) -> str:
-    """The role of a message with its name; of a result the name of the tool and the id of the call."""
+    """Return the role and name of a message; for a result, also the tool and the id of the call."""
     id_ = message.get("tool_call_id")
     tool = names.get(id_) if isinstance(id_, str) and not message.get("name") else None
     parts = (message["role"], message.get("name"), tool, id_)
@@ -94,7 +94,7 @@ def _title(message: Message, names: dict[object, str]) -> str:
 
 
 def _label(part: MessagePart) -> Iterator[TextLine]:
-    """What stands above reasoning and calls, which no colour tells from the text in a pipe."""
+    """Yield the heading of reasoning and calls, which are not distinguished by colour in a pipe."""
     if part.kind == "reasoning":
         yield TextLine("reasoning", "    reasoning:")
     elif part.kind == "call":
@@ -102,14 +102,14 @@ def _label(part: MessagePart) -> Iterator[TextLine]:
 
 
 def _kind_and_text(part: MessagePart) -> tuple[str, str]:
-    """A part of what a message says as one text, and what kind of line that is."""
+    """Return the kind of line and the text for a part of a message."""
     if part.kind == "part":
         return "more", f"({part.name}, {len(jsonio.dumps(part.value)):,} bytes)"
     return part.kind, part.text
 
 
 def _show(kind: str, text: str, hint: str, *, unfold: bool) -> Iterator[TextLine]:
-    """A text as lines, of which the first are shown unless all are asked for."""
+    """Yield a text as lines; only the first ones unless ``unfold`` is set."""
     indent = "      " if kind in ("reasoning", "call") else "    "
     rows = printable(text).expandtabs(_TAB).split("\n")
     limit = len(rows) if unfold else _MAX_LINES.get(kind, 1)

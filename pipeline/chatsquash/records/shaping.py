@@ -1,4 +1,4 @@
-"""From a conversation to a preset's record: what all presets for training do alike."""
+"""Shapes a conversation into a record: the steps that all presets for training share."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from chatsquash.records.turns import Turn
 _MAX_INTEGER, _MIN_INTEGER = 2**64 - 1, -(2**63)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SURROGATE_ESCAPE = b"\\ud"
-"""In every line with half of a pair, since all else that is beyond ASCII is written as itself."""
+"""Occurs in every line with a lone surrogate, since other characters are not escaped."""
 _FRACTION = re.compile(rb'(?:(?:(?<!\\)|\\\\)":|[,\[])-?\d+[.eE]')
-"""In every list or object with a float, as it is written; a text may have it, too."""
-_CONTEXT = 20  # characters of a text that a finding shows
+"""Matches in every list or object with a float, and maybe in texts: a quick test before the slow search."""
+_CONTEXT = 20  # characters before and after a surrogate in a finding
 
 
 def _wrap(tools: list[Tool]) -> tuple[list[dict[str, Any]], Notes]:
@@ -51,12 +51,13 @@ def _wrap(tools: list[Tool]) -> tuple[list[dict[str, Any]], Notes]:
 
 
 _wrap_cached = Last(_wrap)
-"""Flattened tools as ``{"type": "function", "function": {"name", "description", "parameters", ...}}``, with what was
-noted; raises ``CannotHoldError``."""
+"""Wrap flattened tools as ``{"type": "function", "function": {"name", "description", "parameters", ...}}``.
+
+Returns them with notes; raises ``CannotHoldError``.  Sessions mostly repeat their tools, hence the cache."""
 
 
 def _function(tool: dict[str, Any], notes: Notes) -> dict[str, Any]:
-    """A definition with all that some templates print without asking whether it is there."""
+    """Return a definition with all members that some templates print without checking that they exist."""
     function = {key: value for key, value in tool.items() if value is not None}
     if "description" not in function:
         notes.changed["tool definitions without a description get an empty one"] += 1
@@ -79,7 +80,7 @@ def _parameters(function: dict[str, Any], notes: Notes) -> dict[str, Any]:
 
 
 class PlainConversation(NamedTuple):
-    """A conversation in the one form that ``turns.read`` gives, and its tools."""
+    """A conversation in the common form of ``turns.read``, and its tools."""
 
     turns: list[turns.Turn]
     tools: list[dict[str, Any]]
@@ -96,9 +97,15 @@ def shape_record(  # noqa: PLR0913 - presets differ in the last two
     as_text: bool = False,
     alternates: bool = False,
 ) -> ShapeResult:
-    """What ``record`` makes of a conversation, with what was noted on the way; ``as_text`` as for ``Notes``.
+    """Shape a conversation into a record.
 
-    ``alternates``: nothing that the user says can follow a result.
+    Args:
+        conversation: The conversation.
+        arguments: Converts arguments of calls.
+        record: Builds the record from the common form.
+        choices: The user's options.
+        as_text: As for ``Notes.findings``.
+        alternates: Whether the preset has no place for user messages after results.
     """
     if why := first_violation(View(conversation)):
         return ShapeResult(None, [why], why)
@@ -110,7 +117,7 @@ def shape_record(  # noqa: PLR0913 - presets differ in the last two
         if alternates and choices.media in ("text", "drop"):
             messages = _with_media_in_results(messages, notes)
         turns_read = _join_rows(turns.read(messages, arguments, notes, choices), notes, choices)
-        shaped = record(PlainConversation(turns_read, tools, notes, choices))
+        built = record(PlainConversation(turns_read, tools, notes, choices))
     except CannotHoldError as problem:
         return ShapeResult(None, [*notes.findings(as_text=as_text), problem.violation], problem.violation)
     except RecursionError:
@@ -118,14 +125,14 @@ def shape_record(  # noqa: PLR0913 - presets differ in the last two
         return ShapeResult(None, [*notes.findings(as_text=as_text), why], why)
     record_marks = conversation.marks
     return ShapeResult(
-        shaped,
+        built,
         notes.findings(as_text=as_text),
-        marks=record_marks and marks.record_marks(record_marks, turns_read, shaped),
+        marks=record_marks and marks.record_marks(record_marks, turns_read, built),
     )
 
 
 def _with_media_in_results(messages: list[Message], notes: Notes) -> list[Message]:
-    """The messages, with the media of a result that a client sent behind it as parts of it."""
+    """Return the messages with media that a client sent after a result moved into the result."""
     result: list[Any] = []
     content: list[Json] | None = None
     for message in messages:
@@ -133,7 +140,7 @@ def _with_media_in_results(messages: list[Message], notes: Notes) -> list[Messag
             result.append(message)
             content = None
             continue
-        notes.changed["media behind a result joined to it"] += 1
+        notes.changed["media after a result joined to it"] += 1
         if content is None:
             content = [*_parts(result[-1])]
         content += _parts(message)
@@ -153,7 +160,7 @@ def _parts(message: Message) -> list[Json]:
 
 
 def _join_rows(result: list[turns.Turn], notes: Notes, choices: Choices) -> list[turns.Turn]:
-    """The turns as they are wanted behind each other, now that results and system messages have their places."""
+    """Join adjacent turns according to the options, after results and system messages were moved."""
     result = bridge_results(result, notes) if choices.bridges else result
     return merge_turns(result, notes, "user") if choices.merges else result
 
@@ -161,7 +168,7 @@ def _join_rows(result: list[turns.Turn], notes: Notes, choices: Choices) -> list
 def line(
     preset: Preset, conversation: Conversation, choices: Choices = NO_CHOICES, flag: str | None = None
 ) -> RecordLine:
-    """The JSON line of a conversation in the shape of a preset, with a flag in its messages if one is named."""
+    """Return the JSON line of a conversation in the shape of a preset, with a flag in its messages if given."""
     record, findings, refusal, record_marks = preset.shape(conversation, choices)
     if record is None:
         return RecordLine(None, findings, refusal)
@@ -170,7 +177,7 @@ def line(
         flag, findings = None, [*findings, shapes.shape_dropped(dropped)]
     record_marks, unflagged = record_marks or [], b""
     try:
-        data = orjson.dumps(record, default=float)  # for numbers that lost digits, which are a class
+        data = orjson.dumps(record, default=float)  # numbers that lost digits have their own class
         if flag:
             unflagged = digest(data)
             flagged = marks.flag_record(
@@ -178,16 +185,14 @@ def line(
             )
             data = orjson.dumps(flagged, default=float)
     except orjson.JSONEncodeError:
-        why = (
-            _first_unreadable(record) or _too_deep()
-        )  # the encoder refuses what loaders refuse, too, or do not give back
+        why = _first_unreadable(record) or _too_deep()  # the encoder rejects the values that loaders reject or change
         return RecordLine(None, [*findings, why], why)
     images = {str(name): name.data for name in record.get("images", ())}
     return RecordLine(data, findings, images=images, marks=record_marks, unflagged=unflagged)
 
 
 def specified_record_violations(conversation: Conversation, record: bytes) -> list[Violation]:
-    """What loaders do not give back of the specified record; an error where it is not for a dataset folder."""
+    """Return violations for values of the specified record that loaders reject or round."""
     values = [value for message in conversation.messages for value in message.values() if not isinstance(value, str)]
     rare, rare_tools = _rare_values(values), _rare_values_of_tools(conversation.tools)
     if (rare.is_refused or rare_tools.is_refused or _SURROGATE_ESCAPE in record) and (
@@ -199,10 +204,10 @@ def specified_record_violations(conversation: Conversation, record: bytes) -> li
 
 
 class _RareValues(NamedTuple):
-    """What is rare in values."""
+    """Rare problems of values."""
 
     is_refused: bool
-    """Whether the encoder refuses them."""
+    """Whether the encoder rejects them."""
     hasty: list[str]
     """Floats that loaders round."""
 
@@ -211,17 +216,17 @@ def _rare_values(values: list[Json]) -> _RareValues:
     try:
         data = orjson.dumps(values, default=float)
     except orjson.JSONEncodeError:
-        refused, candidates = True, floats(values)
+        is_refused, candidates = True, floats(values)
     else:
-        refused, candidates = False, floats(values) if _FRACTION.search(data) else []
-    return _RareValues(refused, [float_text(each) for each in candidates if is_rounded(each)])
+        is_refused, candidates = False, floats(values) if _FRACTION.search(data) else []
+    return _RareValues(is_refused, [float_text(each) for each in candidates if is_rounded(each)])
 
 
 _rare_values_of_tools = Last(_rare_values)
 
 
 def _first_unreadable(record: Json) -> Violation | None:
-    """The first integer or text in a record that loaders do not give back."""
+    """Return a violation for the first integer or text in a record that loaders cannot read."""
     for leaf in jsonio.leaves(record, keys=True):
         if isinstance(leaf, int) and not _MIN_INTEGER <= leaf <= _MAX_INTEGER:
             return shapes.integer_too_large(str(leaf))
@@ -238,9 +243,9 @@ _JOINED_NOTE = "messages joined to the one before"
 
 
 def bridge_results(turns: list[Turn], notes: Notes) -> list[Turn]:
-    """The turns, with what the user says right behind a result behind the text of that result.
+    """Return the turns with user messages directly after a result appended to its text.
 
-    What the user says with images stays, since results have texts only.
+    User messages with images are unchanged, since results only contain text.
     """
     result: list[Turn] = []
     for turn in turns:
@@ -253,12 +258,12 @@ def bridge_results(turns: list[Turn], notes: Notes) -> list[Turn]:
 
 
 def count_users_after_results(turns: Iterable[Turn]) -> int:
-    """How often the user speaks right behind a result."""
+    """Count the user messages directly after a result."""
     return sum(before["role"] == "tool" and turn["role"] == "user" for before, turn in pairwise(turns))
 
 
 def merge_turns(turns: Iterable[Turn], notes: Notes, *roles: str) -> list[Turn]:
-    """The turns, with those of these roles as one where they stand in a row; they have no calls."""
+    """Join consecutive turns of these roles, which have no calls."""
     result: list[Turn] = []
     for role, run in groupby(turns, key=lambda turn: turn["role"]):
         first, *rest = run

@@ -1,7 +1,7 @@
-"""A conversation in the one form that all presets for training are made of.
+"""Reads a conversation into the common form from which all presets for training are made.
 
-Content is a string, calls have ids and names, results stand right behind their calls and have their names, and only the
-first message is of the system.
+Content is a string, calls have ids and names, results directly follow their calls and have their names, and only the
+first message may be a system message.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _HINT = "--unpaired cut ends the record before the call, --unpaired close gives 
 
 
 class _OpenCall(NamedTuple):
-    """A call that waits for its result."""
+    """A call without a result so far."""
 
     logged_id: str | None
     ident: str
@@ -39,15 +39,15 @@ class _OpenCall(NamedTuple):
 
 
 def read(messages: list[Message], arguments: Arguments, notes: Notes, choices: Choices = NO_CHOICES) -> list[Turn]:
-    """The turns up to the last one of the assistant; raises ``CannotHoldError``.
+    """Return the turns up to the last one of the assistant; raises ``CannotHoldError``.
 
-    A turn is a new object, or a logged message that is a role and a text, which is not to be changed.
+    A turn is a new object, or a logged message with only a role and a text, which must not be modified.
     """
     if choices.unpaired == "cut":
         messages = _cut_at_unpaired(messages, notes)
     messages, is_single = _without_malformed_end(messages, notes)
     if is_single and arguments is objects_or_texts:
-        arguments = objects  # a text is written where the conversation continues, never as the only reply
+        arguments = objects  # malformed arguments may remain text within a conversation, but not in its only reply
     reading = _TurnReader(messages, arguments, notes, choices)
     following: list[Message] = []
     for at, message in enumerate(messages):
@@ -62,14 +62,14 @@ def read(messages: list[Message], arguments: Arguments, notes: Notes, choices: C
             following = messages[at:]
             if any(each["role"] == "assistant" for each in following):
                 raise CannotHoldError(shapes.media_dropped(str(problem), at)) from None
-            break  # what is behind the last message of the assistant is no part of the record
+            break  # messages after the last one of the assistant are not part of the record
     return reading.finish(following)
 
 
 def _without_malformed_end(messages: list[Message], notes: Notes) -> tuple[list[Message], bool]:
-    """The messages before last replies with malformed arguments, and whether the only reply has some.
+    """Return the messages without final replies with malformed arguments, and whether the only reply has them.
 
-    A reply is truncated within a call when it reaches its limit.
+    A reply that reaches its token limit is truncated, often within a call.
     """
     replies = [at for at, message in enumerate(messages) if message["role"] == "assistant"]
     stop = len(messages)
@@ -89,15 +89,15 @@ def _note_malformed(rest: list[Message], notes: Notes) -> None:
 
 
 def _cut_at_unpaired(messages: list[Message], notes: Notes) -> list[Message]:
-    """The messages before the first with a call that has no result when the assistant goes on.
+    """Return the messages before the first call that has no result when the assistant continues.
 
-    Raises ``CannotHoldError`` where the assistant says nothing before.
+    Raises ``CannotHoldError`` if no assistant message precedes it.
     """
     place = _first_unpaired(messages)
     if place is None:
         return messages
     if not any(message["role"] == "assistant" for message in messages[:place]):
-        what = "a call has no result, and the assistant says nothing before it with which the record could end"
+        what = "a call has no result, and no earlier assistant message could end the record"
         raise CannotHoldError(shapes.unpaired_call(what, place, "--unpaired close gives it a result, "))
     notes.changed["records cut before a call without a result"] += 1
     notes.dropped["messages from a call without a result on"] += len(messages) - place
@@ -105,7 +105,7 @@ def _cut_at_unpaired(messages: list[Message], notes: Notes) -> list[Message]:
 
 
 def _first_unpaired(messages: list[Message]) -> int | None:
-    """The place of the first message with a call that has no result when the assistant goes on."""
+    """Return the index of the first message with a call that has no result when the assistant continues."""
     open_ids: list[str | None] = []
     place = 0
     for at, message in enumerate(messages):
@@ -127,14 +127,14 @@ class _TurnReader:
     turns: list[Turn] = field(default_factory=list)
     open_calls: list[_OpenCall] = field(default_factory=list)
     interruptions: list[tuple[Message, int]] = field(default_factory=list)
-    """What came between a call and its results, to go behind them."""
+    """Messages between a call and its results, to be placed after the results."""
     folded_system: Turn | None = None
-    """The last turn that was a later system message."""
+    """The last turn made from a later system message."""
     unused_ids: Iterator[str] | None = None
-    """Ids that no call of the conversation has, once one is asked for."""
+    """Ids that no call of the conversation has, created when needed."""
 
     def take(self, message: Message, at: int) -> None:
-        """The next message."""
+        """Add the next message."""
         role = message["role"]
         if role == "assistant":
             self._assistant(message, at)
@@ -150,7 +150,7 @@ class _TurnReader:
             raise CannotHoldError(shapes.unsupported_shape(f"a message has the role {quote(role)}", at))
 
     def finish(self, following: list[Message]) -> list[Turn]:
-        """All turns but those behind the last one of the assistant; ``behind`` are messages that were not taken."""
+        """Return all turns up to the last one of the assistant; ``following`` are messages that were not added."""
         stop = len(self.turns)
         while stop and self.turns[stop - 1]["role"] != "assistant":
             stop -= 1
@@ -160,7 +160,7 @@ class _TurnReader:
             raise CannotHoldError(contents.unsupported_reply())
         roles = [*(turn["role"] for turn in self.turns[stop:]), *(message["role"] for message, _ in self.interruptions)]
         roles += [message["role"] for message in following]
-        self.notes.dropped.update(f"messages of role {role} behind the last of the assistant" for role in roles)
+        self.notes.dropped.update(f"messages of role {role} after the last of the assistant" for role in roles)
         return self.turns[:stop]
 
     def _user(self, message: Message) -> None:
@@ -198,7 +198,7 @@ class _TurnReader:
         self.turns.append(turn)
 
     def _add_reasoning_and_calls(self, message: Message, turn: Turn, at: int) -> None:
-        """The reasoning and the calls of a message."""
+        """Add the reasoning and the calls of a message to its turn."""
         if reasoning := content_reasoning(message):
             turn["reasoning_content"] = reasoning
         calls: Json = message.get("tool_calls")
@@ -210,7 +210,7 @@ class _TurnReader:
             raise CannotHoldError(shapes.unsupported_shape("tool_calls is not a list", at))
         if chat.CALL_OPEN in media.text_of(turn["content"]):
             raise CannotHoldError(
-                shapes.unsupported_shape(f"{chat.CALL_OPEN} stands in the text beside tool_calls", at)
+                shapes.unsupported_shape(f"{chat.CALL_OPEN} is in the text of a message with tool_calls", at)
             )
         turn["tool_calls"] = [self._call(call, at) for call in calls]
 
@@ -244,7 +244,7 @@ class _TurnReader:
         return next(self.unused_ids)
 
     def _result(self, message: Message, at: int) -> None:
-        """Behind its call: that with its id or, where neither has one, the first that waits."""
+        """Add a result after the open call with its id, or after the first call without an id."""
         logged_id = identifier(message.get("tool_call_id"))
         place = next((place for place, call in enumerate(self.open_calls) if call.logged_id == logged_id), None)
         if place is None:
@@ -265,9 +265,9 @@ class _TurnReader:
             self._take_interruptions()
 
     def _close(self, at: int) -> None:
-        """Give the calls that wait a result, if that is wanted."""
+        """Add the result of ``--unpaired close`` to open calls; without it, raise ``CannotHoldError``."""
         if self.choices.unpaired != "close":
-            what = f"there is no result of {quote(self.open_calls[0].name)} before the assistant goes on"
+            what = f"{quote(self.open_calls[0].name)} has no result when the assistant continues"
             raise CannotHoldError(shapes.unpaired_call(what, at, _HINT))
         self.notes.changed["calls without a result closed"] += len(self.open_calls)
         text = self.choices.unpaired_text
@@ -276,7 +276,7 @@ class _TurnReader:
         self._take_interruptions()
 
     def _take_interruptions(self) -> None:
-        """Take what came before the last result."""
+        """Add the messages that came before the last result."""
         interruptions, self.interruptions = self.interruptions, []
         for each, place in interruptions:
             self.take(each, place)
@@ -300,10 +300,10 @@ _OTHER_REASONING = frozenset(thoughts.MEMBERS[1:])
 
 
 def content_text(message: Message, role: str, notes: Notes, mode: Media = "refuse") -> str | list[Any]:
-    """The content as a string: text parts are joined, other parts go; members that no preset has are noted.
+    """Return the content of a message as a string; other parts and unknown members are dropped and noted.
 
-    Where media are to be kept, a content with images is a list of texts and images; raises ``RefusedMediaError``.
-    Where they are to be texts, placeholders stand for them, but never in what the assistant says.
+    With media ``keep``, a content with images is a list of texts and images; raises ``RefusedMediaError``.  With
+    ``text``, media become placeholders, but never in assistant messages.
     """
     if mode == "text":
         message, mode = _with_placeholders(message, role, notes), "drop"
@@ -327,7 +327,7 @@ def content_text(message: Message, role: str, notes: Notes, mode: Media = "refus
 
 
 def _with_placeholders(message: Message, role: str, notes: Notes) -> Message:
-    """A message with texts for its media; of the assistant without these, if it says anything else."""
+    """Return a message with placeholders for its media; they are dropped from assistant messages with other content."""
     kinds = Counter(media.media_types(message))
     if not kinds:
         return message
@@ -345,11 +345,11 @@ def _with_placeholders(message: Message, role: str, notes: Notes) -> Message:
 
 
 class RefusedMediaError(Exception):
-    """A medium that is not kept and not to be dropped; the text says which."""
+    """Media can neither be kept nor dropped; the message describes them."""
 
 
 def _refuse(message: Message, *, content: bool = True) -> None:
-    """Raise ``RefusedMediaError`` for media of a message, of its own members alone where those in parts are kept."""
+    """Raise ``RefusedMediaError`` if a message has media; without ``content``, only separate members count."""
     kinds = Counter(media.media_types(message) if content else media.media_types({**message, "content": ""}))
     if kinds:
         counts = ", ".join(f"{kind} {count}" for kind, count in kinds.items())
@@ -357,14 +357,14 @@ def _refuse(message: Message, *, content: bool = True) -> None:
 
 
 def _with_pictures(content: list[Any], role: str, notes: Notes) -> str | list[Any]:
-    """Texts and images in their order."""
+    """Return the texts and images of a content in order."""
     content_parts: list[Any] = []
     for is_medium, run in groupby(content, key=lambda part: chat.media_type(part) is not None):
         run_parts = list(run)
         if is_medium:
             content_parts += map(_picture, run_parts)
             if role == "tool":
-                raise RefusedMediaError("a result has an image, and trainers count only those that are said")
+                raise RefusedMediaError("a result has an image, and trainers only read images in messages of the user")
             continue
         notes.dropped.update(f"parts of type {kind}" for kind in _kinds(run_parts, role))
         if text := chat.join(run_parts, role == "assistant"):
@@ -373,7 +373,7 @@ def _with_pictures(content: list[Any], role: str, notes: Notes) -> str | list[An
 
 
 def _picture(part: Json) -> media.Picture:
-    if isinstance(part, media.Picture):  # of a system message that became the user's
+    if isinstance(part, media.Picture):  # from a system message that became a user message
         return part
     try:
         return media.picture(part)
@@ -382,7 +382,7 @@ def _picture(part: Json) -> media.Picture:
 
 
 def content_reasoning(message: Message) -> str:
-    """The text of the reasoning, in whichever spelling; empty if there is none."""
+    """Return the text of the reasoning, whatever member contains it; empty without reasoning."""
     reasoning = message.get(thoughts.MEMBER)
     if (
         isinstance(message.get("content"), list)
@@ -394,7 +394,7 @@ def content_reasoning(message: Message) -> str:
 
 
 def _kinds(content: Json, role: str) -> Iterator[str]:
-    """The types of parts that are no text, but for reasoning, which has a place of its own."""
+    """Yield the types of parts other than text and the assistant's reasoning."""
     for part in chat.other_parts({"role": role, "content": content}):
         if not thoughts.is_part(part) or role != "assistant":
             kind = part.get("type") if isinstance(part, dict) else None

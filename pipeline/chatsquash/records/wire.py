@@ -1,4 +1,4 @@
-"""What APIs take: the members that they know, names of the characters that they allow, and no reasoning."""
+"""Shapes records for fine-tuning APIs: only known members, restricted names of tools, and no reasoning."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _MEMBERS = {"name": str, "description": str, "parameters": dict, "strict": bool}
 
 
 def messages(turns: list[Turn], notes: Notes) -> Iterator[Turn]:
-    """The turns without reasoning.
+    """Yield the turns without reasoning.
 
-    Raises ``CannotHoldError`` for names that no API takes, and for a last reply that is reasoning alone.
+    Raises ``CannotHoldError`` for names that no API accepts, and for a last reply that only consists of reasoning.
     """
     for at, turn in enumerate(turns):
         for call in turn.get("tool_calls", ()):
@@ -41,9 +41,9 @@ def messages(turns: list[Turn], notes: Notes) -> Iterator[Turn]:
             yield turn
 
 
-def record(messages: list[Turn], wrapped: list[dict[str, Any]], notes: Notes) -> dict[str, Any]:
-    """The record of messages and definitions, of which it has the members that APIs know."""
-    tools = [{"type": "function", "function": _function(tool["function"], notes)} for tool in wrapped]
+def record(messages: list[Turn], definitions: list[dict[str, Any]], notes: Notes) -> dict[str, Any]:
+    """Return the record of messages and definitions, with the members that APIs accept."""
+    tools = [{"type": "function", "function": _function(tool["function"], notes)} for tool in definitions]
     return {"messages": messages, "tools": tools} if tools else {"messages": messages}
 
 

@@ -15,7 +15,7 @@ from chatsquash.core.model import Violation
 from chatsquash.core.text import printable
 from chatsquash.records.datasets import complete_rows, files
 from chatsquash.records.line import NotARecordError, StoredRecord
-from chatsquash.records.reading import parse, said
+from chatsquash.records.reading import message_texts, parse
 
 WORDS = 13
 """The length of a common sequence that counts as overlap, as in published contamination analyses."""
@@ -82,7 +82,7 @@ class Evaluation:
         texts = [
             (at, text)
             for at, message in enumerate(record.messages)
-            for text in said(message)
+            for text in message_texts(message)
             if self._may_overlap(text)
         ]
         if not texts or not len(self._grams):

@@ -25,5 +25,5 @@ COLUMNS = (Column("messages", "messages"), Column("tools", "messages"))
 
 
 def shape(conversation: Conversation, choices: Choices = NO_CHOICES) -> ShapeResult:  # noqa: ARG001
-    """Messages and tools as they are."""
+    """Return messages and tools unchanged."""
     return ShapeResult({"messages": conversation.messages, "tools": conversation.tools}, [])

@@ -56,7 +56,7 @@ COLUMNS = (Column("messages", "messages"), Column("tools", "messages"), Column("
 
 
 def shape(conversation: Conversation, choices: Choices = NO_CHOICES) -> ShapeResult:
-    """Turns as they are read; tools if there are any."""
+    """Return the turns unchanged, with tools if there are any."""
     return shape_record(conversation, objects, _with_images if choices.media == "keep" else _record, choices)
 
 
@@ -66,9 +66,9 @@ def _record(plain: PlainConversation) -> dict[str, Any]:
 
 
 def _with_images(plain: PlainConversation) -> dict[str, Any]:
-    """The record with the names of its images, of which it may have none.
+    """Return the record with the names of its images, if any.
 
-    Where it has some, all that the user says is lists: TRL puts all images before the first text that is none.
+    With images, all user contents are lists, since TRL inserts all images before the first content that is a string.
     """
     pictures = [
         part

@@ -40,7 +40,7 @@ COLUMNS = (Column("messages", "messages"), Column("tools", "messages"))
 
 
 def shape(conversation: Conversation, choices: Choices = NO_CHOICES) -> ShapeResult:
-    """Turns with short ids; those of the assistant in a row are one, in which calls leave no place for text."""
+    """Return turns with short ids; consecutive assistant turns are joined, and text is dropped if there are calls."""
     return shape_record(conversation, texts, _record, choices)
 
 
@@ -56,7 +56,7 @@ def _record(plain: PlainConversation) -> dict[str, Any]:
 
 
 def _joined_turns(turns: Iterator[Turn], notes: Notes) -> Iterator[Turn]:
-    """Turns of the assistant that follow each other as one, and its text only where there are no calls."""
+    """Join consecutive assistant turns, and drop their text if there are calls."""
     for by_assistant, run in groupby(turns, key=lambda turn: turn["role"] == "assistant"):
         if by_assistant:
             yield _text_or_calls(reduce(partial(_join_two, notes), run), notes)
@@ -72,7 +72,7 @@ def _join_two(notes: Notes, last: Turn, turn: Turn) -> Turn:
 def _text_or_calls(turn: Turn, notes: Notes) -> Turn:
     if "tool_calls" not in turn or not turn["content"]:
         return turn
-    notes.dropped["text beside calls"] += 1
+    notes.dropped["text next to calls"] += 1
     return {**turn, "content": ""}
 
 

@@ -31,7 +31,7 @@ COLUMNS = (Column("messages", "messages"), Column("tools", "messages"))
 
 
 def shape(conversation: Conversation, choices: Choices = NO_CHOICES) -> ShapeResult:
-    """Turns without reasoning and without names beside results; no content where there is only a call."""
+    """Return turns without reasoning and without names of results; turns with only calls have no content."""
     return shape_record(conversation, texts, _record, choices)
 
 

@@ -47,14 +47,14 @@ _INFO = {
 
 
 def shape(conversation: Conversation, choices: Choices = NO_CHOICES) -> ShapeResult:
-    """Turns of one side joined, so that both alternate; tools as JSON text."""
+    """Join consecutive turns of each side so that both alternate; tools become JSON text."""
     return shape_record(conversation, objects_or_texts, _record, choices, as_text=True, alternates=True)
 
 
 def extra_files(files: list[str], splits: Mapping[str, Sequence[str]]) -> dict[str, bytes]:
-    """``dataset_info.json``: an entry for each split, or for each file of a split that has several.
+    """Return ``dataset_info.json`` with an entry for each split, or for each file if splits have several.
 
-    LLaMA-Factory reads a file, or all that are in a folder, under one name.
+    An entry of LLaMA-Factory is a file, or a folder with all its files.
     """
     del files
     entries: dict[str, Any] = {}
@@ -86,7 +86,7 @@ def _order_violation(at: int, turn: dict[str, str]) -> Violation:
     if not at:
         return shapes.unsupported_shape(f"a turn of {turn['from']} is first", None)
     hint = "--bridge-results join makes it a part of the result, "
-    return shapes.unsupported_shape("the user speaks right behind a result", None, hint)
+    return shapes.unsupported_shape("a user message directly follows a result", None, hint)
 
 
 def _turn(role: str, run: list[Turn], plain: PlainConversation) -> dict[str, str]:
@@ -105,9 +105,11 @@ def _turn(role: str, run: list[Turn], plain: PlainConversation) -> dict[str, str
 
 
 def _calls(text: str, calls: list[dict[str, Any]]) -> str:
-    """Calls behind a text, as models write them on a line of their own; without one they are JSON alone."""
+    """Append calls to a text on a separate line, as models write them; without text, return only their JSON."""
     if chat.CALL_OPEN in text:
-        raise CannotHoldError(shapes.unsupported_shape(f"{chat.CALL_OPEN} stands in the text beside tool_calls", None))
+        raise CannotHoldError(
+            shapes.unsupported_shape(f"{chat.CALL_OPEN} is in the text of a message with tool_calls", None)
+        )
     calls_text = ", ".join(map(markup.call, calls))
     if not text:
         return calls_text if len(calls) == 1 else f"[{calls_text}]"
@@ -123,7 +125,7 @@ def _join(texts: list[str]) -> str:
 
 
 def read(value: dict[str, Any]) -> StoredRecord | None:
-    """The conversation of a record; ``None`` for one of another preset, raises ``NotARecordError`` for a broken one."""
+    """Return the conversation of a record; ``None`` for another preset.  Raises ``NotARecordError``."""
     if "conversations" not in value:
         return None
     turns, system = value["conversations"], value.get("system")
@@ -138,7 +140,7 @@ def read(value: dict[str, Any]) -> StoredRecord | None:
 
 
 def _definitions(tools: Json) -> Json:
-    """The definitions, wrapped as LLaMA-Factory wraps them."""
+    """Return the definitions, wrapped as in LLaMA-Factory."""
     definitions = (jsonio.value(tools) if tools else None) if isinstance(tools, str) else tools
     return [*map(_wrap, definitions)] if isinstance(definitions, list) else definitions
 
@@ -159,7 +161,7 @@ def _message(turn: Json, at: int) -> dict[str, Any]:
 
 
 def _with_call_blocks(value: str) -> str:
-    """A turn of calls, with each of them as a block in its text."""
+    """Return the text of a turn of calls with a tagged block for each call."""
     text, open_tag, calls = value.partition(chat.CALL_OPEN)
     parsed = jsonio.value(calls.removesuffix(chat.CALL_CLOSE) if open_tag else value)
     blocks = [jsonio.dumps(call).decode() for call in (parsed if isinstance(parsed, list) else [parsed])]

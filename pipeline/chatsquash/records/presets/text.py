@@ -1,4 +1,4 @@
-"""For verl, torchtune, NeMo Automodel, Unsloth Studio and base models: nothing but roles and texts.
+"""For verl, torchtune, NeMo Automodel, Unsloth Studio and base models: only roles and texts.
 
 Tools, calls and results are written as the templates of Qwen 2.5 and Qwen 3 write them, so that these give the same
 text as for the structured form.
@@ -40,18 +40,18 @@ For each function call, return a json object with function name and arguments wi
 {{"name": <function-name>, "arguments": <args-json-object>}}
 </tool_call>"""
 _SEPARATOR = "\n\n"
-"""What ``--merge-consecutive`` puts between results and what the user says behind them."""
+"""The separator of ``--merge-consecutive`` between results and the following user message."""
 _TOOLS_OPEN, _TOOLS_CLOSE = "<tools>\n", "\n</tools>"
 
 
 def shape(conversation: Conversation, choices: Choices = NO_CHOICES) -> ShapeResult:
-    """Turns with their calls in the text, results as the user's, and the tools in the system's text."""
+    """Return turns with calls as text, results as user messages, and tools in the system prompt."""
     return shape_record(conversation, objects_or_texts, _record, choices, as_text=True)
 
 
 def _record(plain: PlainConversation) -> dict[str, Any]:
     turns = [*_system(plain), *_turns(plain.turns)]
-    if plain.choices.merges:  # results are the user's by now, and calls are text
+    if plain.choices.merges:  # results are user messages by now, and calls are text
         turns = merge_turns(turns, plain.notes, "user", "assistant")
     else:
         plain.notes.users_after_results = count_users_after_results(plain.turns)
@@ -67,7 +67,7 @@ def _system(plain: PlainConversation) -> list[Turn]:
 
 
 def _turns(turns: list[Turn]) -> Iterator[Turn]:
-    """All turns but the system's; results that follow each other are one."""
+    """Yield all turns except the system prompt; consecutive results become one user message."""
     results: list[str] = []
     for turn in turns:
         if turn["role"] == "tool":
@@ -92,7 +92,7 @@ def _assistant_text(turn: Turn) -> str:
 
 
 def native(messages: list[Any]) -> StoredRecord | None:
-    """The conversation that texts hold; ``None`` where nothing says that they are a record's of this preset."""
+    """Return the conversation in the texts of a record; ``None`` without signs of this preset."""
     if not all(map(_is_plain, messages)):
         return None
     first = messages[0] if messages and messages[0]["role"] == "system" else None
@@ -111,7 +111,7 @@ def _is_plain(message: dict[str, Any]) -> bool:
 
 
 def _split_results(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """A message; where the user's text is results, or begins with them, these with the role of a tool."""
+    """Yield a message; results at the beginning of a user message become a separate message with role tool."""
     text: str = message["content"]
     if message["role"] != "user" or not text.startswith(markup.RESULT_OPEN):
         yield message

@@ -185,7 +185,7 @@ class RedactionSummary:
         files = f" ({pluralize(self.files, 'file')})" if self.files > 1 else ""
         headlines = [Headline((f"{pluralize(self.written, 'record')} written to {self.place}{files}",))]
         if self.left_out:
-            left_out = f"{pluralize(self.left_out, 'record')} skipped because they could not be searched"
+            left_out = f"{pluralize(self.left_out, 'unsearchable record')} skipped"
             headlines.append(Headline(("needs attention:", left_out), "error"))
         return Overview((*headlines,), (*self._rows(),))
 
