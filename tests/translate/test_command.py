@@ -110,7 +110,7 @@ not linked      1  calls without a result
     )
     found = command("translate", "a.json", "--to", "openai_chat", "-o", "strict", "--lossless")
     assert found.code == 1
-    assert "a: not read: tools that the service runs; without --lossless the rest is written" in found.err
+    assert "a: ignored: tools that the service runs; without --lossless the rest is written" in found.err
     assert not Path("strict").exists()
 
 
@@ -156,7 +156,7 @@ def test_a_conversation_that_says_nothing_is_left_out_of_what_is_sent(command):
     code, _, err = command(*asked)
     assert (code, "adapted  1  empty conversations dropped" in err) == (0, True)
     assert len(Path("x.jsonl").read_text().splitlines()) == 1
-    assert command(*asked, "--force", "--lossless").err.startswith("error: a: nothing is left to send")
+    assert command(*asked, "--force", "--lossless").err.startswith("error: a: nothing to send")
 
 
 @pytest.mark.parametrize("option", ["--quiet", "-q"])
@@ -314,12 +314,12 @@ SPELLED = [("vercel_ai", "openai_chat"), ("vercel-ai", "openai-chat")]
     ("a format that is only read", ["a.json", "--to", "codex", "-o", "out"], "error: codex: is read only; written are"),
     ("nearly a format", ["a.json", "--to", "antropic", "-o", "out"], "error: antropic: no known format; did you mean anthropic? known are gemini"),
     ("no such file", ["b.json", "--to", "gemini", "-o", "out"], "error: b.json: cannot be read (No such file"),
-    ("broken lines alone", ["bad.jsonl", "--to", "gemini", "-o", "out"], "error: bad.jsonl: line 1 is no JSON"),
+    ("broken lines alone", ["bad.jsonl", "--to", "gemini", "-o", "out"], "error: bad.jsonl: line 1 is not JSON"),
     ("a folder without any", ["empty", "--to", "gemini", "-o", "out"], "error: empty: no session logs to read"),
     ("nothing known", ["x.json", "--to", "gemini", "-o", "out"], 'error: x.json: no known format: the request is an object with the keys "x"'),
     ("a broken document", ["atif.json", "--to", "gemini", "-o", "out"], "error: atif.json: not atif: entry 1 has steps that are a number"),
     ("lines in a compression that is only read", ["a.json", "--to", "gemini", "-o", "x.jsonl.bz2"], "error: x.jsonl.bz2: .bz2 is read only; .gz and .zst are written"),
-    ("nothing to send", ["system.json", "--to", "gemini", "--sendable", "-o", "out"], "error: system: nothing is left to send: nobody speaks in it but the system"),
+    ("nothing to send", ["system.json", "--to", "gemini", "--sendable", "-o", "out"], "error: system: nothing to send: only system messages remain"),
     ("several conversations to print", ["a.json", "a.json", "--to", "gemini", "-o", "-"], "error: 2 conversations: print them with --jsonl, or name a folder"),
     ("a place that is a file", ["a.json", "--to", "gemini", "-o", "x.json/y"], "error: x.json"),
 )  # fmt: skip

@@ -253,7 +253,7 @@ def test_wrong_input(value, name, expected):
 
 
 def test_a_file_without_a_conversation_is_an_error():
-    with pytest.raises(UsageError, match=r"^codex: there is no conversation in it$"):
+    with pytest.raises(UsageError, match=r"^codex: it contains no conversation$"):
         load_all([{"timestamp": "t", "type": "session_meta", "payload": {"id": "s"}}])
 
 

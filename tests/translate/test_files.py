@@ -124,13 +124,13 @@ GOOD = json.dumps(BODY)
     ("a number that is too large in one", HUGE, ["hi huge"], []),
     ("a line of a log that is cut", json.dumps(log_line("hi")) + "\n{cut", ["hi"], ["2: "]),
     ("a line of a log that is no UTF-8", json.dumps(log_line("hi")).encode() + b"\n\xff", ["hi"], ["2: "]),
-    ("NaN in a record", f'{GOOD}\n{GOOD[:-1]}, "x": NaN}}\n{GOOD}', [SAID, SAID], ["2: no JSON: NaN"]),
-    ("a record that is cut", f"{GOOD[:-9]}\n{GOOD}", [SAID], ["1: no JSON: "]),
-    ("bytes of a record that are no UTF-8", GOOD.encode() + b'\n{"a": "caf\xe9"}', [SAID], ["2: no JSON: it is not valid UTF-8"]),
-    ("several", f"{{\n{GOOD}\n{{\n", [SAID], ["1: no JSON: ", "3: no JSON: "]),
+    ("NaN in a record", f'{GOOD}\n{GOOD[:-1]}, "x": NaN}}\n{GOOD}', [SAID, SAID], ["2: not valid JSON: NaN"]),
+    ("a record that is cut", f"{GOOD[:-9]}\n{GOOD}", [SAID], ["1: not valid JSON: "]),
+    ("bytes of a record that are no UTF-8", GOOD.encode() + b'\n{"a": "caf\xe9"}', [SAID], ["2: not valid JSON: it is not valid UTF-8"]),
+    ("several", f"{{\n{GOOD}\n{{\n", [SAID], ["1: not valid JSON: ", "3: not valid JSON: "]),
     ("a line that is no conversation", f'{GOOD}\n\n{{"x": 1}}\n{GOOD}', [SAID, SAID], ["3: not openai_chat: has no list of messages"]),
     ("one before all others", f'{{"x": 1}}\n{GOOD}', [SAID], ["1: not openai_chat: "]),
-    ("one among lines that are no JSON", f"{GOOD}\n{{\n[1]\n{GOOD}", [SAID, SAID], ["2: no JSON: ", "3: not openai_chat: "]),
+    ("one among lines that are no JSON", f"{GOOD}\n{{\n[1]\n{GOOD}", [SAID, SAID], ["2: not valid JSON: ", "3: not openai_chat: "]),
 )  # fmt: skip
 def test_a_bad_line_costs_that_line(here, given, text, said, bad):
     data = text if isinstance(text, bytes) else text.encode()
@@ -158,9 +158,9 @@ def test_a_bad_line_costs_that_line(here, given, text, said, bad):
 @cases(
     "text, said",
     ("a log", json.dumps(log_line("hi")).replace('"messages"', '"messages": NaN, "m"'), "the log has no usable entry"),
-    ("lines", "{cut\n{cut", "line 1 is no JSON"),
-    ("a value on several lines that is cut", json.dumps(BODY, indent=1)[:-9], "line 1 is no JSON"),
-    ("a list of messages on several lines that is cut", '[\n{"role": "user", "content": "hi"}\n,', "line 1 is no JSON"),
+    ("lines", "{cut\n{cut", "line 1 is not JSON"),
+    ("a value on several lines that is cut", json.dumps(BODY, indent=1)[:-9], "line 1 is not JSON"),
+    ("a list of messages on several lines that is cut", '[\n{"role": "user", "content": "hi"}\n,', "line 1 is not JSON"),
 )
 def test_a_file_of_bad_lines_alone_costs_that_file(here, text, said):
     (here / "x.jsonl").write_text(text)
@@ -283,7 +283,7 @@ def test_a_chain_of_responses_that_the_log_has_is_not_missing(here):
 def test_a_file_that_cannot_be_read_is_no_lossless_translation(here):
     put(here / "in/a.jsonl", BODY)
     (here / "in/b.jsonl").write_text("{broken\n")
-    with pytest.raises(LossError, match=r"b\.jsonl: line 1 is no JSON"):
+    with pytest.raises(LossError, match=r"b\.jsonl: line 1 is not JSON"):
         written(["in"], to="openai_chat", output="out", lossless=True)
     assert not (here / "out").exists()
 
@@ -298,7 +298,7 @@ def test_a_line_of_a_document_that_cannot_be_read_costs_that_line(here):
         "Hello",
         "Bye",
     ]
-    with pytest.raises(LossError, match="a: not read: lines that cannot be read; without"):
+    with pytest.raises(LossError, match="a: ignored: lines that cannot be read; without"):
         written(["a.jsonl"], to="openai_chat", output="all", lossless=True)
 
 
@@ -329,10 +329,10 @@ def test_nothing_is_no_conversation(here):
     assert done.written == 2
     assert dict(done.ignored) == {
         ".json in in": 3,
-        "in/e.jsonl: openai_chat: there is no conversation in it": 1,
+        "in/e.jsonl: openai_chat: it contains no conversation": 1,
         "conversations of f that are empty": 1,
     }
-    with pytest.raises(UsageError, match=r"a\.json: .*no conversation in it"):
+    with pytest.raises(UsageError, match=r"a\.json: .*it contains no conversation"):
         written(["in/a.json"], to="gemini", output="out2")
 
 
@@ -370,7 +370,7 @@ def test_the_folder_of_a_file_of_lines_is_made(here):
     written(["a.json"], to="gemini", output="new/folder/x.jsonl", jsonl=True)
     assert len((here / "new/folder/x.jsonl").read_bytes().splitlines()) == 1
     (here / "file").touch()
-    with pytest.raises(UsageError, match=r"^file: cannot be made"):
+    with pytest.raises(UsageError, match=r"^file: cannot be created"):
         written(["a.json"], to="gemini", output="file/x.jsonl", jsonl=True)
 
 

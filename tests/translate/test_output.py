@@ -91,7 +91,7 @@ def test_a_place_without_a_name_is_refused(inputs, place, jsonl):
 def at_commit(monkeypatch, act):
     """Do something when all is written and nothing is in its place."""
     settle = files._Failures.report_to
-    monkeypatch.setattr(files._Failures, "settle", lambda *given, **more: (act(), settle(*given, **more)))
+    monkeypatch.setattr(files._Failures, "report_to", lambda *given, **more: (act(), settle(*given, **more)))
 
 
 MEANWHILE = {
