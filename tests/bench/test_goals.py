@@ -112,7 +112,8 @@ def test_the_page_has_a_section_for_all_that_was_measured():
     text = page.page(results({"standard": times}, peers=peers), "chart.svg")
     assert "| other     | 1.2     | standard | 5.000       | 4                 | 5 " in text
     assert re.search(r"\| it cannot +\|", text)
-    assert re.search(r"\| 1 worker +\| 2\.000 ", text)
+    assert re.search(r"\| 1 worker +\| 1\.000 +\| 10 +\| 2\.000 ", text)
+    assert "abc" not in text
     assert "## Options" not in text
 
 
