@@ -222,7 +222,7 @@ def convert_each(
     last = session.snapshot.entry.line if session.snapshot else None
     unexplained_lines = unexplained(trees, paths, session.growth.unanswered)
     line_findings += _tail(session, unexplained_lines, selected, rows)
-    # Replies of filtered records are left out on purpose, so they are not reported as lost.
+    # Replies of filtered records are excluded on purpose, so they are not reported as lost.
     unfiltered = coverage(row for row in rows if row.why != "filtered")
     losses = loss_findings(sums, last, unfiltered, options_keeping(sums, len(session.side_requests), options))
     losses += find_repeated(sum(bool(row.others) for row in rows), last, options)

@@ -178,7 +178,7 @@ def rejected_lines(log: Log, outcome: Outcome, options: Options, names: Privacy)
 def may_be_kept(log: Log, options: Options) -> bool:
     """Return whether lines of a log may be copied: not if it is an HTTP capture, or might be one."""
     files = [(piece.path, piece.display_path) for piece in log.pieces] or [(log.path, log.display_path)]
-    # The path of a copy says nothing about its origin, so the original file is checked.
+    # The path of a copy does not show where it comes from, so the original file is checked.
     if not log.is_copy:
         return all(_may_be_kept(path, options) for path, _ in files)
     try:
