@@ -71,8 +71,8 @@ def test_the_summary_for_people():
         "files              3  2.00 s for 4.5 MB (2 MB/s)",
         "sessions           3  2 written, 1 skipped (timestamp-order)",
         "conversations      4  2 written, 2 not requested (side)",
-        "lines          1,011  2 selected, 3 superseded, 1 cut, 1 cleaned,",
-        "                      1,000 skipped, 3 unreadable, 1 blank",
+        "lines          1,011  2 selected, 3 superseded, 1 cut, 1 cleaned, 1,000 skipped,",
+        "                      3 unreadable, 1 blank",
         "replies            9  4 carried, 2 rewritten, 1 retried, 2 side requests",
         "reasoning          3  1 in the records, 1 more withheld at the source",
         "cleaned            4  1 info message, 2 empty assistants, 1 title request",
@@ -171,12 +171,12 @@ def left_out(code="timestamp-order"):
     (
         "a truncated reply before an error in a record",
         [outcome(findings=[finding("undeclared-tool", "error"), finding("reply-truncated", "warning")])],
-        "The reply that ends a record stopped before it was complete: chatsquash explain reply-truncated",
+        "The last reply of a record is incomplete: chatsquash explain reply-truncated",
     ),
     (
         "an error before more warnings",
         [outcome(findings=[finding("undeclared-tool", "error"), *[finding("naive-timestamp", "warning")] * 3])],
-        "The record calls a tool that its tools do not define: chatsquash explain undeclared-tool",
+        "A record calls a tool that its tools do not define: chatsquash explain undeclared-tool",
     ),
     (
         "the most frequent one of two warnings",

@@ -35,7 +35,7 @@ def text(name: str, summary: str, nav: list[Any], read: Callable[[str], str]) ->
 
 def sections(nav: list[Any]) -> dict[str, list[str]]:
     """Return the pages of each section, in the order of the nav."""
-    found: dict[str, list[str]] = {FIRST: []}
+    by_title: dict[str, list[str]] = {FIRST: []}
     last = []
     for each in nav:
         title, inside = next(iter(each.items())) if isinstance(each, dict) else (FIRST, each)
@@ -44,8 +44,8 @@ def sections(nav: list[Any]) -> dict[str, list[str]]:
             if page.startswith("findings/") and page != "findings/index.md":
                 last.append(page)
             else:
-                found.setdefault(section, []).append(page)
-    return {**found, LAST: last} if last else found
+                by_title.setdefault(section, []).append(page)
+    return {**by_title, LAST: last} if last else by_title
 
 
 def pages_of(nav: Any) -> Iterator[str]:
@@ -66,13 +66,13 @@ def entry(page: str, markdown: str) -> str:
 
 
 def first_sentence(markdown: str) -> str:
-    """Return the first sentence of the first paragraph of text, without links; empty if there is none."""
+    """Return the first sentence of the first paragraph of text, without links, or an empty string."""
     for paragraph in re.split(r"\n\s*\n", _BLOCKS.sub("", markdown)):
         words = paragraph.strip()
         if words and not words.startswith(_NOT_TEXT):
             plain = " ".join(_plain(words).split())
-            found = _SENTENCE.match(plain)
-            return (found[1] if found else plain).rstrip(":")
+            match = _SENTENCE.match(plain)
+            return (match[1] if match else plain).rstrip(":")
     return ""
 
 

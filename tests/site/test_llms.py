@@ -48,6 +48,6 @@ def test_the_first_sentence(markdown, sentence):
 
 def test_every_page_is_listed_and_every_link_leads_to_a_page():
     nav = hooks.full_nav(yaml.load((redirects.ROOT / "mkdocs.yml").read_text(encoding="utf-8"), yaml.BaseLoader)["nav"])
-    listed = re.findall(r"^- \[.+?\]\((.+?)\.html\)", hooks.llms_text("n", "s", nav), re.MULTILINE)
+    names = re.findall(r"^- \[.+?\]\((.+?)\.html\)", hooks.llms_text("n", "s", nav), re.MULTILINE)
     pages = {place for place in redirects.today() if "#" not in place}
-    assert sorted(listed) == sorted(page.removesuffix(".md") for page in pages)
+    assert sorted(names) == sorted(page.removesuffix(".md") for page in pages)

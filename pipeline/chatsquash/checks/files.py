@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from chatsquash.checks.registry import Fact, rule
 from chatsquash.core.text import pluralize, quote
 
-_SHOWN = 20
+_MAX_NAMES = 20
 
 
 @rule("info")
@@ -17,8 +17,8 @@ def not_read(kinds: Mapping[str, int]) -> Fact:
     Reported with names and counts, for the first conversation of the file. `--lossless` rejects such a file.
     """
     most = sorted(kinds.items(), key=lambda each: (-each[1], each[0]))
-    some = ", ".join(f"{quote(name)} {count:,}" for name, count in most[:_SHOWN])
-    rest = f" and {pluralize(len(most) - _SHOWN, 'other name')}" if len(most) > _SHOWN else ""
+    some = ", ".join(f"{quote(name)} {count:,}" for name, count in most[:_MAX_NAMES])
+    rest = f" and {pluralize(len(most) - _MAX_NAMES, 'other name')}" if len(most) > _MAX_NAMES else ""
     return Fact(f"no part of the record: {some}{rest}")
 
 

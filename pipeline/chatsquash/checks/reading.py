@@ -1,4 +1,4 @@
-"""What is found while a log is read and converted: each rule makes the finding from the few values that it needs."""
+"""Findings of reading and converting a log."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def session_id_mismatch(first_id: str, other_id: str, first_line: int, merge: bo
     """
     seen = f"session_id is {quote(other_id)}, line {first_line} has {quote(first_id)}"
     if merge:
-        return Fact(f"{seen}, converted as one session: --sessions-by id takes them apart", kept=True)
+        return Fact(f"{seen}, converted as one session: --sessions-by id takes them apart", is_kept=True)
     return Fact(f"{seen}: --sessions-by id takes them apart (--on-invalid keep --sessions-by file makes one of them)")
 
 
@@ -41,7 +41,7 @@ def timestamp_order(earlier_line: int, keep: bool) -> Fact:
     """
     seen = f"timestamp is earlier than line {earlier_line}"
     if keep:
-        return Fact(f"{seen}, file order counts", kept=True)
+        return Fact(f"{seen}, file order counts", is_kept=True)
     return Fact(f"{seen} (--on-invalid keep converts it all the same)")
 
 
@@ -178,8 +178,8 @@ def short_tail(last_line: int, last_messages: int, kept_line: int, kept_messages
     With `--conversations main` and `all`, only if nothing explains the last request and no record contains its reply.
     """
     last = f"line {last_line} has {pluralize(last_messages, 'message')}"
-    kept = f"line {kept_line} has {kept_messages}"
-    return Fact(f"{last}, {kept} and is converted: see whether the conversation went on after it")
+    record_source = f"line {kept_line} has {kept_messages}"
+    return Fact(f"{last}, {record_source} and is converted: see whether the conversation went on after it")
 
 
 @rule("warning")

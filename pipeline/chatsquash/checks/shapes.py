@@ -1,4 +1,4 @@
-"""What is found while a record gets the shape of a preset: each rule makes the finding from the few values it needs."""
+"""Findings about converting a record to the shape of a preset."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import islice
 from chatsquash.checks.registry import Fact, rule
 from chatsquash.core.text import MAX_QUOTED, escape, pluralize, quote
 
-_KINDS = 12  # that a finding names
+_KINDS = 12  # the most kinds in a finding
 
 
 @rule("error")
@@ -103,5 +103,5 @@ def float_rounded(spellings: Sequence[str], count: int) -> Fact:
 
 
 def _list_kinds(kinds: Mapping[str, int]) -> str:
-    shown = [f"{escape(kind[:MAX_QUOTED])} {count}" for kind, count in islice(kinds.items(), _KINDS)]
-    return ", ".join([*shown, *([f"{len(kinds) - _KINDS} kinds more"] if len(kinds) > _KINDS else [])])
+    parts = [f"{escape(kind[:MAX_QUOTED])} {count}" for kind, count in islice(kinds.items(), _KINDS)]
+    return ", ".join([*parts, *([f"{len(kinds) - _KINDS} kinds more"] if len(kinds) > _KINDS else [])])

@@ -20,7 +20,7 @@ from chatsquash.dataset.claim import RECORD, record
 from chatsquash.sources.remote import StoredLog
 from chatsquash.storage import stores
 from chatsquash.storage.commit import RUN
-from chatsquash.storage.folder import inside
+from chatsquash.storage.folder import validate_name
 from chatsquash.storage.lock import is_alive, owner
 from chatsquash.storage.stores.base import PendingCall, refuse_large, several
 
@@ -43,7 +43,7 @@ class Bucket:
         self._store = stores.writable(place)
         self._folder = "".join(f"{part}/" for part in place.key.split("/") if part)
         if {".", ".."}.intersection(self._folder.split("/")):
-            raise UsageError(f"{place.shown}: has a part that is . or ..; remove it")
+            raise UsageError(f"{place.display_url}: has a part that is . or ..; remove it")
         self.display_path = place.url(self._folder).rstrip("/")
         self.ours: set[str] = set()
         """Names of files that earlier runs wrote."""
@@ -54,13 +54,13 @@ class Bucket:
 
     # Existing files
 
-    def reading(self, name: str) -> BinaryIO:
+    def open_file(self, name: str) -> BinaryIO:
         """Open a file for reading; raises ``OSError``."""
         return io.BufferedReader(StoredLog(self._place.url(self._folder + name)), 1 << 20)
 
     def read(self, name: str) -> bytes:
         """Return the content of a file; raises ``OSError``."""
-        with self.reading(name) as file:
+        with self.open_file(name) as file:
             return file.read(_MAX_READ)
 
     def status(self, name: str) -> stores.StoredObject | None:
@@ -124,9 +124,9 @@ class Bucket:
         name = f"{OURS}/{RECORD}"
         try:
             if name in names:
-                return {inside(each) for each in json.loads(self.read(name))["files"]}
+                return {validate_name(each) for each in json.loads(self.read(name))["files"]}
             if RUN in names:
-                return {RUN, *(inside(each["path"]) for each in json.loads(self.read(RUN))["outputs"])}
+                return {RUN, *(validate_name(each["path"]) for each in json.loads(self.read(RUN))["outputs"])}
         except (ValueError, KeyError, TypeError, RecursionError):
             if name in names:
                 hint = "remove it, after which all other files in the folder count as foreign"
@@ -225,6 +225,4 @@ class Bucket:
 
     def _refuse_lost(self) -> None:
         if not self._is_locked():
-            raise ChatsquashError(
-                f"{self.display_path}: another run took over the lock, so nothing more was written"
-            )
+            raise ChatsquashError(f"{self.display_path}: another run took over the lock, so nothing more was written")

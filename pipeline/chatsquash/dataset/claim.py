@@ -11,7 +11,7 @@ from pathlib import Path
 from chatsquash.core import platform
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import OURS
-from chatsquash.storage.folder import Folder, above, inside
+from chatsquash.storage.folder import Folder, parent_folders, validate_name
 
 RECORD = "written.json"
 """The file that lists the files written by runs."""
@@ -31,7 +31,7 @@ def record(names: Iterable[str]) -> bytes:
 def recorded_files(ours: Folder) -> list[str]:
     """Return the files that earlier runs wrote, as paths below OUT; raises ``UsageError`` if the record is damaged."""
     try:
-        return [inside(name) for name in json.loads(ours.read(RECORD))["files"]]
+        return [validate_name(name) for name in json.loads(ours.read(RECORD))["files"]]
     except FileNotFoundError:
         return []
     except (ValueError, KeyError, TypeError, RecursionError):
@@ -67,7 +67,7 @@ def refuse_links(out: Folder, display_path: Path) -> None:
     if not stat.S_ISDIR(status.st_mode):
         raise UsageError(f"{display_path / OURS}: is not a folder; move it away, {_ANOTHER}")
     ours = out.folder(OURS)
-    for name in ours.strange():
+    for name in ours.unexpected_entries():
         information = ours.status(name)
         raise (_link if information and stat.S_ISLNK(information.st_mode) else _foreign)(display_path / OURS / name)
     for name in ours.names():  # a folder here could not be replaced by our file
@@ -107,7 +107,7 @@ class Claim:
                 raise UsageError(f"{self._display_path / obstacle}: {why}; move it away, {_ANOTHER}")
 
     def _find_obstacle(self, name: str, known: set[str]) -> str | None:
-        for folder in above(name):
+        for folder in parent_folders(name):
             status = self._out.status(folder)
             if status is None:
                 return None
@@ -121,7 +121,7 @@ class Claim:
 
     def refuse_unusable(self, *names: str) -> None:
         """Raise ``UsageError`` if files cannot be renamed into the folder of one of these files."""
-        for folder in dict.fromkeys(folder for name in names for folder in ("", *above(name))):
+        for folder in dict.fromkeys(folder for name in names for folder in ("", *parent_folders(name))):
             if folder not in self._usable:
                 self._refuse_folder(folder)
                 self._usable.add(folder)

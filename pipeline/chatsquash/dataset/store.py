@@ -278,7 +278,7 @@ class Output:
         except ValueError:
             raise damage_error(self.path / OURS / commit.PLAN) from None
         if plan is not None:
-            self._claims.refuse_foreign(*plan.files, *plan.gone)
+            self._claims.refuse_foreign(*plan.files, *plan.removals)
             try:
                 DatasetCommit(self._out, plan).finish()
             except ValueError:

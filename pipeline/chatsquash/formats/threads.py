@@ -110,7 +110,7 @@ class ThreadEntry(NamedTuple):
     """For a summary, the first earlier entry that is kept."""
 
 
-BRANCH_BEYOND = "branch beyond those that are read"
+BRANCH_BEYOND = "branch over the limit"
 """The name under which skipped branches are counted."""
 
 
@@ -198,7 +198,7 @@ class _ThreadHistory:
             known = self._place(name, era.summary, previous, is_first=number == 0)
             previous = self._names[era.summary]
             if at not in in_budget:
-                self.unread.count("history before a summary, beyond those that are read")
+                self.unread.count("history before a summary, over the limit")
                 continue
             places = era.places()
             is_new = number == 0 or any(

@@ -64,7 +64,7 @@ def with_tool_names(turns: tuple[Turn, ...]) -> tuple[tuple[Turn, ...], dict[str
             if type(block) is Call and tool_names.setdefault(block.id, block.name or "") != (block.name or ""):
                 shared_ids.add(block.id)
     if not shared_ids:
-        return turns, tool_names
+        return turns, tool_names  # the usual case: ids are unique
     open_calls, converted = OpenCallNames(), list[Turn]()
     for turn in turns:
         open_calls.add(
@@ -99,6 +99,7 @@ class OpenCallNames:
     def take(self, ident: str) -> str | None:
         """Return the name of the call that the next result with this id answers; ``None`` if there is none."""
         names = self._open.get(ident)
+        # The last name is kept, since further results with this id answer the same call.
         return None if names is None else names.popleft() if len(names) > 1 else names[0]
 
 

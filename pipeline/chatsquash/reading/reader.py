@@ -283,7 +283,7 @@ def _origin_findings(origin: Origin | None) -> Iterator[SkippedLine]:
 
 
 def _entry(conversation: Conversation, size: int, findings: tuple[RepeatedViolation, ...]) -> Entry:
-    """Return a conversation as the entry of its last reply, with what the file contains about that reply."""
+    """Return a conversation as the entry of its last reply, with the data of the file about that reply."""
     origin = conversation.origin or Origin()
     last = origin.replies[-1] if origin.replies else OriginReply(0)
     reply = Response(included=True, finish_reason=last.finish_reason, model=last.model)
@@ -294,9 +294,9 @@ def _entry(conversation: Conversation, size: int, findings: tuple[RepeatedViolat
 
 def _document_losses(document: LogDocument) -> Iterator[RepeatedViolation]:
     """Yield findings about the parts of a document that do not reach the record."""
-    if document.aside.hosted:
+    if document.request_extras.hosted:
         yield RepeatedViolation("hosted-tools")
-    if document.aside.elsewhere:
+    if document.request_extras.elsewhere:
         yield RepeatedViolation("missing-history")
 
 

@@ -161,6 +161,7 @@ def records(
     part = DocumentPart(document, log, options)
     snapshot = session.snapshot
     placement = part.placement(snapshot)
+    # The dataset card counts trained text per model, so a conversation with several models needs marks.
     needs_marks_here = needs_marks(options) or len({reply.evidence.model for reply in part.place.replies}) > 1
     marks = part.marks(snapshot, placement) if snapshot and placement and needs_marks_here else None
     record_or_rejection = make(snapshot, marks) if part.is_selected else None

@@ -98,6 +98,7 @@ class ChainedLogs(Struct):
         sessions, times = array("q"), array("q")
         for item in reader.read(complete_file, log, digest.update, spans).items:
             if isinstance(item, Entry):
+                # A document: its sessions are its conversations, not its lines.
                 if item.reply.included:
                     self._others[number] = document_parts(log, file, self.options) or [log]
                     self.digests[number] = digest.hexdigest()
@@ -116,6 +117,7 @@ class ChainedLogs(Struct):
             return
         problem = file.problem if isinstance(file, ExpandedFile) else None
         if len(sessions) < len(spans) // SPAN:
+            # Reading stopped at the maximum number of lines.
             problem = Bounds.of(self.options).too_many()
             del spans[SPAN * len(sessions) :]
         self._note(number, spans, sessions, fill_unknown(times, began))

@@ -222,6 +222,7 @@ def convert_each(
     last = session.snapshot.entry.line if session.snapshot else None
     unexplained_lines = unexplained(trees, paths, session.growth.unanswered)
     line_findings += _tail(session, unexplained_lines, selected, rows)
+    # Replies of filtered records are excluded on purpose, so they are not reported as lost.
     unfiltered = coverage(row for row in rows if row.why != "filtered")
     losses = loss_findings(sums, last, unfiltered, options_keeping(sums, len(session.side_requests), options))
     losses += find_repeated(sum(bool(row.others) for row in rows), last, options)
@@ -309,6 +310,7 @@ def _make_all(
     ]
     if all(each.has_all for each in final_placements):
         return results
+    # Replies of records that are not written are trained on in other records that contain them.
     new_marks = judge.of_trees(trees, paths, placements, [each.written_ordinals for each in final_placements])
     return [
         each if before == after else make(snapshot, after)

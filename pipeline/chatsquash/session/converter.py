@@ -153,6 +153,7 @@ class Converter:
                 return None
             if visit:
                 visit(log, file, self.hashed)
+            # Checked after reading, because the log may have changed in the meantime.
             how = change(log, file)
             return self._as_found(file, log, outcome, how) if how else outcome
 
@@ -320,6 +321,7 @@ class Converter:
 
             records, refusal, session_coverage = agents.records(read.document, log, self._options, session, make_last)
             return records, refusal, findings, session_coverage
+        # The common case needs no trees.
         if self._only_grew(session):
             snapshot = session.snapshot
             marks = session.growth.grown_marks(snapshot.entry) if snapshot else None

@@ -117,14 +117,14 @@ def _calls(view: View) -> Iterator[tuple[dict[str, Any], list[tuple[int, Json]]]
     """Yield each call's function, last call first, with its results and their positions."""
     columns = view.columns
     # If all results follow their calls in order, the columns already pair them.
-    if columns.calls is not None and columns.matched:
+    if columns.calls is not None and columns.are_matched:
         count = len(columns.results)
-        results = list(zip(columns.results, columns.given, strict=True))
-        for at in reversed(range(len(columns.calls.given))):
-            yield columns.calls.given[at]["function"], [results[at]] if at < count else []
+        results = list(zip(columns.results, columns.result_contents, strict=True))
+        for at in reversed(range(len(columns.calls.objects))):
+            yield columns.calls.objects[at]["function"], [results[at]] if at < count else []
         return
     for call in reversed(view.once(exchanges).calls):
-        function = call.given.get("function")
+        function = call.call_object.get("function")
         if isinstance(function, dict) and isinstance(function.get("arguments"), str):
             yield function, [(each.at, view.messages[each.at].get("content")) for each in call.results]
 

@@ -52,6 +52,7 @@ def _likeness(value: _Object, full_record: Record, options: Options) -> Likeness
     as_written = record(value)
     as_messages, rule, flag = native(as_written), options.duplicate_mode, options.flag
     other_fields = {key: each for key, each in value.items() if key not in _MESSAGES}
+    # Equal messages that are divided differently into prompt and completion are different records.
     other_fields["prompt"] = len(value["prompt"]) if isinstance(value.get("prompt"), list) else None
     return Likeness(
         same=_digests(as_messages, other_fields, flag)[-SIZE:] if rule in ("ids", "prefix") else b"",

@@ -73,6 +73,7 @@ class Lengths:
         line = jsonio.dumps(_shorten(value, end))
         marks = [mark for mark in original.marks if mark.place < end]
         cut = replace(original, line=line, marks=marks, tokens=counts[end], digest=xxh3_128_digest(line))
+        # The digest of the full record and the position of the cut identify the cut record.
         if original.unflagged:
             cut = replace(cut, unflagged=original.unflagged + str(end).encode())
         return cut, [checks.truncated_to_fit(tokens, self._max_tokens, len(ends) + 1 - place)]

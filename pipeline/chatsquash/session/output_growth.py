@@ -51,6 +51,7 @@ def _beyond(sizes: list[int], log: int, most: int) -> Violation | None:
 
 def _sizes_of_log(replies: list[Reply], options: Options) -> list[int]:
     """Estimate the sizes of the records of a gateway's log."""
+    # No record is longer than the log, so this many cannot exceed the limit.
     if len(replies) <= options.max_output_growth:
         return []
     sizes: dict[int, int] = {}

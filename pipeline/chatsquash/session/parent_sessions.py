@@ -121,6 +121,7 @@ def find(document: LogDocument, place: FilePath, log: Log, options: Options) -> 
     siblings = formats.get_format(document.format).siblings(uncompressed(path)) if call_id else None
     if call_id is None or siblings is None or (parent_file.home and call_id in parent_file.home.by_call):
         return parent_file
+    # Another sub-agent may have made the call; its file is next to this one.
     inner = (_inner(document.format, each, call_id, options) for each in relatives.paths_of(siblings) if each != path)
     return ParentFile(
         parent_file.home, (*parent_file.relatives, relatives.look(siblings)), next(filter(None, inner), None)

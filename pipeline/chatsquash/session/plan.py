@@ -32,7 +32,7 @@ from msgspec.structs import replace
 from xxhash import xxh3_128_digest
 
 from chatsquash.checks import examine, reading
-from chatsquash.checks.contents import unfit
+from chatsquash.checks.contents import first_violation
 from chatsquash.checks.phrases import Phrases
 from chatsquash.checks.registry import View
 from chatsquash.core.accounting import Usage
@@ -229,7 +229,7 @@ def plan(options: Options, anonymizer: Anonymizer | None) -> Plan:
         ),
         checks=(checks,) if options.integrity_analysis else (),
         measure=measure,
-        refuse=unfit if is_shaped else _refuse_nothing,
+        refuse=first_violation if is_shaped else _refuse_nothing,
         record_stages=(*_chat_stages(options, joins), *_optional_stages(options, anonymizer)),
         encode=_encoder(options),
         is_shaped=is_shaped,

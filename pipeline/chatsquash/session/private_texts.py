@@ -146,6 +146,7 @@ def _tool(tool: ToolUse, hide: Hide) -> ToolUse:
 def _finding(finding: Finding, paths: dict[str, str], hide: Hide) -> Finding:
     text = hide(finding.text)
     for path, replacement in paths.items():
+        # Texts of findings quote paths.
         text = text.replace(path, replacement) if path else text
     file = paths.get(finding.file) or hide(finding.file)
     return finding._replace(session=hide(finding.session), file=file, text=text)
@@ -177,6 +178,7 @@ def rejected_lines(log: Log, outcome: Outcome, options: Options, names: Privacy)
 def may_be_kept(log: Log, options: Options) -> bool:
     """Return whether lines of a log may be copied: not if it is an HTTP capture, or might be one."""
     files = [(piece.path, piece.display_path) for piece in log.pieces] or [(log.path, log.display_path)]
+    # The path of a copy does not show where it comes from, so the original file is checked.
     if not log.is_copy:
         return all(_may_be_kept(path, options) for path, _ in files)
     try:

@@ -252,6 +252,7 @@ def with_logprobs(session: Session, snapshot: Snapshot, record: Record) -> Recor
     times = Counter(at for mark in record.marks for at in mark.at)
     for reply in replies:
         ordinal = placement.positions[reply.number].ordinal if reply.number in placement.positions else -1
+        # A reply that was split, joined or changed no longer has the text that was sampled.
         is_one = ordinal in single_messages and times[ordinal] == 1
         if (
             is_one

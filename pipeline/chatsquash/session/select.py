@@ -172,7 +172,9 @@ class ToolUnion(Struct):
                 self._redefined[name] = [(first_line, first)]
                 yield (
                     line,
-                    definition_checks.tool_conflict(name, first_line, line, kept="last" if self.last_wins else "first"),
+                    definition_checks.tool_conflict(
+                        name, first_line, line, kept_definition="last" if self.last_wins else "first"
+                    ),
                 )
 
     def _track_redefined(self, tools: list[Tool], line: int) -> None:
@@ -195,7 +197,7 @@ class ToolUnion(Struct):
             first, first_line = self._customs.setdefault(name, (key, line))
             if first != key and ("custom", name) not in self._conflicts:
                 self._conflicts.add(("custom", name))
-                yield line, definition_checks.tool_conflict(name, first_line, line, kept="each")
+                yield line, definition_checks.tool_conflict(name, first_line, line, kept_definition="each")
 
     def _unseen(self, tools: list[Tool]) -> list[Tool]:
         """Return the tools not seen before (compared by identity)."""
@@ -247,7 +249,7 @@ def _keyed(tools: list[Tool]) -> tuple[list[tuple[Key, Tool]], _WithMembers, _Wi
     ]
     if definition_members.are_usual(*tools, *flat):
         return keyed, [], []
-    return keyed, definition_members.odd_definitions(tools), provider_members.of_definitions(tools)
+    return keyed, definition_members.definitions_with_unknown(tools), provider_members.of_definitions(tools)
 
 
 def flatten(tool: Tool) -> Tool:

@@ -285,6 +285,7 @@ def _reply_hash(user: str, reply: Message | None) -> int:
     if not calls:
         from chatsquash.trees.canonical import is_long  # imported here because most sessions do not need it
 
+        # A short reply without calls does not identify a session.
         if not is_long(f"{user} {text}"):
             return 0
     return xxh3_64_intdigest(jsonio.dumps([user.strip(), text, calls]))

@@ -303,7 +303,7 @@ def _may_sum_up(reply: Reply) -> bool:
 
 
 def _parts(message: Message) -> list[str]:
-    """Return the texts of a message with several."""
+    """Return the texts of a message if it has several."""
     content = message.get("content")
     texts = [text for part in content if (text := chat.part_text(part))] if isinstance(content, list) else []
     return texts if 1 < len(texts) <= _MOST_PARTS else []

@@ -114,7 +114,7 @@ def _parts(content: Json) -> list[Json]:
 def without_finished(messages: list[Message], path: Iterable[Reply], canon: Canon) -> list[Message]:
     """Return messages in which finished items of truncated responses are separate from the replies after them.
 
-    ``path``: the replies, last one first.
+    ``path``: the replies, latest first.
     """
     pending = deque(reply for reply in [*path][::-1] if reply.finished)
     if not pending:

@@ -13,7 +13,7 @@ from chatsquash.trees.canonical import LEAST_RUNS, is_long, is_similar_prompt, p
 from chatsquash.trees.forks import is_fork
 from chatsquash.trees.links import Link
 from chatsquash.trees.replies import LogPath, Reply
-from chatsquash.trees.rewrites import is_reminded
+from chatsquash.trees.rewrites import is_reworded_prompt
 
 _NEAR = 4
 """The number of prompts before and after a request that it may be about."""
@@ -202,7 +202,7 @@ class Sides:
         for key in _keys(*user):
             for other in self._by_prompt.get(key, ()):
                 prompts = islice(other.users(), _PROMPTS)
-                if key == user[0] or any(is_reminded(user[1], each, loosely=False) for _, each in prompts):
+                if key == user[0] or any(is_reworded_prompt(user[1], each, loosely=False) for _, each in prompts):
                     yield other
         text = (chat.text(user[1]) or "").strip()
         words = runs(text) if is_long(text) else set()

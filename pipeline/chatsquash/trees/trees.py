@@ -39,9 +39,9 @@ from chatsquash.trees.restore import first_emptied
 from chatsquash.trees.rewrites import (
     HistoryMessage,
     is_part,
-    is_reminded,
     is_resent,
     is_reworded,
+    is_reworded_prompt,
     messages_between,
     messages_of_path,
     replies_after,
@@ -217,10 +217,8 @@ class Trees(Struct):
         self._others.put(requests.messages, now)
         count, state = self._others.take(entry) or (0, now)
         is_all = requests.restore_state(count, state.requests)
-        recognised = state.recognised
-        self.recognised = (
-            recognised if is_all else recognised[: bisect_left(recognised, count, key=attrgetter("place"))]
-        )
+        end = bisect_left(state.recognised, count, key=attrgetter("place"))
+        self.recognised = state.recognised if is_all else state.recognised[:end]
         self._emptied = state.emptied
         return (KeptRun(0, count), AddedRun(tuple(entry.messages[count:]))) if count else ()
 
@@ -453,7 +451,9 @@ class Trees(Struct):
         if prompt["role"] == "tool" and reply.parent:
             caller = bisect_left(requests.assistants, place) - 1
             return caller >= 0 and requests.numbers[requests.assistants[caller]] == reply.parent.content_number
-        return requests.numbers[at] == reply.new_numbers[-1] or is_reminded(message, prompt, loosely=self.rewords)
+        return requests.numbers[at] == reply.new_numbers[-1] or is_reworded_prompt(
+            message, prompt, loosely=self.rewords
+        )
 
     def _is_cut(self, reply: Reply, messages: list[HistoryMessage]) -> bool:
         """Whether messages are part of a reply's path and none of them is a summary."""

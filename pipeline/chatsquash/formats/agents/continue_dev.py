@@ -89,7 +89,7 @@ def _eras(items: list[Object], model: str | None, unread: Unread) -> Iterator[li
             if budget.take(len(turns)):
                 yield turns
             else:
-                unread.count("history before a summary, beyond those that are read")
+                unread.count("history before a summary, over the limit")
             is_first = False
         # The command line stores the summary as a reply; the editor sends it after the system prompt.
         turn = {"role": "assistant", "content": summary} if is_own else {"role": "system", "content": _BEFORE + summary}
@@ -143,7 +143,7 @@ def _turns(where: str, item: Object, model: str | None, thoughts: list[Json], un
     if role == "tool":
         return [LoggedTurn(where, tool_message(message.get("toolCallId"), content), evidence)]
     if role not in ("user", "system"):
-        raise TurnError(f"{where} has the role {compact(message.get('role'))[:40]}")
+        raise TurnError(f"{where} has the unknown role {compact(message.get('role'))[:40]}")
     if role == "user" and (context := _context_texts(item)):
         content = [{"type": "text", "text": each} for each in context] + (
             content if isinstance(content, list) else [{"type": "text", "text": content or ""}]

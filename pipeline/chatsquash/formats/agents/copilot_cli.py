@@ -222,7 +222,7 @@ class _AgentView:
 
     def _result(self, place: str, data: Object, evidence: Evidence) -> None:
         if data.get("isUserRequested") is True:
-            self.unread.count("command of the user")
+            self.unread.count("command that the user ran")
             return
         self.unread.count_members("tool.execution_complete", data, *_RESULT)
         self.unread.count_members("tool.execution_complete.result", data.get("result"), "content", "detailedContent")

@@ -121,7 +121,7 @@ class _Context:
             words = [self.system, *turns] if self.system else list(turns)
             self.conversations.append((kind, len(self.conversations) + 1, words))
         else:
-            self.unread.count("history beyond those that are read")
+            self.unread.count("history over the limit")
 
     def step_ends(self) -> None:
         """Finish the current reply."""

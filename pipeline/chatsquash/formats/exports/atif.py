@@ -140,7 +140,7 @@ def _conversation(each: _PlacedTrajectory, unread: Unread) -> Conversation | Non
         known = _evidence(step, each.line, string(trajectory.get("agent"), "model_name"))
         turns += [LoggedTurn(where, turn, known) for turn in _turns(step, where)]
     if all(step.get("is_copied_context") is True for step in steps):
-        return None
+        return None  # all of it was produced elsewhere
     links = {"id": each.id, "kind": each.kind, "parent": each.parent or None, "session_id": each.session or None}
     tools = openai_chat.tools(at(trajectory, "agent", "tool_definitions")).functions
     return load_conversation(openai_chat, turns, tools, **links, **_reward(trajectory, "trajectory"))
@@ -170,7 +170,7 @@ def _turns(step: Object, where: str) -> Iterator[Object]:
     """Yield the message of a step and the results in its observation."""
     role = _ROLES.get(string(step, "source"))
     if role is None:
-        raise TurnError(f"{where} has the source {compact(step.get('source'))[:40]}; it is system, user or agent")
+        raise TurnError(f"{where} has the source {compact(step.get('source'))[:40]}; it must be system, user or agent")
     calls = [
         function_call(call.get("tool_call_id"), call.get("function_name"), call.get("arguments"))
         for call in objects(step.get("tool_calls"))

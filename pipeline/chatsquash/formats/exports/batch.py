@@ -17,8 +17,8 @@ HAS_TOOLS = True
 MEMBERS = ("custom_id", "key", "requests")
 
 _SUCCEEDED = "succeeded"
-_WITHOUT = "result whose request is in no file next to it"
-_AMBIGUOUS = "result whose id several requests next to it have"
+_WITHOUT = "result without a request in the files next to it"
+_AMBIGUOUS = "result with the id of several requests"
 
 
 def fits(values: list[Json]) -> str | None:
@@ -91,9 +91,11 @@ def conversations(values: list[Json], lines: list[int] | None = None, meta: Json
         else:
             converted += _conversation(name, requests.bodies[name], answer, line, unread)
     if not converted and unread.counts[_AMBIGUOUS]:
-        raise TurnError("several requests next to it have the ids of its results: put each batch into its own folder")
+        raise TurnError(
+            "several requests next to it have the same ids as its results: put each batch into a separate folder"
+        )
     if not converted and unread.counts[_WITHOUT]:
-        raise TurnError("the requests of its results are in no file next to it")
+        raise TurnError("no file next to it contains the requests of its results")
     return with_unread(converted, unread)
 
 
@@ -109,6 +111,7 @@ class _Requests:
         self.bodies: dict[str, Object] = {}
         self.ambiguous = set[str]()
         for name, body in (pair for each in complete or files for pair in each):
+            # The same request in several files, such as a batch that was sent again, is not ambiguous.
             if name in ids and self.bodies.setdefault(name, body) != body:
                 self.ambiguous.add(name)
 

@@ -114,7 +114,7 @@ def _step(place: str, line: int, message: Json, numbers: _Numbers, unread: Unrea
         turn = {"role": "tool", "name": text(at(message, "author", "name")), "content": content}
         return ThreadEntry((LoggedTurn(place, turn, Evidence(line, time)),))
     if role != "user":
-        raise TurnError(f"{place} has the role {compact(at(message, 'author', 'role'))[:40]}")
+        raise TurnError(f"{place} has the unknown role {compact(at(message, 'author', 'role'))[:40]}")
     return ThreadEntry((LoggedTurn(place, {"role": "user", "content": content}, Evidence(line, time)),))
 
 

@@ -79,7 +79,7 @@ def _newest(messages: list[Object], before: list[int]) -> int:
 def _step(place: str, line: int, message: Object, model: str | None, unread: Unread) -> ThreadEntry:
     sender = _ROLES.get(string(message, "sender"))
     if sender is None:
-        raise TurnError(f"{place} has the sender {compact(message.get('sender'))[:40]}; it is human or assistant")
+        raise TurnError(f"{place} has the sender {compact(message.get('sender'))[:40]}; it must be human or assistant")
     unread.count_members("message", message, *_MESSAGE)
     blocks = [block for each in objects(message.get("content")) if (block := _block(each, unread))]
     if not blocks and (words := text(message.get("text"))):

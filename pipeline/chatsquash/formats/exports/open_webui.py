@@ -176,7 +176,7 @@ class _Thread:
             turn = {"role": role, "content": self._prompt(message)}
             return ThreadEntry((LoggedTurn(place, turn, Evidence(self._line, time)),))
         if role != "assistant":
-            raise TurnError(f"{place} has the role {compact(role)[:40]}")
+            raise TurnError(f"{place} has the unknown role {compact(role)[:40]}")
         turns = _from_items(objects(message.get("output")), self._unread) or _from_text(
             text(message.get("content")) or ""
         )
@@ -193,6 +193,7 @@ class _Thread:
             logged_id=text(message.get("id")),
             completion_tokens=_count(usage, "completion_tokens", "output_tokens", "eval_count"),
         )
+        # The usage covers the complete answer, which may be several messages; it is assigned to the last one.
         last = max(number for number, turn in enumerate(turns) if turn["role"] == "assistant")
         result_evidence = Evidence(self._line, time)
         evidence = [known if turn["role"] == "assistant" else result_evidence for turn in turns]

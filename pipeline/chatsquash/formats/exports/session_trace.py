@@ -58,7 +58,7 @@ def _turn(message: Object, place: str, line: int) -> LoggedTurn:
     if role == "tool":
         return LoggedTurn(place, tool_message(message.get("toolCallId"), content), known)
     if role not in ("user", "system"):
-        raise TurnError(f"{place} has the role {compact(role)[:40]}")
+        raise TurnError(f"{place} has the unknown role {compact(role)[:40]}")
     return LoggedTurn(place, {"role": role, "content": content}, known)
 
 

@@ -40,7 +40,7 @@ class Envelope:
 
     fits: Callable[[Members], bool]
     """Whether a line with the required members has this envelope."""
-    aside: Callable[[Members], str | None] | None = None
+    describe_non_exchange: Callable[[Members], str | None] | None = None
     """Describes a line that is not an exchange but repeats the content of other lines."""
     session: Callable[[Members], bytes | None] | None = None
     """Returns the raw id of a line's session if no member of ``SESSION`` contains it."""
@@ -81,17 +81,19 @@ def unwrap(line: bytes, envelope: Envelope) -> bytes:
     raw = members(line)
     if not (raw and _fits(envelope, raw)):
         return line
-    exchange = {} if is_aside(raw) else dict(envelope.unwrap(raw))
+    exchange = {} if is_non_exchange(raw) else dict(envelope.unwrap(raw))
     exchange.pop("problem", None)
     if cut := exchange.pop("cut", None):
         exchange["truncated_by_logger"] = cut
     return join_members(exchange)
 
 
-def aside(line: bytes, envelope: Envelope) -> str | None:
+def describe_non_exchange(line: bytes, envelope: Envelope) -> str | None:
     """Describe a line that is not an exchange, if its envelope recognizes it."""
-    raw = members(line) if envelope.aside else None
-    return envelope.aside(raw) if envelope.aside and raw and _fits(envelope, raw) else None
+    raw = members(line) if envelope.describe_non_exchange else None
+    return (
+        envelope.describe_non_exchange(raw) if envelope.describe_non_exchange and raw and _fits(envelope, raw) else None
+    )
 
 
 def problem(line: bytes, envelope: Envelope) -> str | None:
@@ -107,10 +109,14 @@ def _fits(envelope: Envelope, line: Members) -> bool:
     return any(line.keys() >= needed for needed in envelope.NEEDS) and envelope.fits(line)
 
 
-def is_aside(line: Members) -> bool:
+def is_non_exchange(line: Members) -> bool:
     """Whether a line is not an exchange according to its envelope."""
     envelope = _of_members(line)
-    return envelope is not None and envelope.aside is not None and envelope.aside(line) is not None
+    return (
+        envelope is not None
+        and envelope.describe_non_exchange is not None
+        and envelope.describe_non_exchange(line) is not None
+    )
 
 
 def session_id(line: Members) -> str | None:

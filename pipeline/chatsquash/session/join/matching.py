@@ -254,6 +254,7 @@ def _match_content(
         for view, number, content in unmatched:
             key = view.key(number)
             same = replies.get(contexts[id(view)][number][level]) if matching.is_open(key) else None
+            # Already matched by id or at a more specific level.
             while same and same[0].number in matched_numbers:
                 same.popleft()
             if same:

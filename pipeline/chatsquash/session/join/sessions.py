@@ -147,6 +147,7 @@ class _SessionIndex:
         for place in paths:
             view = AgentView(0, 0, place)
             for known in filter(None, map(view.keys, view.own_replies)):
+                # Padded with 0, which is never a key.
                 self._ids.extend((*known.ids, *[0] * _IDS)[:_IDS])
                 self._content_hashes.append(known.content_hash if known.is_distinctive else 0)
         self._agents.append(_AgentConversation(log, group, begin, len(self._content_hashes)))

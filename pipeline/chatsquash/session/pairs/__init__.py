@@ -97,6 +97,7 @@ def _split_record(snapshot: Snapshot, message: Message, make: Make) -> dict[str,
         return None
     record_draft = draft(record)
     span = record_draft.span(ordinal)
+    # A preset may have joined the reply to a message of its context.
     if span is None or span.stop != record_draft.messages:
         return None
     return split_prompt(jsonio.loads(record.line), span.start)

@@ -19,7 +19,7 @@ from chatsquash.session.session import Session, Snapshot
 from chatsquash.trees.documents import FilePath, paths_of
 from chatsquash.trees.kinds import conversations
 from chatsquash.trees.loss import Judge
-from chatsquash.trees.paths import OF_PERSONS
+from chatsquash.trees.paths import OF_USERS
 from chatsquash.trees.replies import Reply
 from chatsquash.trees.trees import Trees
 
@@ -73,7 +73,7 @@ def log_candidates(session: Session, reread: Reread, *, counterfactuals: bool) -
     kinds = {reply.number: path.kind for path in paths for reply in path.own}
     whys = Judge().reasons(trees)
     usable = [reply for reply in trees.replies if not whys[reply.number] and not reply.is_retried]
-    sampled_again = [*_sampled_again([each for each in usable if kinds.get(each.number) in OF_PERSONS], trees.replies)]
+    sampled_again = [*_sampled_again([each for each in usable if kinds.get(each.number) in OF_USERS], trees.replies)]
     replies_to_read = {reply.number: reply for each in sampled_again for reply in (each.preferred, each.rejected)}
     steps = [*_steps(usable)] if counterfactuals else []
     replies_to_read |= {each.preferred.parent.number: each.preferred.parent for each in steps if each.preferred.parent}
@@ -186,7 +186,7 @@ class _Alternatives:
         self._paths: dict[int, list[int]] = {}
         """For each conversation its prefixes, from the empty one to all messages."""
         for place in places:
-            if place.kind in OF_PERSONS:
+            if place.kind in OF_USERS:
                 self._take(place)
 
     def _take(self, place: FilePath) -> None:
@@ -237,7 +237,7 @@ def document_candidates(part: DocumentPart, snapshot: Snapshot, *, counterfactua
     usable = sorted(at for at in replies if at is not None and at in marks and not marks[at].why)
     lines = {at: reply.line for at, reply in replies.items()}
     times = {reply.evidence.at: reply.evidence.time for reply in place.own}
-    for at in usable if place.kind in OF_PERSONS else ():
+    for at in usable if place.kind in OF_USERS else ():
         if at not in times:
             continue
         for kind, rejected in _alternatives(paths_of(part.document)).rejected(place, at, times[at]):

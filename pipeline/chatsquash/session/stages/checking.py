@@ -46,7 +46,7 @@ def _is_ordinary(view: View) -> bool:
     calls, ids = columns.calls, columns.result_ids
     return (
         calls is not None
-        and [call.get("type") for call in calls.given].count("function") == len(calls.given)
+        and [call.get("type") for call in calls.objects].count("function") == len(calls.objects)
         and TELLING.isdisjoint(columns.keys)
         and "function" not in columns.roles
         and _TEXT.issuperset(columns.kinds)

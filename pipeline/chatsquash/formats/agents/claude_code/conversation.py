@@ -241,6 +241,7 @@ class _Blocks:
 
     def join(self, more: list[Json]) -> None:
         """Add the blocks of a line, which may repeat earlier ones or extend them."""
+        # A line may repeat all blocks of the message so far, or contain only the new ones.
         if len(more) >= len(self.blocks) and all(map(_has_grown, self.blocks, more)):
             self.blocks = list(more)
             for block in more:

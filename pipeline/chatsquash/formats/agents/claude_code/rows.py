@@ -96,6 +96,7 @@ def rows(values: list[Json], lines: list[int] | None) -> FileContents:
     """Return the lines of a file; a line of a message without an id follows the previous one."""
     neighbours = pairwise([0, *(lines or [])])
     gaps = [Gap(before + 1, line - before - 1) for before, line in neighbours if line > before + 1]
+    # Nearly all files are in order, so sorting is only tried after a line that precedes its parent.
     contents, is_in_order = _read(values, lines or None, gaps)
     return contents if is_in_order else _read(*_in_order(values, lines or None), gaps)[0]
 
@@ -124,7 +125,7 @@ def _in_order(values: list[Json], lines: list[int] | None) -> tuple[list[Json], 
 
     for place, value in enumerate(values):
         if is_boundary(value) or at(value, "isCompactSummary") is True:
-            write_waiting()
+            write_waiting()  # no line may cross a compaction
         parent = string(value, "parentUuid")
         if parent and parent in known and parent not in written_ids:
             waiting.setdefault(parent, []).append(place)

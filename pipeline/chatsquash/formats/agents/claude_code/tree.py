@@ -175,13 +175,14 @@ class LineTree:
         """Return the last lines of conversations, and queued prompts by the line that they follow."""
         nearest = self._before
         followed_keys = {before.key for row in self.turn_lines if not row.is_queued and (before := nearest[row.key])}
+        # A queued prompt only counts as a successor if another line follows it.
         for row in reversed(self.turn_lines):
             if row.is_queued and row.key in followed_keys and (before := nearest[row.key]):
                 followed_keys.add(before.key)
         ends = [row for row in self.turn_lines if row.key not in followed_keys]
         leaves = [row for row in ends if not row.is_queued]
         if not leaves and not all(row.is_queued for row in self.turn_lines):
-            raise TurnError(f"entry {self.turn_lines[-1].place} follows itself by its parentUuid")
+            raise TurnError(f"entry {self.turn_lines[-1].place} is its own ancestor by parentUuid")
         return leaves, self._behind({row.key for row in ends if row.is_queued})
 
     def _behind(self, meanwhile: set[str]) -> dict[str, list[LogLine]]:

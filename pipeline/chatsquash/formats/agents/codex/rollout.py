@@ -24,7 +24,7 @@ from chatsquash.formats.values import Object, at, count, kind, string, texts
 _REPEATING = ("user_message", "agent_message", "agent_reasoning", "agent_reasoning_raw_content")
 """Events that repeat items."""
 _LINE = frozenset(("timestamp", "ordinal", "type", "payload"))
-_HOLDING = ("response_item", "event_msg")
+_FREQUENT = ("response_item", "event_msg")
 """The most frequent types of lines."""
 _META = (
     *("id", "timestamp", "base_instructions", "instructions", "dynamic_tools"),
@@ -122,7 +122,7 @@ class Rollout:
         """Read a line; ``place`` is used in errors."""
         time = moment(line.get("timestamp"))
         line_type = line.get("type")
-        if not _LINE.issuperset(line) and line_type is not None and (line_type in _HOLDING or not is_bare(line)):
+        if not _LINE.issuperset(line) and line_type is not None and (line_type in _FREQUENT or not is_bare(line)):
             self.unread.count_members("line", line, *_LINE)
         if line_type == "response_item":
             self.item(place, line.get("payload"), Evidence(number, time))
@@ -247,6 +247,7 @@ class Rollout:
             if isinstance(line, dict):
                 self.add(f"{place}, entry {number}", None, line)
         self.inherited += self.meta
+        # The unread content belongs to the other file.
         self.meta, self.unread, self.is_inherited = [], unread, False
         self.skip()
 
@@ -311,7 +312,7 @@ class Rollout:
             self.unread.count("copied conversation")
             return False
         if not self.budget.take(items):
-            self.unread.count("history beyond those that are read")
+            self.unread.count("history over the limit")
             return False
         return True
 

@@ -140,7 +140,7 @@ def _lists(place: str, value: Object) -> list[list[StoredMessage]]:
     """Return the lists with messages instead of ids."""
     messages, lists = value.get("messages"), value.get("lists")
     if not isinstance(messages, dict) or not isinstance(lists, list):
-        raise TurnError(f"{place} has no messages and lists of them")
+        raise TurnError(f"{place} has no messages, or no lists of them")
     by_id = {
         ident: stored_message(each, is_summary(each)) for ident, each in messages.items() if isinstance(each, dict)
     }
@@ -309,6 +309,7 @@ def _summaries(messages: list[StoredMessage]) -> tuple[bytes, ...]:
 
 def _independent(lists: list[list[StoredMessage]]) -> list[list[StoredMessage]]:
     """Return the lists, except the first, that are not a prefix of another one or an earlier state of it."""
+    # The digest of a prefix identifies it, so that lists can be compared with their continuations at the same place.
     distinct = without_prefixes([[each.key for each in messages] for messages in lists])
     following: dict[bytes, dict[bytes, StoredMessage]] = {}
     ends: dict[int, bytes] = {}

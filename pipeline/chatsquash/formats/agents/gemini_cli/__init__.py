@@ -126,7 +126,7 @@ class _RecordReader:
     def __init__(self, unread: Unread) -> None:
         self.unread = unread
         self.answered_ids: set[str] = set()
-        self.beside: list[Json] = []
+        self.parts_with_results: list[Json] = []
         """The other parts stored together with the last results."""
 
     def read(self, records: list[ChatRecord]) -> list[LoggedTurn]:
@@ -168,13 +168,13 @@ class _RecordReader:
         parts = [_with_call_id(part, call) for part in _answer(call)]
         fresh = [part for part in parts if response(part) is not None and self.is_new(part)]
         others = [part for part in parts if response(part) is None]
-        self.beside = others if fresh else self.beside
+        self.parts_with_results = others if fresh else self.parts_with_results
         return [part for part in parts if part in fresh or part in others] if fresh else []
 
     def fresh_parts(self, parts: list[Json]) -> list[Json]:
         """Return the user's parts without repeated results."""
         repeats = any(response(part) is not None for part in parts)
-        return [part for part in parts if self.is_new(part) and not (repeats and part in self.beside)]
+        return [part for part in parts if self.is_new(part) and not (repeats and part in self.parts_with_results)]
 
     def is_new(self, part: Json) -> bool:
         """Whether a part is not a repeated result."""

@@ -50,9 +50,9 @@ def conversations(entries: list[tuple[int, int, Object]], unread: Unread) -> lis
 def _rank(session: _FamilySession, place: SessionPlace) -> tuple[int, float]:
     """Return a sort key: main sessions and continuations first, latest first; then branches and delegates."""
     started = session.link.started
-    is_aside = place.kind in ("branch", "subagent")
+    is_secondary = place.kind in ("branch", "subagent")
     at = float(started) if isinstance(started, int | float) and abs(started) < 1e300 else 0.0
-    return is_aside, at if is_aside else -at
+    return is_secondary, at if is_secondary else -at
 
 
 def _read_session(place: int, line: int, value: Object) -> _FamilySession:
@@ -182,7 +182,7 @@ def _spans(rows: list[PlacedMessage]) -> list[list[PlacedMessage]]:
     bounds = [0, *(place for place in _starts(rows) if place), len(rows)]
     spans = [rows[start:stop] for start, stop in pairwise(bounds)]
     if len(spans) > 1 and not any(row.is_active for span in spans[:-1] for row in span):
-        return spans
+        return spans  # the replacements match the flags of the rows
     compacted = [row for row in rows if row.is_compacted]
     return [compacted, [row for row in rows if not row.is_compacted]] if compacted else [rows]
 
@@ -293,6 +293,7 @@ def _branches(runs: list[_RemovedRows], rewinds: int, budget: EntryBudget, unrea
     branches: list[ModelView] = []
     for run in runs:
         has_reply = any(row.message["role"] == "assistant" for row in run.rows)
+        # With fewer runs than rewinds, at least one run contains the rows of several rewinds.
         if has_reply and len(runs) >= rewinds and budget.take(run.prefix):
             rows = [*run.before[: run.prefix], *run.rows]
             branches.append(ModelView("branch", run.number, rows, _copied_places(rows, run.summarized_rows)))

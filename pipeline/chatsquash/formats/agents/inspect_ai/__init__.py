@@ -165,11 +165,11 @@ def _entry(file: BinaryIO, info: zipfile.ZipInfo) -> bytes:
         raise TurnError(f"{info.filename} has more than {_LONGEST:,} bytes")
     data = _read(file, info.compress_size)
     try:
-        return data if info.compress_type == _UNCOMPRESSED else decoders.whole(_stream(info), data, _LONGEST)
+        return data if info.compress_type == _UNCOMPRESSED else decoders.expand(_stream(info), data, _LONGEST)
     except ImportError:
         needs = "pip install 'chatsquash[zstd]', or Python 3.14"
         raise TurnError(f"{info.filename} is compressed with zstd, which needs {needs}") from None
-    except decoders.problems() as problem:
+    except decoders.error_types() as problem:
         raise TurnError(f"{info.filename} is damaged ({error_text(problem)})") from None
 
 

@@ -83,7 +83,7 @@ def _others(
         own, spans = _answer_id(event), _spans(event, len(pool))
         is_new = own is not None and own not in seen and own not in gone_on
         if not budget.take(sum(map(len, spans))):
-            unread.count("event beyond those that are read")
+            unread.count("event over the limit")
             continue
         messages = [pool[place] for span in spans for place in span] or as_list(event.get("input"))
         gone_on |= {own, *map(_id, objects(messages))}
@@ -147,7 +147,7 @@ def _with_attachments(value: Json, attachments: Object, depth: int) -> Json:
 def _turn(message: Object, unread: Unread) -> Object:
     role = message.get("role")
     if role not in ("system", "user", "assistant", "tool"):
-        raise TurnError(f"a message has the role {compact(role)[:40]}")
+        raise TurnError(f"a message has the unknown role {compact(role)[:40]}")
     content, thoughts = _content(message.get("content"), unread)
     turn: Object = {"role": role, "content": content}
     if role == "assistant":

@@ -33,7 +33,7 @@ class SessionViews(NamedTuple):
 
     id: str
     header: Object
-    ways: list[SessionView]
+    views: list[SessionView]
     current: int
     """The index of the current one."""
 
@@ -43,7 +43,7 @@ class SessionViews(NamedTuple):
 
     def shown_places(self) -> list[int]:
         """Return the indexes of the current conversation and of the others with a reply."""
-        replied = (any(each.evidence.is_sampled for each in view.turns) for view in self.ways)
+        replied = (any(each.evidence.is_sampled for each in view.turns) for view in self.views)
         others = [place for place, has_reply in enumerate(replied) if has_reply and place != self.current]
         return [self.current, *others]
 
@@ -116,7 +116,7 @@ class SessionReader:
         """Return the conversation and the call that started each sub-agent, by session id."""
         links: dict[str, tuple[str, str]] = {}
         for session in self.sessions:
-            for place, view in enumerate(session.ways):
+            for place, view in enumerate(session.views):
                 for each in view.turns:
                     for child, call in each.calls_by_session.items():
                         links.setdefault(child, (session.name(place), call))
@@ -125,7 +125,7 @@ class SessionReader:
     def _conversation(
         self, session: SessionViews, place: int, links: dict[str, tuple[str, str]], used_systems: set[str]
     ) -> Conversation:
-        view = session.ways[place]
+        view = session.views[place]
         turns_with_evidence, calls_by_session = _turns_shown(view), dict[str, str]()
         for each in view.turns:
             calls_by_session.update(each.calls_by_session)
@@ -142,7 +142,7 @@ class SessionReader:
         return conversation(turns_read, {}, **known)
 
     def _origin(self, session: SessionViews, place: int, links: dict[str, tuple[str, str]]) -> Object:
-        view = session.ways[place]
+        view = session.views[place]
         known: Object = {"id": session.name(place), "session_id": session.id}
         if view.kind:
             known |= {"kind": view.kind, "parent": session.name(view.before)}
@@ -240,8 +240,8 @@ def cuts(items: list[SessionMessage], unread: Unread) -> list[Cut]:
             continue
         ends.add(cut.end)
         if not budget.take(sum(map(len, cut.head))):
-            unread.count("messages kept by a compaction beyond those that are read")
-            cut = cut._replace(head=(range(place, place + 1),))
+            unread.count("messages kept by a compaction, over the limit")
+            cut = cut._replace(head=(range(place, place + 1),))  # only the summary
         compactions.append(cut)
     return compactions
 

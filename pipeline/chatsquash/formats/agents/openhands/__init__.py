@@ -21,7 +21,7 @@ MEMBERS = ("source", "history", "trajectory", "execution_status")
 _STATE, _EVENTS = "base_state.json", "events"
 _INSTANCE = "instance_id"
 """The member with the task of a run in an evaluation."""
-_HOLDING = ("history", "trajectory")
+_EVENT_LISTS = ("history", "trajectory")
 """Members that may contain the events of a run, in objects that also contain its outcome."""
 
 
@@ -101,7 +101,7 @@ def _events(value: Json) -> list[Json] | None:
     if isinstance(value, list):
         return value
     if isinstance(value, dict) and "source" not in value:
-        return next((value[name] for name in _HOLDING if isinstance(value.get(name), list)), None)
+        return next((value[name] for name in _EVENT_LISTS if isinstance(value.get(name), list)), None)
     return None
 
 
@@ -115,7 +115,7 @@ def _generation(events: list[Json]) -> str | None:
 
 def _conversation(run: _EventRun, unread: Unread) -> Conversation:
     if isinstance(run.value, dict) and not _is_state([run.value]):
-        unread.count_members("run", run.value, _INSTANCE, *_HOLDING)
+        unread.count_members("run", run.value, _INSTANCE, *_EVENT_LISTS)
     known: dict[str, Event] = {}
     for place, (event, line) in enumerate(zip(run.events, run.lines, strict=True)):
         expect_object(event, f"event {place} is")

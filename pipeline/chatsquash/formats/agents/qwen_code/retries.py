@@ -96,7 +96,7 @@ class Retries:
                 retrying = None
             if entry in self._replaced:
                 if process == last[era]:
-                    continue
+                    continue  # the process that retried the reply did not send it
                 retrying = (era, process)
             is_retry = retrying and entry not in self._replaced and self.steps[entry].is_sampled
             request.append(self._as_context(entry) if is_retry else entry)

@@ -20,7 +20,7 @@ from chatsquash.formats.evidence import (
     with_origin,
 )
 from chatsquash.formats.exports.otel import flattened
-from chatsquash.formats.exports.otel.attributes import HOLDING, INPUT, OUTPUT, SYSTEM, TOOLS, Holder, holders
+from chatsquash.formats.exports.otel.attributes import INPUT, NESTING, OUTPUT, SYSTEM, TOOLS, Holder, holders
 from chatsquash.formats.exports.otel.messages import content, convert
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.values import Object, as_list, objects, without_prefixes
@@ -29,7 +29,7 @@ from chatsquash.formats.values import members as members_of
 NAME = "otel"
 HAS_TOOLS = True
 _BEGINNINGS = ("gen_ai.", "ai.prompt", "ai.response.")
-MEMBERS = ("attributes", *HOLDING, *_BEGINNINGS, "ai.prompt.")
+MEMBERS = ("attributes", *NESTING, *_BEGINNINGS, "ai.prompt.")
 
 _MESSAGE_ATTRIBUTES = (INPUT, OUTPUT, SYSTEM)
 _LEVELS = (("resourceSpans", "scopeSpans", "spans"), ("resourceLogs", "scopeLogs", "logRecords"))

@@ -29,12 +29,12 @@ _ANSWER = ("gen_ai.response.id", "gen_ai.response.finish_reasons")
 READ = (INPUT, OUTPUT, SYSTEM, TOOLS, *_IDS, *_MODELS, *_USAGE[0], *_USAGE[1], *_ANSWER)
 _STARTED = ("startTimeUnixNano", "start_time_unix_nano", "start_time", "startTime", "timeUnixNano", "timestamp")
 _END = ("endTimeUnixNano", "end_time_unix_nano", "end_time", "endTime")
-HOLDING = (
+NESTING = (
     *("resourceSpans", "scopeSpans", "instrumentationLibrarySpans", "spans", "events"),
     *("resourceLogs", "scopeLogs", "logRecords"),
 )
 """Members that contain objects with attributes, outermost first."""
-_MEMBERS = (*HOLDING, "attributes", *_STARTED, *_END)
+_MEMBERS = (*NESTING, "attributes", *_STARTED, *_END)
 _LEVELS = 4
 _LENGTH = ("length", "max_tokens", "MAX_TOKENS")
 """The providers' finish reasons for replies that reached the length limit."""
@@ -149,7 +149,7 @@ def _elements(place: str, values: list[Json], line: int) -> Iterator[tuple[str, 
 
 
 def _own_attributes(place: str, value: Object, line: int) -> Iterator[tuple[str, Json, int]]:
-    return ((f"{place}, {name}", value[name], line) for name in HOLDING if isinstance(value.get(name), list))
+    return ((f"{place}, {name}", value[name], line) for name in NESTING if isinstance(value.get(name), list))
 
 
 def _attributes(attributes: Json) -> dict[str, Any]:

@@ -61,7 +61,7 @@ def _of_prompt(prompt: Object) -> list[Any]:
 
 def answers(attributes: Object) -> list[Any]:
     """Return the messages of a response, one per choice."""
-    if not any(name.startswith(ANSWER) for name in attributes):
+    if not any(name.startswith(ANSWER) for name in attributes):  # a span of OpenLLMetry
         return [rewriting.reply(each) for each in _messages(attributes, COMPLETION)]
     text = attributes.get(f"{ANSWER}text") or attributes.get(f"{ANSWER}object") or ""
     thought, calls = string(attributes, f"{ANSWER}reasoning"), _json(attributes.get(f"{ANSWER}toolCalls"))
