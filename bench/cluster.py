@@ -28,45 +28,41 @@ def _told(value: float, unit: str, what: str, source: str) -> Any:
     return field(default=value, metadata={"unit": unit, "what": what, "source": source})
 
 
-_MEASURED = "measured here, above"
-_S3 = "Amazon S3 user guide, optimizing performance"
-_ASSUMED = "no source: take your own"
+MEASURED = "measured"
+_S3 = "S3 user guide"
+_ASSUMED = "assumed"
 
 
 @dataclass(frozen=True)
 class Given:
     """All that the model is given; what is measured on a machine replaces the defaults."""
 
-    core: float = _told(600, "MB/s", "logs that a core converts", _MEASURED)
-    log: float = _told(2.2, "MB", "a log", "the mean of the shape *standard*")
-    records: float = _told(0.03, "of the logs", "the records", _MEASURED)
-    start: float = _told(0.11, "s", "CPU time of a start", _MEASURED)
-    divide: float = _told(20e-6, "s a log", "listing and dividing, the pages aside", _MEASURED)
-    join: float = _told(60e-6, "s a log", "merging what is known of a log", _MEASURED)
-    copy: float = _told(600, "MB/s", "the copy of the records that a merge makes", _MEASURED)
-    shard: float = _told(1000, "MB", "a shard", "issue: 0.5 to 2 GB a task")
-    cores: float = _told(16, "", "cores of a machine", "m6i.4xlarge, whose 16 vCPUs are 8 cores with 2 threads each")
-    slots: float = _told(1, "a core", "shards that a machine converts at a time", "one process with one worker a core")
-    network: float = _told(1562, "MB/s", "network of a machine", "12.5 Gbit/s: Amazon EC2, m6i.4xlarge")
-    fetch: float = _told(
-        385, "MB/s", "what a core reads of a store if it does nothing else", "obstore over loopback, 300 to 470"
-    )
-    requests: float = _told(5500, "a second", "reads that the store answers", f"{_S3}: GET, a prefix")
-    part: float = _told(8, "MB", "one read, at most", "the code: 4 MiB, then 8 MiB")
-    wait: float = _told(0.1, "s", "from asking for a log to its first byte", _S3 + ": 0.1 to 0.2 s")
-    ahead: float = _told(
-        1, "", "logs that a slot asks for at a time", "the code: it reads ahead in a log, not in the next"
-    )
-    page: float = _told(0.2, "s", "a page of the listing", _S3 + ": first byte after 0.1 to 0.2 s")
-    keys: float = _told(1000, "", "logs on a page", "Amazon S3 API, ListObjectsV2")
-    boot: float = _told(90, "s", "until a machine is there", _ASSUMED)
-    place: float = _told(3, "s", "until a shard's process starts", _ASSUMED)
-    spread: float = _told(0.2, "", "sigma of the lognormal time of a shard", _ASSUMED)
-    slow: float = _told(0.02, "of the machines", "stragglers", _ASSUMED)
-    slower: float = _told(3, "times", "the time that a straggler takes", _ASSUMED)
-    fails: float = _told(0.002, "of the shards", "attempts that fail", _ASSUMED)
-    lost: float = _told(0.0001, "an hour", "machines that are lost", "spot instances, 5 to 10 % a month")
-    notice: float = _told(120, "s", "until the shards of a lost machine are given to others", _ASSUMED)
+    core: float = _told(600, "MB/s", "conversion per core", MEASURED)
+    log: float = _told(2.2, "MB", "size of a log", "mean of *standard*")
+    records: float = _told(0.03, "of the logs", "size of the records", MEASURED)
+    start: float = _told(0.11, "s", "CPU time per process start", MEASURED)
+    divide: float = _told(20e-6, "s per log", "listing and dividing, without pages", MEASURED)
+    join: float = _told(60e-6, "s per log", "merging", MEASURED)
+    copy: float = _told(600, "MB/s", "copying records in the merge", MEASURED)
+    shard: float = _told(1000, "MB", "size of a shard", "recommended: 0.5 to 2 GB")
+    cores: float = _told(16, "", "cores per machine", "m6i.4xlarge (vCPUs)")
+    slots: float = _told(1, "", "parallel shards per core", "one worker per core")
+    network: float = _told(1562, "MB/s", "network per machine", "m6i.4xlarge, 12.5 Gbit/s")
+    fetch: float = _told(385, "MB/s", "download per core", "obstore on loopback: 300 to 470")
+    requests: float = _told(5500, "per second", "requests to the store", f"{_S3}, GET per prefix")
+    part: float = _told(8, "MB", "size of a request", "code")
+    wait: float = _told(0.1, "s", "time to first byte", f"{_S3}: 0.1 to 0.2 s")
+    ahead: float = _told(1, "", "parallel requests per shard", "code")
+    page: float = _told(0.2, "s", "time per listing page", f"{_S3}: 0.1 to 0.2 s")
+    keys: float = _told(1000, "", "logs per listing page", "S3 API")
+    boot: float = _told(90, "s", "start of a machine", _ASSUMED)
+    place: float = _told(3, "s", "start of a shard", _ASSUMED)
+    spread: float = _told(0.2, "", "sigma of the shard time (lognormal)", _ASSUMED)
+    slow: float = _told(0.02, "of the machines", "slow machines", _ASSUMED)
+    slower: float = _told(3, "times", "slowdown of these", _ASSUMED)
+    fails: float = _told(0.002, "of the shards", "failed attempts", _ASSUMED)
+    lost: float = _told(0.0001, "per hour", "lost machines", "spot: 5 to 10 % per month")
+    notice: float = _told(120, "s", "reassigning the shards of a lost machine", _ASSUMED)
 
     def __post_init__(self) -> None:
         """No number is below 0, and none is one by which is divided and is 0."""

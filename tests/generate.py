@@ -1,6 +1,7 @@
-"""The pages of docs/ that are made from the code: ``python -m tests.generate``, or ``make docs``, writes them anew."""
+"""Generated pages of docs/: ``python -m tests.generate``, or ``make docs``, writes them."""
 
 import re
+import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
@@ -30,7 +31,7 @@ _REGION = re.compile(r"<!-- generated: (\S+) -->\n.*?^<!-- /generated -->", re.D
 
 
 def pages() -> dict[str, str]:
-    """Every generated page, by its path below the project."""
+    """Return the text of every page with generated regions, by its path in the project."""
     return {
         "docs/checks.md": with_regions("docs/checks.md", checks.regions()),
         "docs/cli.md": with_regions("docs/cli.md", command_line()),
@@ -43,30 +44,32 @@ def pages() -> dict[str, str]:
     }
 
 
-def with_regions(page: str, made: dict[str, str], kept: tuple[str, ...] = ()) -> str:
-    """The text of a page with its generated regions made anew; each of them has its name in the page, once.
+def with_regions(page: str, regions: dict[str, str], unmanaged: tuple[str, ...] = ()) -> str:
+    """Return the text of a page with its regions replaced; each has to be in the page exactly once.
 
-    Those that are ``kept`` are measured by something else, and stay as they are.
+    Regions that are ``unmanaged`` are written by other commands and stay as they are.
     """
-    written = (ROOT / page).read_text(encoding="utf-8")
-    named = _REGION.findall(written)
-    assert sorted(named) == sorted([*made, *kept]), f"{page} has the regions {named}, and {[*made, *kept]} are made"
+    text = (ROOT / page).read_text(encoding="utf-8")
+    names, expected = _REGION.findall(text), [*regions, *unmanaged]
+    assert sorted(names) == sorted(expected), f"{page} has the regions {names}, expected are {expected}"
 
-    def region(found: re.Match[str]) -> str:
-        name = found[1]
-        return found[0] if name in kept else f"<!-- generated: {name} -->\n\n{made[name]}\n\n<!-- /generated -->"
+    def replacement(match: re.Match[str]) -> str:
+        name = match[1]
+        if name in unmanaged:
+            return match[0]
+        return f"<!-- generated: {name} -->\n\n{regions[name]}\n\n<!-- /generated -->"
 
-    return _REGION.sub(region, written)
+    return _REGION.sub(replacement, text)
 
 
 def recipes() -> dict[str, str]:
-    """The regions of ``docs/shards-recipes.md``: the files themselves."""
+    """Return the regions of ``docs/shards-recipes.md``: the files themselves."""
     files = sorted((ROOT / "docs" / "recipes").iterdir())
     return {path.name: f"```{path.suffix[1:]}\n{path.read_text(encoding='utf-8')}```" for path in files}
 
 
 def format_tables() -> dict[str, str]:
-    """The regions of ``docs/formats.md``."""
+    """Return the regions of ``docs/formats.md``."""
     return {
         "formats": _formats(),
         "documents": _documents(),
@@ -92,9 +95,9 @@ def _formats() -> str:
 
 def _documents() -> str:
     documents = [*document_formats()]
-    written = ", ".join(_code(each.name) for each in documents if each.writes)
+    writable = ", ".join(_code(each.name) for each in documents if each.writes)
     with_tools = ", ".join(_code(each.name) for each in documents if each.tools)
-    return f"- Also written: {written}.\n- With tool definitions: {with_tools}."
+    return f"- Also written: {writable}.\n- With tool definitions: {with_tools}."
 
 
 _EVIDENCE = {3: "stream", 4: "response", 6: "request", 7: "turns", 8: "other"}
@@ -118,7 +121,7 @@ def _envelopes() -> str:
 
 
 def _ticked(what: str) -> str:
-    """A sentence of a docstring as Markdown."""
+    """Return a sentence of a docstring as Markdown."""
     return what.replace("``", "`")
 
 
@@ -145,22 +148,22 @@ def command_line() -> dict[str, str]:
 
 
 def click_version() -> str:
-    """Major and minor version of click, which decides how help texts are formatted."""
+    """Return the major and minor version of click, on which the layout of help texts depends."""
     return ".".join(version("click").split(".")[:2])
 
 
 def _help(command: str) -> str:
-    """Return the output of ``COLUMNS=100 chatsquash COMMAND --help-all``, without the options that convert has, too.
+    """Return the output of ``COLUMNS=100 chatsquash COMMAND --help-all``.
 
-    These are listed by name below the block.
+    Options that ``convert`` has, too, are only listed by name below the block.
     """
     context, reference = _context(command), _records(_context("convert"))
     if command == "convert":
         return _block(context)
-    shared = [name for name, record in _records(context).items() if record in reference.values()]
-    with _hidden(context, shared):
+    duplicates = [name for name, record in _records(context).items() if record in reference.values()]
+    with _hidden(context, duplicates):
         block = _block(context)
-    return "\n\n".join(filter(None, [block, _shared_options(shared, [*reference])]))
+    return "\n\n".join(filter(None, [block, _list_repeated(duplicates, [*reference])]))
 
 
 def _context(command: str = "") -> click.Context:
@@ -195,13 +198,17 @@ def _hidden(context: click.Context, names: list[str]) -> Iterator[None]:
             option.hidden = False
 
 
-def _shared_options(shared: list[str], reference: list[str]) -> str:
-    """Return the sentence on the options that a command shares with convert, if it has some that are worth it."""
-    special = [name for name in shared if name not in _OF_ALL]
-    others = [name for name in reference if name not in shared]
+def _list_repeated(duplicates: list[str], reference: list[str]) -> str:
+    """Return the sentence on the options that a command shares with convert; empty if all commands have them."""
+    special = [name for name in duplicates if name not in _OF_ALL]
+    others = [name for name in reference if name not in duplicates]
     if len(special) > len(others):
-        return f"Also takes all options of `convert` except {_listing(others)}."
-    return f"Also takes, like `convert`: {_listing(special)}." if special else ""
+        return _wrap(f"Also takes all options of `convert` except {_listing(others)}.")
+    return _wrap(f"Also takes, like `convert`: {_listing(special)}.") if special else ""
+
+
+def _wrap(text: str) -> str:
+    return textwrap.fill(text, 120, break_long_words=False, break_on_hyphens=False)
 
 
 def _listing(names: list[str]) -> str:
@@ -209,7 +216,7 @@ def _listing(names: list[str]) -> str:
 
 
 def main() -> None:
-    """Write the generated pages, and the picture of README.md."""
+    """Write the generated pages and the picture of README.md."""
     for path, text in pages().items():
         (ROOT / path).write_text(text, encoding="utf-8")
     picture.write()

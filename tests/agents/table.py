@@ -1,4 +1,4 @@
-"""What ``make agents`` found, as it is kept in ``results.json``, and the tables of docs/sources.md made of it."""
+"""The results of ``make agents``, stored in ``results.json``, and the tables of docs/sources.md that show them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _UNCHECKED = "from documentation"
 
 @dataclass
 class Result:
-    """What was found of one agent: per scenario and source, the sentences that say what is wrong."""
+    """The results of one agent: the faults per scenario and source, as sentences."""
 
     version: str = ""
     date: str = ""
@@ -27,19 +27,19 @@ class Result:
 
 
 def load() -> dict[str, Result]:
-    """The results by agent."""
+    """Return the results by agent."""
     values = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
     return {name: Result(**value) for name, value in values.items()}
 
 
 def save(results: dict[str, Result]) -> None:
-    """Keep the results, in the order of names."""
+    """Store the results, ordered by name."""
     values = {name: asdict(results[name]) for name in sorted(results)}
     FILE.write_text(json.dumps(values, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def regions() -> dict[str, str]:
-    """The regions of docs/sources.md."""
+    """Return the regions of docs/sources.md."""
     results = load()
     return {
         "agents": _agents(results),
@@ -50,19 +50,19 @@ def regions() -> dict[str, str]:
 
 
 def faults(results: dict[str, Result]) -> list[Cell]:
-    """The cells that are wrong, without those that cannot be decided."""
+    """Return the cells with faults, without undecidable ones."""
     cells = [
         Cell(name, scenario, source)
         for name, result in results.items()
         for scenario, sources in result.cells.items()
-        for source, found in sources.items()
-        if found
+        for source, texts in sources.items()
+        if texts
     ]
     return [cell for cell in cells if cell not in UNDECIDABLE]
 
 
 def verification(name: str, results: dict[str, Result]) -> str:
-    """The version that a reader was checked with."""
+    """Return the version that a reader was verified with."""
     result = results.get(name)
     return f"{result.version}, {result.date}" if result and result.cells else _UNCHECKED
 
@@ -91,20 +91,20 @@ def _cell(agent: str, scenario: str, sources: dict[str, list[str]] | None) -> st
     )
 
 
-def _letter(source: str, found: list[str], why: str) -> str:
-    if not found:
+def _letter(source: str, texts: list[str], why: str) -> str:
+    if not texts:
         return source[0].upper()
     return f"({source[0].upper()})" if why else f"~~{source[0].upper()}~~"
 
 
 def _wrong(results: dict[str, Result]) -> str:
     titles = {name: client.title for name, client in clients().items()}
-    found = [(cell, results[cell.agent].cells[cell.scenario][cell.source]) for cell in faults(results)]
+    wrong = [(cell, results[cell.agent].cells[cell.scenario][cell.source]) for cell in faults(results)]
     rows = [
         f"| {titles[cell.agent]} | {cell.scenario} | {cell.source} | {len(texts)} | {_escape(texts[0])} |"
-        for cell, texts in found
+        for cell, texts in wrong
     ]
-    head = ["| agent | scenario | source | faults | the first one |", "|---|---|---|---|---|"]
+    head = ["| agent | scenario | source | faults | first fault |", "|---|---|---|---|---|"]
     return "\n".join([*head, *rows]) if rows else "No source is wrong."
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from chatsquash.checks.contents import unfit
+from chatsquash.checks.contents import first_violation
 from chatsquash.checks.registry import View
 
 from .rows import Row, assistant, call, found, names, result, talk, user
@@ -56,5 +56,5 @@ def test_contents(row):
 @pytest.mark.parametrize("row", ROWS, ids=names(ROWS))
 def test_a_record_is_unfit_where_one_of_the_two_is_found(row):
     codes = [each for each in row.expected if each[0] in ("wrong-content", "empty-reply")]
-    why = unfit(View(row.conversation))
+    why = first_violation(View(row.conversation))
     assert (why and (why.code, why.severity, why.at)) == (codes[0] if codes else None)

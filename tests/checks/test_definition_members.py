@@ -5,7 +5,7 @@ import json
 import pytest
 
 from chatsquash import Options, convert
-from chatsquash.checks.definition_members import odd_definitions, tool_members, unknown_members
+from chatsquash.checks.definition_members import definitions_with_unknown, tool_members, unknown_members
 from chatsquash.core.chat import PRIVATE, Private
 from tests.conftest import cases, log_line, write_log
 
@@ -69,7 +69,7 @@ def test_known_members_are_not_reported(tool):
 )  # fmt: skip
 def test_unknown_members_are_named_in_order(tool, expected):
     assert unknown_members(tool) == expected
-    assert odd_definitions([None, WRAPPED, tool]) == [(tool, expected)]
+    assert definitions_with_unknown([None, WRAPPED, tool]) == [(tool, expected)]
 
 
 def test_a_finding_names_the_tool_and_a_bounded_number_of_members():

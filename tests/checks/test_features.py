@@ -58,12 +58,12 @@ def called(conversation, monkeypatch):
 
 def looking(has):
     of_kinds = [rule for rule in rules().values() if rule.kind in KINDS]
-    return [rule.code for rule in of_kinds if not rule.looks or not has.isdisjoint(rule.looks)]
+    return [rule.code for rule in of_kinds if not rule.features or not has.isdisjoint(rule.features)]
 
 
 def test_every_feature_has_a_row_and_a_check_that_looks_at_it():
     named = {feature for tests in FEATURES.values() for feature in tests}
-    assert named == set(ROWS) == {feature for rule in rules().values() for feature in rule.looks}
+    assert named == set(ROWS) == {feature for rule in rules().values() for feature in rule.features}
 
 
 def test_a_record_without_anything_that_checks_look_at_is_shown_to_none_of_them(monkeypatch):
@@ -131,7 +131,7 @@ def test_checks_that_are_not_called_would_find_nothing(conversation):
 @example(STRAY)
 def test_columns_tell_what_a_walk_over_the_messages_tells(conversation):
     told, walked = View(conversation), View(conversation)
-    walked.columns = replace(walked.columns, calls=None, matched=False)
+    walked.columns = replace(walked.columns, calls=None, are_matched=False)
     assert list(check_conversation(conversation, told, keeps_reasoning=True)) == list(
         check_conversation(conversation, walked, keeps_reasoning=True)
     )

@@ -24,5 +24,5 @@ def test_the_order_is_by_harm_and_then_by_severity(first, second):
 
 
 def test_the_order_names_codes_that_findings_have():
-    named = {*harm._SECRETS, *harm._LOST, *harm._TRUNCATED}
+    named = {*harm._SECRETS, *harm._LOSSES, *harm._TRUNCATED}
     assert named <= rules().keys()

@@ -70,7 +70,7 @@ ROWS = [
     (reading.role_sequence(3, 5, 2, "user", ""), "role-sequence", "error", "in line 5 there is no message 2, line 3 has"),
     (definitions.tool_conflict("a\n", 3, 5), "tool-conflict", "warning", "line 5 defines 'a\\n' otherwise than line 3, the first"),
     (
-        definitions.tool_conflict("grep", 3, 5, kept="last"),
+        definitions.tool_conflict("grep", 3, 5, kept_definition="last"),
         "tool-conflict",
         "warning",
         "than line 3, the last definition is kept: see whether earlier calls fit it",
@@ -78,7 +78,7 @@ ROWS = [
     (definition_members.tool_members({"name": "a\n"}, ["b\n"]), "tool-members", "info", "tool 'a\\n' has 1 member that no provider defines: 'b\\n'; see"),
     (definitions.supplied_tools(2), "supplied-tools", "info", "defines no tools, 2 definitions of --tools-file in the"),
     (definitions.supplied_system(), "supplied-system", "info", "has no system prompt, that of --system-file begins"),
-    (definitions.tool_conflict("sql", 3, 5, kept="each"), "tool-conflict", "warning", "otherwise than line 3, each definition is kept: see whether"),
+    (definitions.tool_conflict("sql", 3, 5, kept_definition="each"), "tool-conflict", "warning", "otherwise than line 3, each definition is kept: see whether"),
     (reading.parts_dropped({"image_url": 2, "x\x00": 1}, 4), "parts-dropped", "warning", "2 'image_url', 1 'x\\x00'"),
     (reading.number_changed(["0.1234567890123456789"], 1), "number-changed", "warning", "1 number lost digits: '0.12345"),
     (reading.number_changed(["1", "2", "3", "4"], 4), "number-changed", "warning", "'1', '2', '3', … ("),

@@ -20,7 +20,7 @@ WHOLE = Trial(MESSAGES, "all of it", sought=SOUGHT)
 
 
 def lost(*places):
-    return WHOLE._replace(lost=places)
+    return WHOLE._replace(missing=places)
 
 
 # code, sentence, what the trial saw, severity, index and text of what is found

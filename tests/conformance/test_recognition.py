@@ -32,10 +32,10 @@ def test_the_exchanges_are_those_that_were_counted():
 def test_a_file_is_recognised(path):
     found = recognise_file([recognise(*exchange) for exchange in parsed(path)])
     if path.parent.name == MIXED:
-        assert found.mixed
+        assert found.is_mixed
         assert found.name in formats()
     else:
-        assert (found.name, found.mixed) == (path.parent.name, False), found.why
+        assert (found.name, found.is_mixed) == (path.parent.name, False), found.why
 
 
 @pytest.mark.parametrize("path", [path for path in LOGS if path.parent.name != MIXED], ids=lambda path: path.stem)

@@ -171,12 +171,12 @@ def left_out(code="timestamp-order"):
     (
         "a truncated reply before an error in a record",
         [outcome(findings=[finding("undeclared-tool", "error"), finding("reply-truncated", "warning")])],
-        "The reply that ends a record stopped before it was complete: chatsquash explain reply-truncated",
+        "The last reply of a record is incomplete: chatsquash explain reply-truncated",
     ),
     (
         "an error before more warnings",
         [outcome(findings=[finding("undeclared-tool", "error"), *[finding("naive-timestamp", "warning")] * 3])],
-        "The record calls a tool that its tools do not define: chatsquash explain undeclared-tool",
+        "A record calls a tool that its tools do not define: chatsquash explain undeclared-tool",
     ),
     (
         "the most frequent one of two warnings",

@@ -1,4 +1,4 @@
-"""What each format that is written keeps of each kind of content: written, read again, compared."""
+"""The content that each writable format keeps: conversations are written, read again and compared."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from chatsquash.formats.writing import with_tool_names
 from chatsquash.translate import conversations
 from tests.formats.kinds import KINDS
 
-SAME, MARKS, LOST = "=", "~", "x"
-"""Everything is kept; only what no record shows is lost, or rests on a mark of ours; something is lost or changed."""
+SAME, MARKS, DROPPED = "=", "~", "x"
+"""All is kept; only content that no record shows is lost, or depends on a mark of ours; content is lost or changed."""
 FORMATS = (
     "openai_responses", "anthropic", "gemini", "ollama", "portable", "pydantic_ai", "vercel_ai", "oumi",
     "model_messages",
@@ -79,63 +79,63 @@ AT_LEAST = {
     "source": "xxxxx==xx",
     "native members": "~=~~~=~~~",
 }
-"""Of each kind the cell that each of ``FORMATS`` can reach."""
+"""The best possible cells of each kind of content, in the order of ``FORMATS``."""
 _MARKS = ("native", "mime", "name", "provider")
-_RANK = {SAME: 0, MARKS: 1, LOST: 2}
+_RANK = {SAME: 0, MARKS: 1, DROPPED: 2}
 
 
 def cell(kind: str, name: str) -> str:
-    """What a format keeps of a kind of content."""
+    """Return the cell of a kind of content in a format, by a round trip."""
     conversation = copy.deepcopy(KINDS[kind])
     document = conversations.dump(conversation, name)
-    lost = conversations.loss_of(conversation, document, name)
-    if not lost:
-        return MARKS if lost.kept_for_chatsquash else SAME
+    losses = conversations.loss_of(conversation, document, name)
+    if not losses:
+        return MARKS if losses.kept_for_chatsquash else SAME
     again = conversations.load(document, name)
-    return MARKS if _said(turns_of(conversation)) == _said(turns_of(again)) else LOST
+    return MARKS if _content(turns_of(conversation)) == _content(turns_of(again)) else DROPPED
 
 
-def _said(turns: tuple[Turn, ...]) -> list[Any]:
-    """What is said, thought, shown and called in each turn, wherever in it: without marks that no record shows."""
-    turns, called = with_tool_names(tuple(turns))
+def _content(turns: tuple[Turn, ...]) -> list[Any]:
+    """Return text, reasoning and other blocks of each turn, without marks that no record shows."""
+    turns, names = with_tool_names(tuple(turns))
     return [
-        (turn.role, _words(turn.blocks, Text), _words(turn.blocks, Reasoning), _others(turn.blocks, called))
+        (turn.role, _words(turn.blocks, Text), _words(turn.blocks, Reasoning), _others(turn.blocks, names))
         for turn in turns
     ]
 
 
 def _words(blocks: Iterable[Block], kind: type[Any]) -> str:
-    """The words of all texts of a kind, which must not run together where they become one."""
+    """Return the words of all blocks of a type, separated by single spaces."""
     return " ".join(" ".join(block.text for block in blocks if isinstance(block, kind)).split())
 
 
-def _others(blocks: Iterable[Block], called: dict[str, str]) -> list[Any]:
-    """What is no text, in its order; of results what they say."""
-    return [_bare(block, called) for block in blocks if not isinstance(block, Text | Reasoning)]
+def _others(blocks: Iterable[Block], names: dict[str, str]) -> list[Any]:
+    """Return the blocks other than text and reasoning, in order."""
+    return [_bare(block, names) for block in blocks if not isinstance(block, Text | Reasoning)]
 
 
-def _bare(block: Block, called: dict[str, str]) -> Any:
+def _bare(block: Block, names: dict[str, str]) -> Any:
     if isinstance(block, Call):
         return block.id, block.name, block.custom, parse_json(block.arguments) or block.arguments
     if isinstance(block, Result):
-        name = block.name or called.get(block.id, "")
-        return block.id, name, _words(block.content, Text), _others(block.content, called)
+        name = block.name or names.get(block.id, "")
+        return block.id, name, _words(block.content, Text), _others(block.content, names)
     fields = {name: getattr(block, name) for name in block.__struct_fields__ if name not in _MARKS}
     return type(block).__name__, fields
 
 
-def is_worse(found: str, expected: str) -> bool:
+def is_worse(actual: str, expected: str) -> bool:
     """Whether a cell keeps less than another."""
-    return _RANK[found] > _RANK[expected]
+    return _RANK[actual] > _RANK[expected]
 
 
 def declared(kind: str, name: str) -> str:
-    """The same as the format itself says."""
+    """Return the cell that the format declares."""
     form = conversations.named(name)
-    return LOST if kind in _listed(form.LOSES) else MARKS if kind in _listed(form.BLURS) else SAME
+    return DROPPED if kind in _split(form.LOSES) else MARKS if kind in _split(form.BLURS) else SAME
 
 
-def _listed(kinds: str) -> list[str]:
+def _split(kinds: str) -> list[str]:
     return [" ".join(kind.split()) for kind in kinds.split(",")]
 
 
@@ -178,7 +178,7 @@ LABELS = {
     "source": "sources",
     "native members": "provider-specific members",
 }
-"""What the documentation calls the kinds that formats lose, if it is not their name."""
+"""The names of kinds of content in the documentation, if they differ."""
 TEXT_ONLY = "oumi_history"
 """The format that loses most kinds; the documentation describes it in words."""
 
@@ -189,8 +189,8 @@ def table() -> str:
     rows: dict[tuple[str, str], tuple[str, str]] = {}
     for kind in KINDS:
         cells = {name: declared(kind, name) for name in names}
-        reduced, lost = (", ".join(name for name in names if cells[name] == mark) for mark in (MARKS, LOST))
-        if reduced or lost:
-            rows.setdefault((LABELS.get(kind, kind), reduced + lost), (reduced, lost))
-    lines = [f"| {label} | {reduced} | {lost} |" for (label, _), (reduced, lost) in rows.items()]
+        reduced, missing = (", ".join(name for name in names if cells[name] == mark) for mark in (MARKS, DROPPED))
+        if reduced or missing:
+            rows.setdefault((LABELS.get(kind, kind), reduced + missing), (reduced, missing))
+    lines = [f"| {label} | {reduced} | {missing} |" for (label, _), (reduced, missing) in rows.items()]
     return "\n".join(["| content | reduced in | lost in |", "|---|---|---|", *lines])

@@ -6,7 +6,7 @@ from chatsquash.formats import documents, threads
 from chatsquash.formats.evidence import origin_of
 from tests.conversion.shape_table import SHAPES
 
-BEYOND = "branch beyond those that are read"
+BEYOND = "branch over the limit"
 
 
 def branches(edits, prompt):
@@ -53,4 +53,4 @@ def test_turns_that_were_taken_back_are_read_within_the_bound_and_the_others_are
     read = documents.load(form, rows)
     assert read[0].messages == everything[0].messages
     assert 1 < len(read) < 21
-    assert sum(count for name, count in origin_of(read[0]).unread.items() if "beyond" in name) == 21 - len(read)
+    assert sum(count for name, count in origin_of(read[0]).unread.items() if "over the limit" in name) == 21 - len(read)

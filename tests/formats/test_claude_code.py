@@ -468,7 +468,7 @@ def test_branches_that_would_repeat_too_many_lines_are_counted(monkeypatch):
     agent = [side(user("s1", None, "look")), side(assistant("s2", "s1"))]
     read = CLAUDE.conversations([*SHAPES["edited_prompts"](40), *agent])
     assert sorted(len(each.messages) for each in read) == [2, 2, 38, 40, 40]
-    assert read[0].origin.unread["branch beyond those that are read"] == 17
+    assert read[0].origin.unread["branch over the limit"] == 17
 
 
 def test_lines_that_are_written_late_are_before_those_that_follow_them():

@@ -35,7 +35,7 @@ def test_a_summary_of_the_command_line_is_a_message_behind_the_system_prompt():
 def test_a_summary_that_nothing_follows_is_counted():
     (found,) = read(ASKED, item("assistant", "A file.", conversationSummary="They looked."))
     assert words([found]) == [["What is here?", "A file."]]
-    assert found.origin.unread["summary from which nothing goes on"] == 1
+    assert found.origin.unread["summary that nothing follows"] == 1
 
 
 def test_a_result_that_stands_with_its_call_and_as_a_message_is_read_once():

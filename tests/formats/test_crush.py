@@ -107,7 +107,7 @@ def test_what_a_message_does_not_hold_is_counted():
     (found,) = told(message("user", *odd))
     expected = {"part.text.extra": 1, "part of the type a number": 1, "part of the type new": 1}
     assert expected.items() <= found.origin.unread.items()
-    assert found.origin.unread["part that a message of the role user does not hold"] == 1
+    assert found.origin.unread["part that is not allowed in a message of the role user"] == 1
 
 
 @pytest.mark.parametrize("parts", [None, "{", b"\xff", '["\udcff"]', "[" * 100_000])

@@ -300,7 +300,7 @@ def test_the_key_of_the_blobs_comes_out_nowhere():
 
 
 @cases("more, message",
-    ("metadata that are no JSON", {"meta": [{"key": "0", "value": "7b"}]}, "metadata that are no JSON"),
+    ("metadata that are not valid JSON", {"meta": [{"key": "0", "value": "7b"}]}, "metadata that are not valid JSON"),
     ("metadata that are no object", {"meta": [{"key": "0", "value": b"[]".hex()}]}, "metadata that are a list"),
     ("a message that is missing", {"blobs": lambda rows: rows[1:]}, "no message for reference 0"),
     ("a message that is encrypted", {"blobs": lambda rows: [{**rows[0], "data": b"\x9c\x01"}, *rows[1:]]}, "no message for reference 0"),

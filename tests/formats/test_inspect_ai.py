@@ -42,4 +42,4 @@ def test_ranges_that_repeat_what_was_said_very_often_are_read_as_far_as_there_is
     took(50)
     (short, _), (long, found) = took(500), took(2_000)
     assert long < 10 * max(short, 0.1)
-    assert len(found) + found[0].origin.unread["event beyond those that are read"] == 2_001
+    assert len(found) + found[0].origin.unread["event over the limit"] == 2_001

@@ -37,7 +37,7 @@ def test_what_is_changed_very_often_is_not_told_each_time_and_that_is_counted(ch
     (short, _), (long, found) = took(100), took(400)
     assert long < 10 * max(short, 0.05)
     assert found[0].messages[-1]["content"] == "last" or found[0].messages[-1]["content"][0]["text"] == "last"
-    assert len(found) + found[0].origin.unread["history beyond those that are read"] == 401
+    assert len(found) + found[0].origin.unread["history over the limit"] == 401
 
 
 def test_members_of_a_request_that_are_not_read_are_counted():

@@ -112,7 +112,7 @@ def test_a_revert_within_a_message_keeps_what_stands_before_the_part():
 
 def test_a_revert_to_nowhere_is_counted():
     (found,) = told(session(asked(1, text("hi")), said(2, text("a")), revert={"messageID": "msg_9"}))
-    assert found.origin.unread["revert to a message that is not there"] == 1
+    assert found.origin.unread["revert to a missing message"] == 1
 
 
 def test_what_was_undone_without_an_answer_is_no_branch():
@@ -120,7 +120,7 @@ def test_what_was_undone_without_an_answer_is_no_branch():
         session(asked(1, text("hi")), said(2, text("a")), asked(3, text("no")), revert={"messageID": "msg_003"})
     )
     assert words(found) == ["hi", "a"]
-    assert found.origin.unread["message of no conversation that is read"] == 1
+    assert found.origin.unread["message that is not part of a conversation"] == 1
 
 
 def test_a_compaction_that_did_not_end_replaces_nothing():
@@ -172,7 +172,7 @@ def test_the_order_of_files_does_not_matter(stored):
 def test_files_that_tell_nothing_are_counted():
     lost = {"id": "prt_9", "messageID": "msg_9", "type": "text", "text": "x"}
     (found,) = told(HEADER, meta=[*FILES, None, {"a": 1}, lost])
-    counted = {"file beside it that cannot be read": 2, "part of a message that is not there": 1}
+    counted = {"companion file that cannot be read": 2, "part of a missing message": 1}
     assert counted.items() <= found.origin.unread.items()
 
 

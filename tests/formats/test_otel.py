@@ -64,7 +64,7 @@ def test_an_export_without_spans_holds_nothing():
 
 @pytest.mark.parametrize("value", [3, [3], [{"scopeSpans": 3}], [{"scopeSpans": [{"spans": [3]}]}]])
 def test_what_is_no_span_is_not_taken_for_none(value):
-    with pytest.raises(TurnError, match="no attribute holds messages"):
+    with pytest.raises(TurnError, match="no attribute contains messages"):
         otel.conversations([{"resourceSpans": value}])
 
 

@@ -25,7 +25,7 @@ def plainly(steps):
             continue
         if any(steps[before].is_sampled for before in seen):
             found.append(seen)
-        seen = [place, *(seen[seen.index(each.kept) :] if each.kept in seen else [])]
+        seen = [place, *(seen[seen.index(each.first_kept) :] if each.first_kept in seen else [])]
     return [list(map(str, each)) for each in [*found, seen][::-1] if each]
 
 
@@ -49,7 +49,7 @@ def test_histories_before_very_many_summaries_are_told_of_the_last_ones_and_the_
     took(300)
     (short, _), (long, found) = took(2_000), took(8_000)
     assert long < 10 * max(short, 0.1)
-    left = found[0].origin.unread["history before a summary, beyond those that are read"]
+    left = found[0].origin.unread["history before a summary, over the limit"]
     assert len(found) + left == 8_000 // 3 + 1
     assert sum(len(each.messages) for each in found[1:]) < 20 * 8_000
     assert len(found[0].messages) > 5_000

@@ -85,7 +85,7 @@ def _is_aside(line: bytes) -> bool:
     The naive reader knows one envelope.
     """
     envelope = envelopes.recognise(line) or envelopes.PLAIN
-    return bool(other_endpoint(line, envelope) or envelopes.aside(line, envelope))
+    return bool(other_endpoint(line, envelope) or envelopes.describe_non_exchange(line, envelope))
 
 
 def _has_foreign(line: bytes) -> bool:

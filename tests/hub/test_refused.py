@@ -123,7 +123,7 @@ HOSTILE = [
     (linked, "cannot be read (it is a link, which is not followed)"),
     (linked_folder, "cannot be read"),
     (linked_card, "README.md: cannot be read (it is a link"),
-    (pipe, "cannot be read (it is no regular file)"),
+    (pipe, "cannot be read (it is not a regular file)"),
     (above, "is not one of chatsquash (ValueError: ../secret)"),
     (above_data, "is not one of chatsquash (ValueError: data/../../secret)"),
     (absolute, "is not one of chatsquash (ValueError: /"),

@@ -122,9 +122,9 @@ def test_cleaning_can_be_left_out(here):
 
 @cases(
     "lines, expected",
-    ("a session that is left out says why", [log_line("a", at=2), log_line("a", at=1)], "left out: timestamp-order"),
-    ("so does one without an entry", [b"{bad"], "left out: empty-session"),
-    ("and an empty one", [b""], "left out: unanswered-session"),
+    ("a session that is left out says why", [log_line("a", at=2), log_line("a", at=1)], "skipped: timestamp-order"),
+    ("so does one without an entry", [b"{bad"], "skipped: empty-session"),
+    ("and an empty one", [b""], "skipped: unanswered-session"),
 )
 def test_left_out(here, lines, expected):
     write_log(here / "a.jsonl", *lines)
@@ -177,7 +177,7 @@ def test_a_log_that_cannot_be_opened_is_a_finding_and_the_others_are_shown(here,
 
     monkeypatch.setattr(converter, "opened_log", refuse)
     lines = shown("a.jsonl", "b.jsonl")
-    assert "left out: unreadable-log" in lines
+    assert "skipped: unreadable-log" in lines
     why = "the log cannot be read (Permission denied): check the file and its permissions"
     assert f"ERROR\tsession=a\tinput=a.jsonl\t[unreadable-log] {why}" in lines
     assert "b.jsonl: session s1" in lines

@@ -203,7 +203,7 @@ def test_the_log_is_told_beside_the_record_and_says_why_lines_were_left_out(tmp_
     outcomes = [outcome for _, _, outcome in rows]
     assert outcomes[0] == "earlier than the entry of the record; the record holds its reply"
     assert outcomes[1] == "the record is made of it; the record holds its reply"
-    assert outcomes[2].startswith("left out (bad-line): no JSON object")
+    assert outcomes[2].startswith("left out (bad-line): not a JSON object")
     assert outcomes[3].startswith("later than the entry of the record; its reply is lost: ")
     assert WHY["short-tail"] in outcomes[3]
     assert page.count("SIDE") == 0  # which stands in no record

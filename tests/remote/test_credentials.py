@@ -33,7 +33,7 @@ ID = "AKIAMADEUPEXAMPLE"
     "az://container/logs?sv=1&sig=hidden",
 )
 def test_a_url_with_credentials_is_refused_and_not_repeated(url):
-    with pytest.raises(UsageError, match="holds credentials, which are taken from the environment") as problem:
+    with pytest.raises(UsageError, match="contains credentials, which are only read from the environment") as problem:
         stores.address(url)
     assert "hid" not in str(problem.value)
 

@@ -83,7 +83,7 @@ def test_logs_that_lie_in_the_output_are_refused(s3, out):
 @pytest.mark.parametrize("key", ["logs//x.jsonl", "logs/../x.jsonl"])
 def test_a_key_that_is_no_path_stops_the_run_and_is_named(s3, key):
     s3.put(key, b"{}")
-    with pytest.raises(UsageError, match=r"cannot be listed \(a key .*has empty parts, or \. or \.\."):
+    with pytest.raises(UsageError, match=r"cannot be listed \(a key .*has empty parts, \. or \.\."):
         convert(s3.url, "out", ONE)
 
 
@@ -92,10 +92,10 @@ def test_a_key_that_is_no_path_stops_the_run_and_is_named(s3, key):
     ("s3://no-such-bucket/logs", "there is no such bucket"),
     ("{}/nothing", "nothing lies there"),
     ("{}/no*", "nothing matches"),
-    ("s3://", "names no bucket"),
+    ("s3://", "has no valid bucket"),
     ("S3://bucket/x", "unknown scheme; supported are az://"),
     ("ftp://host/x", "unknown scheme"),
-    ("http://example.com/x.jsonl", "only https:// leads to other machines"),
+    ("http://example.com/x.jsonl", "http:// is only supported for this machine"),
 )
 def test_a_url_that_leads_nowhere_is_said(s3, url, said):
     with pytest.raises(UsageError, match=said):

@@ -192,13 +192,15 @@ def test_so_many_parts_suffice(size):
 
 def test_a_file_beyond_what_a_store_takes_is_refused():
     refuse_large("s3://b/x", LARGEST)
-    with pytest.raises(UsageError, match="more than the 5,497,558,138,880 that an object may have: divide the records"):
+    with pytest.raises(
+        UsageError, match="more than the 5,497,558,138,880 bytes allowed for an object; divide the records"
+    ):
         refuse_large("s3://b/x", LARGEST + 1)
 
 
 @pytest.mark.parametrize("url", ["https://example.com/out", "hf://datasets/me/out", "sftp://host/out"])
 def test_what_is_only_read_is_not_written_to(out, url):
-    with pytest.raises(UsageError, match="is only read; write to a folder, or to one of s3://, gs://, az://"):
+    with pytest.raises(UsageError, match="cannot be written to; use a folder, or one of s3://, gs://, az://"):
         convert("logs", url, ONE)
 
 

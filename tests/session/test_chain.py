@@ -14,7 +14,7 @@ from chatsquash.core.index import Index, Sets
 from chatsquash.core.log import Log
 from chatsquash.inspect.inspect import inspect
 from chatsquash.results.verify import verify
-from chatsquash.session.chains import Chained
+from chatsquash.session.chains import ChainedLogs
 from chatsquash.sources.open import open_file
 from tests.conftest import assistant, cases, log_line, tree, user, write_log
 
@@ -350,9 +350,9 @@ def test_what_is_kept_of_a_request_is_small(here):
             made = log_line(*asked, reply=f"{SAID} {number}", at=number, session_id=f"s{session}")
             file.write(json.dumps(made) + "\n")
     log = Log("log.jsonl", "log.jsonl", "log.jsonl", Path("log.jsonl").stat().st_size)
-    Chained([log], CHAIN).read()  # what is kept of the first time is not the log's
+    ChainedLogs([log], CHAIN).read()  # what is kept of the first time is not the log's
     tracemalloc.start()
-    chained = Chained([log], CHAIN)
+    chained = ChainedLogs([log], CHAIN)
     chained.read()
     gc.collect()  # which takes back the spare tuples of the interpreter, too
     size, _ = tracemalloc.get_traced_memory()

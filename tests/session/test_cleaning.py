@@ -220,7 +220,7 @@ ANSWER = assistant("Greeting the agent")
 )  # fmt: skip
 def test_an_entry_is_no_title_request_with(messages, reply):
     out, session = taken(clean(stream(entry(*messages, reply=reply))))
-    assert (len(out), session.lines.cleaned, session.dropped) == (1, 0, {})
+    assert (len(out), session.lines.dropped_entries, session.dropped) == (1, 0, {})
 
 
 @cases("messages, reply",
@@ -237,7 +237,7 @@ def test_an_entry_is_no_title_request_with(messages, reply):
 )  # fmt: skip
 def test_an_entry_is_a_title_request_with(messages, reply):
     out, session = taken(clean(stream(entry(*messages, reply=reply))))
-    assert (out, session.lines.cleaned, session.dropped) == ([], 1, {"title_requests": 1})
+    assert (out, session.lines.dropped_entries, session.dropped) == ([], 1, {"title_requests": 1})
 
 
 def test_an_empty_assistant_between_the_two_is_dropped_before_a_title_request_is_looked_for():
@@ -252,7 +252,7 @@ def test_entries_around_a_title_request_go_on_as_edits_of_one_another():
     out, session = taken(clean(stream(entry(first), entry(TITLE, FIRST, reply=ANSWER), entry(first, *more))))
     assert [each.line for each in out] == [1, 3]
     assert replay(out[0].messages, out[1].edits) == [first, *more]
-    assert session.lines.cleaned == 1
+    assert session.lines.dropped_entries == 1
 
 
 # What Claude Code writes in the user's name, one table; what must not change has no counts

@@ -78,7 +78,7 @@ def test_inspect_says_why_it_is_not_read(logs):
     bomb(logs / "x.jsonl")
     unread = []
     lines = list(inspect(["logs/x.jsonl"], Options(**BOUNDS), unread=unread))
-    assert "left out: unreadable-log" in lines
+    assert "skipped: unreadable-log" in lines
     assert [each.code for each in unread] == ["unreadable-log"]
     assert "the log cannot be read (its tables take more than 1 s" in lines[-1]
 

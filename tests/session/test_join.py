@@ -255,7 +255,7 @@ def test_an_exit_code_that_the_agent_alone_has(here):
     run()
     (row,) = [row for row in report("sessions.jsonl") if row["record"]]
     assert row["exit"] == 1
-    assert row["exit_evidence"].endswith("as the agent's file has it")
+    assert row["exit_evidence"].endswith("from the agent's file")
 
 
 def test_replies_that_another_session_of_the_gateway_has_are_not_added(here):

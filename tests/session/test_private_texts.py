@@ -30,15 +30,15 @@ HIDDEN = {
     *(f"Ending.{name}_evidence" for name in ("exit", "reward", "finish", "truncated", "failed_results", "last_user")),
 }  # fmt: skip
 OURS = {
-    "SessionFindings.left_out", "SessionAccount.cleaned", "SessionAccount.dropped", "SessionRecords.day",
+    "SessionFindings.left_out", "SessionAccount.cleanup_counts", "SessionAccount.dropped", "SessionRecords.day",
     "SessionAccount.digest", "SessionAccount.format",
     "Finding.code", "Finding.severity", "Finding.conversation", "RejectedLine.code", "Coverage.lost", "Coverage.not_chosen",
     "Record.without_tools", "Record.conversation", "Record.kind", "Record.parent", "Record.flags", "Record.images",
-    "Facts.prefix", "Facts.started_at", "SelectedEntry.started", "SelectedEntry.ended", "LinePlace.journal", "Mark.why", "Mark.kind",
+    "Facts.prefix", "Facts.started_at", "SelectedEntry.started_at", "SelectedEntry.ended_at", "LinePlace.journal", "Mark.why", "Mark.kind",
     "Ending.last_user", "Family.prefix", "Family.day", "Redaction.kind", "Redaction.rule", "Redaction.fingerprint",
     "Redaction.digest", "PreferencePair.kind", "ReplyOutcome.kind", "ReplyOutcome.status", "ReplyOutcome.why",
-    "ReplyOutcome.conversation", "ReplyOutcome.parent", "ReplyOutcome.reasoning", "Stands.status", "LogNames.shown",
-    "LogNames.name", "LogNames.beside", "LogNames.digest",
+    "ReplyOutcome.conversation", "ReplyOutcome.parent", "ReplyOutcome.reasoning", "ReplyPlace.status", "LogNames.display_path",
+    "LogNames.name", "LogNames.other_files", "LogNames.digest",
 }  # fmt: skip
 """Codes, hashes, times, kinds, and names that are hidden already."""
 
@@ -91,9 +91,9 @@ def test_what_may_come_from_a_log_is_hidden():
     told = private_texts.hide_texts(outcome, log, lambda text: text.replace("x-", "y-"), lambda path: "digest")
     assert b"x-" not in msgspec.msgpack.encode(told)
     assert told.privacy.log_names == LogNames("y-shown", "y-name", ["y-piece"], "digest")
-    renamed = private_texts.with_names(log, told.privacy.log_names)
+    renamed = private_texts.with_log_names(log, told.privacy.log_names)
     assert (renamed.path, renamed.at(1)) == ("p", ("y-piece", 1))
     assert private_texts.hide_texts(outcome, log, str) == outcome
-    before = private_texts.texts(outcome, log)
+    before = private_texts.collect_texts(outcome, log)
     assert len(before) == len(set(before))
     assert all("x-" in text for text in before)

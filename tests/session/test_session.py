@@ -24,7 +24,7 @@ NOTES = st.just(SkippedLine(lines=0, findings=(reading.cut_short("it ended"),)))
 @given(st.lists(st.one_of(ENTRIES, SKIPPED, NOTES), max_size=9), st.booleans())
 def test_every_line_and_every_byte_is_in_one_account(items, written):
     session = select(iter(items), trace_roles=False)
-    lines, sizes = session.accounts(written=written)
+    lines, sizes = session.accounts(has_record=written)
     others = [each for each in items if isinstance(each, SkippedLine)]
     entries = [each for each in items if not isinstance(each, SkippedLine)]
     assert sum(lines) == session.lines.all == len(entries) + sum(each.lines for each in others)
@@ -43,7 +43,7 @@ def test_every_line_and_every_byte_is_in_one_account(items, written):
 
 
 def test_a_line_without_an_entry_and_without_a_fault_is_left_out():
-    lines, sizes = select(iter([SkippedLine(1, size=7)])).accounts(written=False)
+    lines, sizes = select(iter([SkippedLine(1, size=7)])).accounts(has_record=False)
     assert (lines.left_out, sum(lines)) == (1, 1)
     assert (sizes.left_out, sum(sizes)) == (7, 7)
 

@@ -73,7 +73,7 @@ def test_each_entry_is_what_cleaning_it_alone_gives(logged):
         assert Cleaned(**each.cleanup_counts) == Cleaned(counts["a"], counts["b"], counts["c"])
         assert replay(before, each.edits) == each.messages, "the edits lead from what went on before"
         before = each.messages
-    assert len(out) + session.lines.cleaned == len(logged)
+    assert len(out) + session.lines.dropped_entries == len(logged)
 
 
 @examples(400)

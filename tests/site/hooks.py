@@ -1,7 +1,7 @@
-"""What mkdocs.yml leaves to Python: pages from elsewhere, the pages of a folder, and Markdown as GitHub reads it.
+"""Hooks of mkdocs: pages from other folders, the nav, Markdown as GitHub reads it, redirects and ``llms.txt``.
 
-Links lead to files, as they do on GitHub. In the site they lead to the page that is made of that file; a file that is no
-page is named by its path, and linked where pyproject.toml says at which URL the repository is.
+Pages link to files, as on GitHub. On the site these links lead to the pages of the files. Files without a page are linked in
+the repository if pyproject.toml contains its URL, and named by their paths otherwise.
 """
 
 import math
@@ -20,7 +20,7 @@ from mkdocs.structure.pages import Page
 
 from chatsquash.checks import rules
 from chatsquash.cli import explain
-from tests.site import redirects
+from tests.site import llms, redirects
 
 ROOT = redirects.ROOT
 ELSEWHERE = {
@@ -50,14 +50,30 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for page, file in ELSEWHERE.items():
         files.append(File.generated(config, page, content=(ROOT / file).read_text(encoding="utf-8")))
     files.append(File.generated(config, "findings/index.md", content=findings_page()))
-    pages = sorted((file.src_uri for file in files.documentation_pages()), key=_index_first)
-    nav = [_grouped(each) for each in config.nav]
-    config.nav = expanded(nav, pages, set(named(nav)))
+    config.nav = full_nav(config.nav)
     return files
 
 
-def _grouped(entry: Any) -> Any:
-    """An entry of the nav; one that is ``[index]`` alone becomes the groups of pages of that index."""
+def full_nav(nav: list[Any]) -> list[Any]:
+    """Return the nav with the pages of groups and patterns."""
+    pages = sorted((place for place in redirects.today() if "#" not in place), key=_index_first)
+    complete = [_with_groups(each) for each in nav]
+    return expand(complete, pages, set(pages_in(complete)))
+
+
+def llms_text(name: str, summary: str, nav: list[Any]) -> str:
+    """Return the text of ``llms.txt``."""
+
+    def read(page: str) -> str:
+        if page == "findings/index.md":
+            return findings_page()
+        return (ROOT / ELSEWHERE.get(page, f"docs/{page}")).read_text(encoding="utf-8")
+
+    return llms.text(name, summary, nav, read)
+
+
+def _with_groups(entry: Any) -> Any:
+    """Return an entry of the nav; one that lists only an index gets the groups of pages of that index."""
     if isinstance(entry, dict):
         ((title, pages),) = entry.items()
         if isinstance(pages, list) and len(pages) == 1 and str(pages[0]).endswith("index.md"):
@@ -68,14 +84,14 @@ def _grouped(entry: Any) -> Any:
 
 def groups(index: str, folder: str) -> list[dict[str, list[str]]]:
     """The pages that tables of an index link in their first column, by the heading above each table."""
-    made: dict[str, list[str]] = {}
+    by_title: dict[str, list[str]] = {}
     title = ""
     for line in index.splitlines():
         if line.startswith("## "):
             title = line[3:]
-        elif linked := _ROW.match(line):
-            made.setdefault(title, []).append(f"{folder}/{linked[1]}")
-    return [{title: pages} for title, pages in made.items()]
+        elif row := _ROW.match(line):
+            by_title.setdefault(title, []).append(f"{folder}/{row[1]}")
+    return [{title: pages} for title, pages in by_title.items()]
 
 
 def _index_first(page: str) -> tuple[str, bool, str]:
@@ -83,29 +99,29 @@ def _index_first(page: str) -> tuple[str, bool, str]:
     return folder, name != "index.md", name
 
 
-def named(nav: Any) -> Iterator[str]:
+def pages_in(nav: Any) -> Iterator[str]:
     """The pages and patterns of a nav."""
     if isinstance(nav, str):
         yield nav
     else:
         for each in nav.values() if isinstance(nav, dict) else nav:
-            yield from named(each)
+            yield from pages_in(each)
 
 
-def expanded(nav: list[Any], pages: list[str], taken: set[str]) -> list[Any]:
-    """A nav with the pages in the place of each pattern that are not named themselves; nothing without pages stays."""
-    found: list[Any] = []
+def expand(nav: list[Any], pages: list[str], explicit: set[str]) -> list[Any]:
+    """Return a nav with each pattern replaced by its pages, except those listed elsewhere; empty entries are removed."""
+    entries: list[Any] = []
     for each in nav:
         title, entry = next(iter(each.items())) if isinstance(each, dict) else (None, each)
         if isinstance(entry, str) and "*" in entry:
-            entry = [page for page in pages if fnmatchcase(page, entry) and page not in taken]
-            found += [{title: entry}] if title and entry else entry
+            entry = [page for page in pages if fnmatchcase(page, entry) and page not in explicit]
+            entries += [{title: entry}] if title and entry else entry
         elif isinstance(entry, list):
-            inside = expanded(entry, pages, taken)
-            found += [{title: inside}] if inside else []
+            inside = expand(entry, pages, explicit)
+            entries += [{title: inside}] if inside else []
         else:
-            found.append(each)
-    return found
+            entries.append(each)
+    return entries
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
@@ -118,25 +134,27 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         markdown = with_severity(markdown, posixpath.basename(at).removesuffix(".md"))
     if at == "checks.md":
         markdown = _CODE.sub(r"| [`\1`](findings/\1.md) |", markdown)
-        return outside_of_blocks(markdown, lambda text: indented(text))
+        return outside_of_blocks(markdown, lambda text: indent(text))
     is_page = {each.src_uri for each in files}.__contains__
-    return outside_of_blocks(markdown, lambda text: relinked(indented(text), at, is_page, repository()))
+    return outside_of_blocks(markdown, lambda text: relinked(indent(text), at, is_page, repository()))
 
 
 def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
     """Add the script that redirects the old anchors of a page."""
-    moved = redirects.by_page().get(page.file.src_uri)
-    return output.replace("</head>", f"{redirects.script(page.file.src_uri, moved)}</head>", 1) if moved else output
+    targets = redirects.by_page().get(page.file.src_uri)
+    return output.replace("</head>", f"{redirects.script(page.file.src_uri, targets)}</head>", 1) if targets else output
 
 
 def on_post_build(config: MkDocsConfig) -> None:
-    """Write a page at the URL of each page that has moved."""
+    """Write ``llms.txt``, and a page at the URL of each page that has moved."""
+    text = llms_text(config.site_name, config.site_description, config.nav)
+    Path(config.site_dir, "llms.txt").write_text(text, encoding="utf-8")
     theme = (ROOT / "docs/.theme/main.html").read_text(encoding="utf-8")
     policy = re.search(r'Content-Security-Policy" content="([^"]+)"', theme)[1]
-    for page, moved in redirects.moved_pages().items():
+    for page, targets in redirects.moved_pages().items():
         file = Path(config.site_dir, page).with_suffix(".html")
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(redirects.moved_page(page, moved, policy), encoding="utf-8")
+        file.write_text(redirects.moved_page(page, targets, policy), encoding="utf-8")
 
 
 def with_severity(markdown: str, code: str) -> str:
@@ -148,22 +166,25 @@ def with_severity(markdown: str, code: str) -> str:
 def findings_page() -> str:
     """All findings in a table, as ``chatsquash explain`` lists them."""
     rows = [line.split(maxsplit=2) for line in explain.list_findings().splitlines()]
-    table = [f"| [`{code}`]({code}.md) | {graves.replace('/', ', ')} | {told} |" for code, graves, told in rows]
+    table = [
+        f"| [`{code}`]({code}.md) | {severities.replace('/', ', ')} | {sentence} |"
+        for code, severities, sentence in rows
+    ]
     head = ["# Findings", "", f"chatsquash knows {len(rows)} findings. `chatsquash explain CODE` prints these pages."]
-    return "\n".join([*head, "", "| code | severity | what it says |", "|---|---|---|", *table]) + "\n"
+    return "\n".join([*head, "", "| code | severity | meaning |", "|---|---|---|", *table]) + "\n"
 
 
 def outside_of_blocks(markdown: str, change: Callable[[str], str]) -> str:
-    """Markdown whose text is changed; of fenced blocks only the words behind the fence become a title."""
-    made, at = [], 0
+    """Return Markdown with its text changed; in fenced blocks, only the words after the fence become a title."""
+    parts, at = [], 0
     for block in _FENCED.finditer(markdown):
-        made += [change(markdown[at : block.start()]), titled(block[0])]
+        parts += [change(markdown[at : block.start()]), titled(block[0])]
         at = block.end()
-    return "".join([*made, change(markdown[at:])])
+    return "".join([*parts, change(markdown[at:])])
 
 
 def titled(block: str) -> str:
-    """A fenced block whose words, which say how a test runs it, are a title that a reader understands."""
+    """Return a fenced block with the words for tests replaced by a title for readers."""
     fence, rest = block.split("\n", 1)
     language, words = _FENCE.fullmatch(fence).groups()
     title = words.removeprefix("file=")
@@ -173,7 +194,7 @@ def titled(block: str) -> str:
     return f"```{language}{attribute}\n{rest}"
 
 
-def indented(text: str) -> str:
+def indent(text: str) -> str:
     """Text with four spaces for each level of a list, where GitHub wants two or three."""
     return re.sub(r"^ +(?=\S)", lambda spaces: " " * 4 * math.ceil(len(spaces[0]) / 3), text, flags=re.MULTILINE)
 
@@ -188,10 +209,10 @@ def relinked(text: str, at: str, is_page: Callable[[str], bool], repository: str
     """Text of a page whose links to files lead to the pages that are made of them."""
     folder = posixpath.dirname(ELSEWHERE.get(at, f"docs/{at}"))
 
-    def link(found: re.Match[str]) -> str:
-        _, label, target = found.groups()
+    def link(match: re.Match[str]) -> str:
+        _, label, target = match.groups()
         if target is None or target.startswith("#") or re.match(r"[a-z]+:", target):
-            return found[0]
+            return match[0]
         path, _, anchor = target.partition("#")
         file = posixpath.normpath(posixpath.join(folder, path))
         page = PAGE_OF.get(file, file.removeprefix("docs/"))
@@ -199,12 +220,12 @@ def relinked(text: str, at: str, is_page: Callable[[str], bool], repository: str
             there = os.path.relpath(page, posixpath.dirname(at) or ".").replace(os.sep, "/")
             return f"[{label}]({there}{'#' if anchor else ''}{anchor})"
         if not (ROOT / file).exists():
-            return found[0]  # of which mkdocs says that it leads nowhere
+            return match[0]  # mkdocs reports it
         return f"[{label}]({repository}/blob/HEAD/{file})" if repository else named_file(label, file)
 
     return _LINK.sub(link, text)
 
 
 def named_file(label: str, file: str) -> str:
-    """A file of the repository, where nothing can be linked."""
+    """Return a file of the repository as text, without a link."""
     return label if file in label else f"{label} (`{file}`)"

@@ -1,4 +1,4 @@
-"""What the pages, styles and scripts of a site load from other hosts."""
+"""Find the loads of a site's pages, styles and scripts from other hosts."""
 
 import re
 from collections.abc import Iterator
@@ -23,51 +23,51 @@ _COMMENTS = re.compile(r"/\*.*?\*/", re.DOTALL)
 
 
 def loads(site: Path) -> Iterator[tuple[str, str]]:
-    """Each file of a site with what it would load from another host."""
+    """Yield each file of a site with each URL of another host that it loads."""
     readers = {".html": of_page, ".css": of_style, ".js": of_script, ".svg": of_page}
     for path in sorted(site.rglob("*")):
         if path.suffix in readers:
-            found = readers[path.suffix](path.read_text(encoding="utf-8"))
-            yield from ((path.relative_to(site).as_posix(), url) for url in found)
+            urls = readers[path.suffix](path.read_text(encoding="utf-8"))
+            yield from ((path.relative_to(site).as_posix(), url) for url in urls)
 
 
 def of_style(text: str) -> list[str]:
-    """What a style loads from other hosts."""
+    """Return the URLs that a style loads from other hosts."""
     return _OF_STYLES.findall(_COMMENTS.sub("", text))
 
 
 def of_script(text: str) -> list[str]:
-    """The URLs of other hosts that stand in the texts of a script; names of XML are none."""
+    """Return the URLs of other hosts in the strings of a script, except XML names."""
     return _OF_SCRIPTS.findall(_COMMENTS.sub("", text))
 
 
 def of_page(text: str) -> list[str]:
-    """What a page loads from other hosts: all that its elements name but the links that a reader follows."""
+    """Return the URLs that a page loads from other hosts; links to follow do not count."""
     page = _Page()
     page.feed(text)
     page.close()
-    return page.found
+    return page.urls
 
 
 class _Page(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
-        self.found: list[str] = []
+        self.urls: list[str] = []
         self._inside = ""
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
         self._inside = tag
         for name, value in attributes:
             if name == "style":
-                self.found += of_style(value or "")
+                self.urls += of_style(value or "")
             elif not name.startswith("xmlns") and (tag, name) != ("a", "href") and _ELSEWHERE.search(value or ""):
-                self.found.append(f"<{tag} {name}={value}>")
+                self.urls.append(f"<{tag} {name}={value}>")
 
     def handle_endtag(self, tag: str) -> None:
         self._inside = ""
 
     def handle_data(self, data: str) -> None:
         if self._inside == "style":
-            self.found += of_style(data)
+            self.urls += of_style(data)
         elif self._inside == "script":
-            self.found += of_script(data)
+            self.urls += of_script(data)

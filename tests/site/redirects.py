@@ -7,7 +7,7 @@ places to new ones, one mapping per line::
     cli.md#old-anchor output.md#new-anchor
 
 Pages are named by their path on the site (``changes.md`` is ``CHANGELOG.md``). A mapping of a page also covers those of
-its anchors that the new page has. Other anchors need a mapping of their own, or a mapping of the page that ends with ``*``,
+its anchors that the new page has. Other anchors need a separate mapping, or a mapping of the page that ends with ``*``,
 which sends all of them to the new place::
 
     ideas/log.md explanation/how-it-decides.md *
@@ -64,12 +64,12 @@ def anchors(markdown: str) -> list[str]:
     """Return the anchors of a page in order; the second of two equal ones ends with ``_1``, as on the site."""
     titles = _HEADING.findall(_FENCED.sub("", markdown))
     seen: Counter[str] = Counter()
-    found = []
+    names = []
     for title in titles:
         anchor = slug(_LINK.sub(r"\1", title))
-        found.append(f"{anchor}_{seen[anchor]}" if seen[anchor] else anchor)
+        names.append(f"{anchor}_{seen[anchor]}" if seen[anchor] else anchor)
         seen[anchor] += 1
-    return found
+    return names
 
 
 def page_of(file: str) -> str | None:
@@ -116,7 +116,7 @@ def redirects() -> list[Redirect]:
     Raises:
         ValueError: A line is not a mapping.
     """
-    found = []
+    mappings = []
     for file in sorted((ROOT / "docs" / "redirects").glob("*.txt")):
         for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
             words = line.split()
@@ -124,8 +124,8 @@ def redirects() -> list[Redirect]:
                 continue
             if len(words) not in {2, 3} or words[2:] not in ([], ["*"]):
                 raise ValueError(f"{file.name}:{number}: expected 'OLD NEW' or 'OLD NEW *', got {line!r}")
-            found.append(Redirect(words[0], words[1], any_anchor=len(words) == 3))
-    return found
+            mappings.append(Redirect(words[0], words[1], any_anchor=len(words) == 3))
+    return mappings
 
 
 def old_places() -> list[str]:
@@ -140,19 +140,19 @@ def target(place: str, mappings: dict[str, Redirect], existing: set[str]) -> str
     if place in mappings:
         return mappings[place].new
     page, _, anchor = place.partition("#")
-    moved = mappings.get(page)
-    if moved is None:
+    mapping = mappings.get(page)
+    if mapping is None:
         return None
-    here = f"{moved.new.partition('#')[0]}#{anchor}"
+    here = f"{mapping.new.partition('#')[0]}#{anchor}"
     if here in existing:
         return here
-    return moved.new if moved.any_anchor else None
+    return mapping.new if mapping.any_anchor else None
 
 
 def unmapped(pages: Iterable[str] = ()) -> list[str]:
     """Return the old places that neither exist nor redirect, of some pages or of all."""
-    existing, mappings, wanted = today(), {each.old: each for each in redirects()}, set(pages)
-    old = (place for place in old_places() if not wanted or place.partition("#")[0] in wanted)
+    existing, mappings, only = today(), {each.old: each for each in redirects()}, set(pages)
+    old = (place for place in old_places() if not only or place.partition("#")[0] in only)
     return [place for place in old if target(place, mappings, existing) not in existing]
 
 
@@ -163,18 +163,18 @@ def by_page() -> dict[str, dict[str, str]]:
     Only places that no longer exist are redirected.
     """
     existing, mappings = today(), {each.old: each for each in redirects()}
-    made: dict[str, dict[str, str]] = {}
+    places_by_page: dict[str, dict[str, str]] = {}
     for place in old_places():
         new = target(place, mappings, existing)
         if place not in existing and new is not None:
             page, _, anchor = place.partition("#")
-            made.setdefault(page, {})[anchor] = new
-    return made
+            places_by_page.setdefault(page, {})[anchor] = new
+    return places_by_page
 
 
 def moved_pages() -> dict[str, dict[str, str]]:
     """Return the redirects of the pages that no longer exist."""
-    return {page: moved for page, moved in by_page().items() if "" in moved}
+    return {page: targets for page, targets in by_page().items() if "" in targets}
 
 
 def url(place: str, at: str) -> str:
@@ -184,9 +184,9 @@ def url(place: str, at: str) -> str:
     return f"{there}#{anchor}" if anchor else there
 
 
-def script(at: str, moved: dict[str, str]) -> str:
+def script(at: str, targets: dict[str, str]) -> str:
     """Return the script that sends the old anchors of a page, and the page itself if it moved, to the new places."""
-    urls = {anchor: url(place, at) for anchor, place in moved.items()}
+    urls = {anchor: url(place, at) for anchor, place in targets.items()}
     table = json.dumps(urls, sort_keys=True).replace("</", "<\\/")
     return (
         f"<script>(function () {{ var moved = new Map(Object.entries({table})); function go() {{ "
@@ -196,9 +196,9 @@ def script(at: str, moved: dict[str, str]) -> str:
     )
 
 
-def moved_page(at: str, moved: dict[str, str], policy: str) -> str:
+def moved_page(at: str, targets: dict[str, str], policy: str) -> str:
     """Return the HTML page at the URL of a page that no longer exists."""
-    there = url(moved[""], at)
+    there = url(targets[""], at)
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -207,7 +207,7 @@ def moved_page(at: str, moved: dict[str, str], policy: str) -> str:
 <title>This page has moved</title>
 <link rel="canonical" href="{there}">
 <meta name="robots" content="noindex">
-{script(at, moved)}
+{script(at, targets)}
 <noscript><meta http-equiv="refresh" content="0; url={there}"></noscript>
 </head>
 <body><p>This page has moved to <a href="{there}">{there}</a>.</p></body>

@@ -1,4 +1,4 @@
-"""Drawings are read by everybody: they have words for who does not see them, both schemes, and nothing from elsewhere."""
+"""Drawings have descriptions and both color schemes, and load nothing."""
 
 import re
 from pathlib import Path
@@ -12,8 +12,8 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 def test_each_drawing_is_shown_on_a_page():
     page = (Path(__file__).parents[2] / "docs" / "explanation" / "how-it-decides.md").read_text(encoding="utf-8")
-    shown = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", page)
-    assert sorted(shown) == [drawing.name for drawing in DRAWINGS]
+    drawings = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", page)
+    assert sorted(drawings) == [drawing.name for drawing in DRAWINGS]
 
 
 @pytest.mark.parametrize("drawing", DRAWINGS, ids=lambda path: path.name)

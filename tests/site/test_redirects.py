@@ -16,10 +16,10 @@ EXISTING = redirects.today()
 MAPPINGS = redirects.redirects()
 OLD = redirects.old_places()
 MAPPED = sorted({each.old.partition("#")[0] for each in MAPPINGS})
-CHECKED = sorted({place.partition("#")[0] for place in OLD}) if ALL_PAGES else MAPPED
+PAGES = sorted({place.partition("#")[0] for place in OLD}) if ALL_PAGES else MAPPED
 
 
-@pytest.mark.parametrize("page", CHECKED)
+@pytest.mark.parametrize("page", PAGES)
 def test_every_old_place_of_a_page_exists_or_redirects(page):
     assert redirects.unmapped([page]) == []
 
@@ -55,7 +55,7 @@ MOVES = {
     ("a page that moved", "b.md", "new/b.md"),
     ("an anchor that moved with its page", "b.md#kept", "new/b.md#kept"),
     ("an anchor renamed on the new page", "b.md#was", "new/b.md#renamed"),
-    ("an anchor that the new page lacks", "b.md#lost", None),
+    ("an anchor that is not on the new page", "b.md#lost", None),
     ("any anchor of a page that was merged", "c.md#any", "a.md#x"),
     ("a page that never existed", "d.md", None),
 )

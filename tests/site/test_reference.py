@@ -21,36 +21,42 @@ def rows(page, heading):
     ]
 
 
-def named(cell):
+def code_names(cell):
     return re.findall(r"`([^`]+)`", cell)
 
 
 def test_the_columns_of_the_session_table_have_the_types_that_the_page_gives():
-    told = {named(name)[0]: kind for name, kind, _ in rows("docs/output.md", "reports/sessions.jsonl")}
-    written = {}
+    documented = {code_names(name)[0]: kind for name, kind, _ in rows("docs/output.md", "reports/sessions.jsonl")}
+    actual = {}
     for column in COLUMNS:
         name = column.name.partition("_")[0]
-        written[column.name if column.name in told else name] = column.kind if column.name in told else "object"
-    assert told == written
+        actual[column.name if column.name in documented else name] = (
+            column.kind if column.name in documented else "object"
+        )
+    assert documented == actual
 
 
 def test_the_columns_beside_a_record_are_those_that_the_page_lists():
-    told = [name for cells in rows("docs/dataset.md", "Columns beside the record") for name in named(cells[0])]
+    documented = [
+        name for cells in rows("docs/dataset.md", "Columns beside the record") for name in code_names(cells[0])
+    ]
     ending = [field.name for field in columns.ENDING if not field.name.endswith("_evidence")]
     beside = [*columns.METADATA, *columns.CONVERSATION, *columns.SAMPLE, columns.TOOLS_SUPPLIED, columns.TOKENS]
-    assert sorted(told) == sorted([*ending, *(field.name for field in beside)])
+    assert sorted(documented) == sorted([*ending, *(field.name for field in beside)])
     assert {f"{name}_evidence" for name in ending} == {field.name for field in columns.ENDING} - set(ending)
 
 
 def test_the_columns_of_pairs_are_those_that_the_page_lists():
-    told = [named(cells[0])[0] for cells in rows("docs/samples.md", "Preference pairs") if len(cells) == 2]
-    assert told == [field.name for field in columns.pair_fields(Options(preset="hf", pairs="logged"))]
+    documented = [code_names(cells[0])[0] for cells in rows("docs/samples.md", "Preference pairs") if len(cells) == 2]
+    assert documented == [field.name for field in columns.pair_fields(Options(preset="hf", pairs="logged"))]
 
 
 @cases("options", {"preset": "hf", "format": "parquet", "media": "keep"}, {"preset": "sharegpt", "media": "drop"})
 def test_every_file_of_a_dataset_folder_is_in_the_table(options, tmp_path):
     convert(ROOT / "sample_logs", tmp_path / "out", Options(**options))
-    told = {name.split("/")[0] for cells in rows("docs/dataset.md", "The dataset folder") for name in named(cells[0])}
-    written = {path.name for path in (tmp_path / "out").iterdir()}
-    assert written - told == set()
-    assert told - written <= {"images", "dataset_info.json", "trainer"}
+    documented = {
+        name.split("/")[0] for cells in rows("docs/dataset.md", "The dataset folder") for name in code_names(cells[0])
+    }
+    actual = {path.name for path in (tmp_path / "out").iterdir()}
+    assert actual - documented == set()
+    assert documented - actual <= {"images", "dataset_info.json", "trainer"}

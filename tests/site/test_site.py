@@ -67,9 +67,9 @@ def test_the_search_finds_its_worker_in_the_site(site):
 
 def test_every_finding_has_a_page_that_the_index_and_the_checks_link(site):
     made = pages(site)
-    moved = {page.replace(".md", ".html") for page in redirects.moved_pages()}
+    old = {page.replace(".md", ".html") for page in redirects.moved_pages()}
     assert {f"findings/{code}.html" for code in rules()} | {"findings/index.html"} == {
-        name for name in made if name.startswith("findings/") and name not in moved
+        name for name in made if name.startswith("findings/") and name not in old
     }
     for code, rule in rules().items():
         assert f'<a href="{code}.html"><code>{code}</code></a>' in made["findings/index.html"]
@@ -85,8 +85,14 @@ def test_every_page_of_docs_is_in_the_site(site):
 
 def test_old_pages_and_anchors_redirect(site):
     made = pages(site)
-    for page, moved in redirects.by_page().items():
-        assert redirects.script(page, moved) in made[page.replace(".md", ".html")], page
+    for page, targets in redirects.by_page().items():
+        assert redirects.script(page, targets) in made[page.replace(".md", ".html")], page
+
+
+def test_the_index_for_language_models_lists_every_page(site):
+    links = re.findall(r"^- \[.+?\]\((.+?)\)", (site / "llms.txt").read_text(encoding="utf-8"), re.MULTILINE)
+    old = {page.replace(".md", ".html") for page in redirects.moved_pages()}
+    assert sorted(links) == sorted(set(pages(site)) - old - {"404.html"})
 
 
 LEADS_NOWHERE = {
@@ -113,7 +119,7 @@ def test_links_that_lead_nowhere_fail_the_build(tmp_path):
         shutil.copytree(ROOT / name, tmp_path / name)
     (tmp_path / "pipeline").symlink_to(ROOT / "pipeline")
     links = "\n\n".join(LEADS_NOWHERE)
-    (tmp_path / "docs" / "index.md").write_text(f"# Home\n\n{links}\n", encoding="utf-8")
+    (tmp_path / "docs" / "index.md").write_text(f"# Home\n\n{links}\n\n## Install\n", encoding="utf-8")
     done = build(tmp_path, tmp_path / "site")
     assert done.returncode == 1
     warnings = [line for line in done.stderr.splitlines() if line.startswith("WARNING")]

@@ -151,7 +151,7 @@ def test_processes_of_a_pool_are_refused_while_the_one_that_made_them_writes(tmp
 def test_a_lock_file_that_was_replaced_is_locked_anew(tmp_path, monkeypatch):
     """Whoever removes the lock of a run that is over must not let in two at a time."""
     folder = Folder(tmp_path)
-    take, times = lock._take, []
+    take, times = lock._acquire, []
 
     def replaced(descriptor):
         take(descriptor)
@@ -159,7 +159,7 @@ def test_a_lock_file_that_was_replaced_is_locked_anew(tmp_path, monkeypatch):
         if len(times) == 1:
             (tmp_path / "lock").unlink()
 
-    monkeypatch.setattr(lock, "_take", replaced)
+    monkeypatch.setattr(lock, "_acquire", replaced)
     held = lock.lock(folder, "lock")
     assert (len(times), (tmp_path / "lock").read_text()) == (2, f"process {os.getpid()} on {os.uname().nodename}")
     assert os.path.sameopenfile(held, os.open(tmp_path / "lock", os.O_RDONLY))

@@ -60,7 +60,7 @@ def test_calls_that_cannot_be_marked_are_passed_over():
 
 def test_a_short_text_that_also_stands_elsewhere_is_found_lost(tmp_path):
     template = "{% for m in messages if m.role == 'user' %}{{ m.content }}{% endfor %}"
-    assert tried(tmp_path, template, [user("ok, ok"), assistant("ok")]).lost == (Expectation("text", 1),)
+    assert tried(tmp_path, template, [user("ok, ok"), assistant("ok")]).missing == (Expectation("text", 1),)
 
 
 LOOKS_UP = "{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}{{ c.function.name }}{% for k, v in c.function.arguments | items %}{{ {'n': 1}[k] + 1 }}{% endfor %}{% endfor %}{% endfor %}"
@@ -68,14 +68,14 @@ LOOKS_UP = "{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or []
 
 def test_where_the_template_refuses_the_copy_texts_and_names_are_looked_for(tmp_path):
     messages = [user("hi"), assistant("", call("c1", "grep", {"n": 1})), result("done"), assistant("well")]
-    assert tried(tmp_path, LOOKS_UP, messages).lost == ()
+    assert tried(tmp_path, LOOKS_UP, messages).missing == ()
     without_results = LOOKS_UP.replace("in messages %}", "in messages if m.role != 'tool' %}", 1)
-    assert tried(tmp_path, without_results, messages).lost == (Expectation("result", 2),)
+    assert tried(tmp_path, without_results, messages).missing == (Expectation("result", 2),)
 
 
 def test_arguments_that_are_no_json_are_looked_for_too(tmp_path):
     seen = tried(tmp_path, ALL, [assistant("", call(arguments="{no json"))])
-    assert (seen.lost, seen.twice) == ((), ())
+    assert (seen.missing, seen.twice) == ((), ())
 
 
 def test_unicode_arguments_that_are_encoded_twice_are_found_in_both_spellings(tmp_path):
@@ -125,8 +125,8 @@ WITHOUT_ENUMS = "{% for t in tools %}{{ t.description }}{% for n, p in t.paramet
 def test_parts_of_a_definition_that_are_lost_are_found(tmp_path, template, kinds):
     before = repr(DEFINED)
     found = tried(tmp_path, template + "{{ messages[0].content }}", [user("hi")], DEFINED)
-    assert sorted(place.kind for place in found.lost) == kinds
-    assert {(place.at, place.name) for place in found.lost} <= {(0, "edit")}
+    assert sorted(place.kind for place in found.missing) == kinds
+    assert {(place.at, place.name) for place in found.missing} <= {(0, "edit")}
     assert repr(DEFINED) == before
 
 

@@ -44,8 +44,8 @@ OUMI_SHORT = (
 )
 VERL_LONG = (f"data.max_length={LENGTH}",)
 THOUGHT = "tagged JSON behind <think>"
-UNOPENED = "but for the `<think>` that opens a thought"
-HEADED = "and the header of each turn"
+UNOPENED = "except for the opening `<think>`"
+HEADED = "also on turn headers"
 
 TRL = (
     Run("trl", "trl", "messages, Qwen 3", "qwen3", words=TRL_SHORT),

@@ -28,6 +28,13 @@ class Result:
         return self.expected > 0 and not (self.failed or self.missing or self.beyond)
 
     @property
+    def notes(self) -> list[str]:
+        """The notes on this training for the page."""
+        reasons = ["failed" if self.failed else "", f"{self.beyond} other texts" if self.beyond else ""]
+        only = "dataset only" if self.what.endswith("dataset only") else ""
+        return [note for note in (*reasons, only, self.remark) if note]
+
+    @property
     def told(self) -> str:
         """In words."""
         if self.failed:
@@ -99,31 +106,32 @@ def write(results: Results, file: Path = FILE) -> None:
 def regions() -> dict[str, str]:
     """The generated regions of docs/training.md."""
     results = read()
-    return {"trained": _trained(results), "trl-templates": _templates(results), "environments": _environments(results)}
+    return {"trained": _trained(results), "trl-templates": _templates(results)}
 
 
 def _trained(results: Results) -> str:
-    rows = []
-    for name, trained in results.trainers.items():
-        rows += [(BY_NAME[name].title, trained.version, each.what, each.told) for each in trained.results]
-    rows += [(title, "", "not run", why) for title, why in NOT_RUN.items()]
-    return _table(("trainer", "version", "what was run", "trained on"), rows)
+    rows = [_trained_row(name, trained) for name, trained in results.trainers.items()]
+    rows += [(title, "", "", "", f"not run: {why}") for title, why in NOT_RUN.items()]
+    return _table(("trainer", "version", "runs", "replies trained on", "notes"), rows)
 
 
-def _environments(results: Results) -> str:
-    rows = []
-    for name, trained in results.trainers.items():
-        trainer = BY_NAME[name]
-        left = f"{_words(trainer.without)}: {trainer.why}" if trainer.without else ""
-        rows.append((trainer.title, f"{trained.size / 1e6:,.0f} MB", f"{trained.seconds / 60:.1f}", left))
-    head = ("trainer", "on disk", "minutes to install", "installed with `--no-deps`, and without")
-    return f"{_table(head, rows)}\n\nAll of them share `{results.torch}`."
+def _trained_row(name: str, trained: Trained) -> tuple[str, ...]:
+    expected = sum(each.expected for each in trained.results)
+    missing = sum(each.missing for each in trained.results)
+    notes = dict.fromkeys(note for each in trained.results for note in each.notes)
+    return (
+        BY_NAME[name].title,
+        trained.version,
+        str(len(trained.results)),
+        f"{expected - missing:,} of {expected:,}",
+        "; ".join(notes),
+    )
 
 
 def _templates(results: Results) -> str:
-    said = {"own": "has marks of its own", "replaced": "is replaced", "refused": "is refused"}
-    rows = [(words, _words(tuple(results.templates.get(kind, ())))) for kind, words in said.items()]
-    return _table(("the template", "in TRL's files"), rows)
+    kinds = {"own": "has marks", "replaced": "is replaced", "refused": "is refused"}
+    rows = [(words, _words(tuple(results.templates.get(kind, ())))) for kind, words in kinds.items()]
+    return _table(("template", "names in TRL"), rows)
 
 
 def _words(names: tuple[str, ...]) -> str:

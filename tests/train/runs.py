@@ -55,7 +55,7 @@ class Run:
     def told(self) -> str:
         """What is run, as the table says it."""
         added = f", `{self.options}`" if self.options else ""
-        return f"{self.what}{added}{', its dataset alone' if self.script else ''}"
+        return f"{self.what}{added}{', dataset only' if self.script else ''}"
 
     @property
     def name(self) -> str:

@@ -53,9 +53,9 @@ TRAINERS = (
 BY_NAME = {trainer.name: trainer for trainer in TRAINERS}
 
 NOT_RUN = {
-    "Unsloth": "it needs a GPU",
-    "Unsloth Studio": "it is a program with windows",
-    "Megatron-Bridge": "it needs a GPU",
-    "OpenAI, Azure, Together, Fireworks, Mistral": "they train elsewhere",
+    "Unsloth": "needs a GPU",
+    "Unsloth Studio": "a program with a graphical interface",
+    "Megatron-Bridge": "needs a GPU",
+    "OpenAI, Azure, Together, Fireworks, Mistral": "hosted services",
 }
 """What of the page is not run, and why."""

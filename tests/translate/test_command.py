@@ -279,7 +279,7 @@ def test_force_replaces(command):
     put("a.json", BODY)
     put("out/a.json", 1)
     code, _, err = command("translate", "a.json", "--to", "gemini", "-o", "out")
-    assert (code, err) == (2, "error: out/a.json: is there already; --force replaces it\n")
+    assert (code, err) == (2, "error: out/a.json: already exists; replace it with --force\n")
     assert Path("out/a.json").read_text() == "1\n"
     assert command("translate", "a.json", "--to", "gemini", "-o", "out", "--force").code == 0
     assert "contents" in Path("out/a.json").read_text()

@@ -64,7 +64,7 @@ def test_what_is_no_regular_file_is_never_replaced(inputs, kind, force):
         KINDS[kind](inputs / place)
     before = identity("x.jsonl"), identity("out/c.json")
     for out in ("x.jsonl", "out"):
-        with pytest.raises(UsageError, match=r"(x\.jsonl|c\.json): is there already, and is no regular file"):
+        with pytest.raises(UsageError, match=r"(x\.jsonl|c\.json): already exists and is not a regular file"):
             translate(out, jsonl=out != "out", force=force)
     assert (identity("x.jsonl"), identity("out/c.json")) == before
     assert os.listdir("out") == ["c.json"]
@@ -80,7 +80,7 @@ def test_a_link_to_a_file_is_replaced_and_not_what_it_leads_to(inputs):
 
 @cases("place, jsonl", ("", False), ("", True), (".", True), ("/", True), ("..", True), ("new/..", False))
 def test_a_place_without_a_name_is_refused(inputs, place, jsonl):
-    with pytest.raises(UsageError, match=r"names no file and no folder|is no regular file"):
+    with pytest.raises(UsageError, match=r"names no file and no folder|is not a regular file"):
         translate(place, jsonl=jsonl, force=True)
     assert os.listdir() == ["in"]
 
@@ -111,7 +111,7 @@ def test_what_comes_while_it_is_written_is_neither_replaced_nor_followed(inputs,
     (inputs / "elsewhere/a").write_text("theirs")
     out, act = MEANWHILE[what]
     at_commit(monkeypatch, act)
-    with pytest.raises(UsageError, match="is there already"):
+    with pytest.raises(UsageError, match="already exists"):
         translate(out)
     assert tree(inputs / "elsewhere") == {"a": b"theirs"}
     assert set(tree(inputs / "old").values()) <= {b"theirs", None}

@@ -159,8 +159,8 @@ def test_calls_are_found_alike_however_many_they_are(data):
                 lambda state: (None, state.after_calls(said, by_assistant=True)),
                 lambda state: state.answer(ident, name),
                 lambda state: (None, state.without({ident, "d"})),
-                lambda state: (state.waits(0, ident), state.but(by_assistant=False)),
-                lambda state: (state.waits(1, name or ""), state),
+                lambda state: (state.is_open(0, ident), state.evolve(by_assistant=False)),
+                lambda state: (state.is_open(1, name or ""), state),
             ]))  # fmt: skip
             said = data.draw(blocks)
             patch.setattr(calls, "_FEW", 1000)

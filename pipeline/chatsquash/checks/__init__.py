@@ -1,8 +1,8 @@
-"""What can be wrong with a session; a rule's name is its code, its docstring is its documentation.
+"""The rules behind findings; the name of a rule is its code, and its docstring is its documentation.
 
-Rules over a record are generators marked ``@check``; rules that the reader or a stage finds on its way are plain
-functions marked ``@rule`` that make the finding. Both are discovered in this folder. A rule over a record is called
-only if the record has a feature that it looks at.
+Rules over a record are generators marked ``@check``.  Rules that the reader or a stage applies are functions marked
+``@rule``, which return the finding.  Both are discovered in this folder.  A rule over a record is called only if the
+record has one of the features that it declares.
 """
 
 from __future__ import annotations
@@ -29,22 +29,28 @@ if TYPE_CHECKING:
 
 @cache
 def rules() -> dict[str, Rule]:
-    """Every rule by its code, in the order of the modules and of the functions in them."""
-    Room(ModuleType, sys.modules[__name__]).all()  # whose functions make themselves known
+    """Return all rules by code, in the order of modules and of functions within them."""
+    Room(ModuleType, sys.modules[__name__]).all()  # importing the modules registers their rules
     return {rule.code: rule for rule in sorted(RULES, key=lambda rule: (rule.module, rule.place))}
 
 
 def refuse_unknown(code: str, *, option: str = "", any_error: str = "") -> None:
-    """Raise ``UsageError`` for a code that no finding has, as an ``option`` names it; ``any_error`` is no such code."""
+    """Raise ``UsageError`` for an unknown finding code.
+
+    Args:
+        code: The code.
+        option: The option that names the code, for the message.
+        any_error: A word that is also accepted, for all errors.
+    """
     known = [*filter(None, [any_error]), *rules()]
     if code not in known:
-        named = f"{option} {code}" if option else code
-        listed = "chatsquash explain lists them" + (f", {any_error} means any error" if any_error else "")
-        raise UsageError(f"{named}: no finding has this code; {suggestion(code, known, listed)}")
+        code_text = f"{option} {code}" if option else code
+        advice = "chatsquash explain lists them" + (f", {any_error} means any error" if any_error else "")
+        raise UsageError(f"{code_text}: no finding has this code; {suggestion(code, known, advice)}")
 
 
 def examine(view: View, *kinds: Kind) -> Iterator[Violation]:
-    """What is wrong with a record, by the rules of the kinds named."""
+    """Yield the violations of a record, by the rules of some kinds."""
     tests = [test for kind in kinds if kind in FEATURES for test in FEATURES[kind].items()]
     has = [feature for feature, is_there in tests if is_there(view)]
     for rule in _rules_for(kinds, tuple(has)):
@@ -54,9 +60,9 @@ def examine(view: View, *kinds: Kind) -> Iterator[Violation]:
 
 @cache
 def _rules_for(kinds: tuple[Kind, ...], has: tuple[Feature, ...]) -> list[Rule]:
-    """The rules of some kinds that have something to look at in a record with these features, in order."""
+    """Return the rules of some kinds that apply to a record with these features, in order."""
     known = [rule for rule in rules().values() if rule.kind in kinds]
-    return [rule for rule in known if not rule.looks or not set(has).isdisjoint(rule.looks)]
+    return [rule for rule in known if not rule.features or not set(has).isdisjoint(rule.features)]
 
 
 ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
@@ -66,7 +72,7 @@ _decode = jsonio.decoder(dict).decode
 
 
 def _ends_oddly(view: View) -> bool:
-    """Whether the very last message is neither a text nor a call of the assistant."""
+    """Check whether the last message is neither a text nor a call of the assistant."""
     last = view.columns.last
     if last is None or last.get("role") != "assistant":
         return True
@@ -81,7 +87,7 @@ def _has_undeclared(view: View) -> bool:
 
 
 def _has_odd_arguments(view: View) -> bool:
-    """Whether some arguments may be no text that parses to an object."""
+    """Check whether some arguments may not be a string with a JSON object."""
     calls = view.columns.calls
     try:
         for arguments in calls.arguments if calls else ():
@@ -106,7 +112,7 @@ FEATURES: dict[Kind, dict[Feature, Callable[[View], bool]]] = {
         "odd arguments": _has_odd_arguments,
         "open calls": lambda view: bool(view.columns.last and view.columns.last.get("tool_calls")),
         "bad results": lambda view: bool(view.once(bad_results)),
-        "unmatched results": lambda view: not view.columns.matched,
+        "unmatched results": lambda view: not view.columns.are_matched,
     },
 }
-"""The features that rules of a kind look at, and whether a record has them."""
+"""The features on which rules of a kind depend, with a test for each."""

@@ -1,22 +1,21 @@
-"""Whether a tool result in words says that its call failed: by its first line, its last lines, or a Python traceback.
+"""Detect failed calls in tool results without JSON: by the first line, the last lines, or a Python traceback.
 
-What stands between is not looked at, since it is mostly what was asked for: files, logs and tables tell of the errors
-of others.
+The text in between is ignored, since it is mostly requested content: files, logs and tables quote errors of others.
 """
 
 from __future__ import annotations
 
 import re
 
-_LONG = 400  # characters of a line that are looked at
-_TOP, _END = 200, 300  # characters in which the program that ran another says how that ended
+_MAX_LINE = 400  # characters of a line to search
+_TOP, _END = 200, 300  # characters in which tools report how a command ended
 
 _TRACEBACK = "Traceback (most recent call last)"
 _BEGINNINGS = ("Traceback ", "File ", "---", "+ Exception Group ")
 _BEGINS_WITH_TRACEBACK = re.compile(
     rf"\A(?:(?:-{{3,}}+\n[\w.]++ ++|\+ Exception Group )?{re.escape(_TRACEBACK)}|File \"[^\"\n]++\", line \d)"
 )
-"""As Python, notebooks and groups of exceptions write it; a syntax error has its place alone."""
+"""The forms of Python, notebooks and exception groups; a syntax error only has a location."""
 _EXCEPTION = re.compile(r"\A[^\W\d][\w.]*+(?:: |$)")
 
 _EXIT = re.compile(
@@ -26,12 +25,12 @@ _EXIT = re.compile(
     |timed[ ]out[ ]after)""",
     re.IGNORECASE | re.MULTILINE | re.VERBOSE,
 )
-"""A line in which an agent's program says how the program that it ran ended."""
-_XIT = re.compile("xit").search  # which takes half as long as ``in``
+"""A line in which an agent's tool reports how a command ended."""
+_XIT = re.compile("xit").search  # twice as fast as ``in``
 
 _NO_ERROR = r"(?!\s*+(?:(?:none|null|false)\b|-?[\d.]++%?\s*+$))"
-"""What behind ``error:`` makes it a member of settings, or a number."""
-_PLAIN = re.compile(
+"""Excludes values after ``error:`` that make it a setting, or a number."""
+_PLAIN_ERROR = re.compile(
     rf"""\A(?:
     <(?:\w{{1,40}}_)?error>
     |(?i:error|fatal|failure)(?:\[\w++\]|[ ]-?\d++)?(?:[ ](?:from[ ]server[ ])?\(\w++\))?:{_NO_ERROR}
@@ -47,15 +46,15 @@ _PLAIN = re.compile(
     )""",
     re.VERBOSE,
 )
-"""How lines begin that tell why a call failed: each row is one way in which many tools do."""
+"""The beginnings of lines with the reason for a failure; each row is a form that many tools use."""
 
 _ERRNO = (
     "(?i:no such file|permission denied|operation not permitted|not a directory|is a directory|file exists"
     "|no space left|read-only file system|connection (?:refused|reset|timed out)|cannot allocate memory)"
 ).replace(" ", "[ ]")
-"""What operating systems say."""
+"""Error messages of operating systems."""
 _SHELL = rf"(?:command[ ]not[ ]found|No[ ]module[ ]named|syntax[ ]error|{_ERRNO})"
-_NAMED = re.compile(
+_NAMED_ERROR = re.compile(
     rf"""\A(?:
     [A-Za-z]++[ ](?i:error)(?:[ ]-?\d++)?:{_NO_ERROR}
     |\(?(?:[A-Za-z_][\w.]{{0,80}})?(?:Error|Exception|SystemExit|KeyboardInterrupt)(?:\)|:)[ ]
@@ -67,51 +66,51 @@ _NAMED = re.compile(
     )""",
     re.VERBOSE,
 )
-"""The same where a name, or what was to be done, stands before it."""
-_GONE = re.compile(r"\A(?!No )[^\n]{1,200} (?:not found|does not exist)\b[^\n]{0,200}\Z", re.IGNORECASE)
+"""The same forms after a name or a description of the operation."""
+_NOT_FOUND = re.compile(r"\A(?!No )[^\n]{1,200} (?:not found|does not exist)\b[^\n]{0,200}\Z", re.IGNORECASE)
 
 _ENDS = re.compile(
     rf"\A(?:(?:[\w./-]++:[ ])?(?i:error|fatal)(?:\[\w++\])?:[ ]{_NO_ERROR}|make(?:\[\d++\])?:[ ]\*\*\*[ ])"
 )
-"""How the last line begins as compilers, git and make write it."""
+"""The beginnings of last lines that compilers, git and make write."""
 
 
 def describe_failure(text: str) -> str | None:
-    """What of a text says that a call failed, as the end of a sentence; ``None`` where nothing does."""
+    """Return the evidence in a text that a call failed, as the end of a sentence; ``None`` without evidence."""
     whole = text.strip()
     if whole.startswith(_BEGINNINGS) and _BEGINS_WITH_TRACEBACK.match(whole):
         return "begins with a Python traceback"
     first = _first_line(whole)
-    if _is_error(first) or (len(first) == len(whole) and " not " in first and _GONE.match(first)):
+    if _is_error(first) or (len(first) == len(whole) and " not " in first and _NOT_FOUND.match(first)):
         return "begins like an error message"
-    if _tells_of_its_end(whole):
+    if _reports_exit(whole):
         return "says that a program ended with another exit code than 0, or for want of time"
     begin = whole.rfind("\n") + 1
-    last = whole[begin : begin + _LONG]
+    last = whole[begin : begin + _MAX_LINE]
     if begin and _EXCEPTION.match(last) and _ends_with_traceback(whole):
         return "ends with a Python traceback"
     return "ends like an error message" if ": " in last and _ENDS.match(last) else None
 
 
 def _first_line(whole: str) -> str:
-    """The first line, but for a heading before it and the rules of a box around it."""
+    """Return the first line, without a heading before it or the frame of a box around it."""
     if whole[:1] in ("#", "╷"):
         whole = whole.partition("\n")[2].lstrip(" \n│")
-    end = whole.find("\n", 0, _LONG)
-    return whole[: end if end >= 0 else _LONG]
+    end = whole.find("\n", 0, _MAX_LINE)
+    return whole[: end if end >= 0 else _MAX_LINE]
 
 
 def _is_error(line: str) -> bool:
-    if _PLAIN.match(line):
+    if _PLAIN_ERROR.match(line):
         return True
-    # Nearly no line has one of these words, which is found much sooner than that no pattern fits.
-    named = (
+    # Few lines have one of these words, and searching for them is much faster than trying the pattern.
+    may_match = (
         ": " in line or "rror" in line or "failed" in line or "timed out" in line or " by " in line or "ser " in line
     )
-    return named and _NAMED.match(line) is not None
+    return may_match and _NAMED_ERROR.match(line) is not None
 
 
-def _tells_of_its_end(whole: str) -> bool:
+def _reports_exit(whole: str) -> bool:
     edges = whole if len(whole) <= _TOP + _END else whole[:_TOP] + whole[-_END:]
     if not (_XIT(edges) or "returncode" in edges or "timed out" in edges):
         return False
@@ -120,7 +119,7 @@ def _tells_of_its_end(whole: str) -> bool:
 
 
 def _ends_with_traceback(whole: str) -> bool:
-    """Whether all lines between the head of the last traceback and the last line are indented."""
+    """Check whether all lines between the head of the last traceback and the last line are indented."""
     head = whole.rfind(_TRACEBACK)
     if head < 0:
         return False

@@ -1,4 +1,4 @@
-"""What is found of archives of logs, and of their members."""
+"""Findings about archives of logs and their members."""
 
 from __future__ import annotations
 

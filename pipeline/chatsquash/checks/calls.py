@@ -1,4 +1,4 @@
-"""What can be wrong with the tool calls of assistant messages."""
+"""Rules about the tool calls of assistant messages."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def tool_call_function(view: View) -> Iterator[Fact]:
     A call of a custom tool has `custom` instead, which is valid.
     """
     for call in view.once(exchanges).calls:
-        function = call.given.get("function")
-        if not isinstance(function, dict) and not _is_custom(call.given):
-            seen = json_type(function) if "function" in call.given else "missing"
+        function = call.call_object.get("function")
+        if not isinstance(function, dict) and not _is_custom(call.call_object):
+            seen = json_type(function) if "function" in call.call_object else "missing"
             yield Fact(f"function of tool_calls[{_index(view, call)}] is {seen}: it must be an object", call.at)
 
 
@@ -45,7 +45,7 @@ def tool_call_function(view: View) -> Iterator[Fact]:
 def tool_call_name(view: View) -> Iterator[Fact]:
     """Reported when the name of a called function is missing, empty or not a string."""
     for call in view.once(exchanges).calls:
-        if call.name is None and isinstance(function := call.given.get("function"), dict):
+        if call.name is None and isinstance(function := call.call_object.get("function"), dict):
             seen = "missing" if "name" not in function else "empty" if function["name"] == "" else "no string"
             yield Fact(
                 f"function.name of tool_calls[{_index(view, call)}] is {seen}: it must be a tool's name", call.at
@@ -60,8 +60,8 @@ def tool_call_id(view: View) -> Iterator[Fact]:
         if call.key is None:
             yield Fact(f"tool_calls[{_index(view, call)}] has no id: give every call one of its own", call.at)
         elif call.key in first:
-            used = f"id {quote(call.given['id'])} was used in message {first[call.key]}"
-            yield Fact(f"{used}: give every call one of its own", call.at)
+            reuse = f"id {quote(call.call_object['id'])} was used in message {first[call.key]}"
+            yield Fact(f"{reuse}: give every call one of its own", call.at)
         else:
             first[call.key] = call.at
 
@@ -84,11 +84,11 @@ def undeclared_tool(view: View) -> Iterator[Fact]:
 def arguments_not_json(view: View) -> Iterator[Fact]:
     """Reported when a call's `arguments` is a string that does not parse to a JSON object."""
     for call in view.once(exchanges).calls:
-        function = call.given.get("function")
+        function = call.call_object.get("function")
         arguments = function.get("arguments") if isinstance(function, dict) else None
         if isinstance(arguments, str) and (seen := _not_object(arguments)):
-            called = quote(call.name or f"tool_calls[{_index(view, call)}]")
-            yield Fact(f"arguments of {called} are {seen}, not a JSON object: see whether the reply was cut", call.at)
+            label = quote(call.name or f"tool_calls[{_index(view, call)}]")
+            yield Fact(f"arguments of {label} are {seen}, not a JSON object: see whether the reply was cut", call.at)
 
 
 @check("error", looks=("legacy calls",))
@@ -103,25 +103,25 @@ def legacy_function_call(view: View) -> Iterator[Fact]:
 
 
 def _tool_call_lists(view: View) -> Iterator[tuple[int, Any]]:
-    """The ``tool_calls`` of all assistant messages that have them, whatever they are, behind the message's index."""
+    """Yield the index and the ``tool_calls`` of each assistant message that has them, whatever their type."""
     for at, message in enumerate(view.messages):
-        if message.get("role") == "assistant" and (listed := message.get("tool_calls")) is not None:
-            yield at, listed
+        if message.get("role") == "assistant" and (items := message.get("tool_calls")) is not None:
+            yield at, items
 
 
 def _index(view: View, call: ToolCall) -> int:
-    """The index of a call in the ``tool_calls`` of its message."""
-    listed: Any = view.messages[call.at]["tool_calls"]
-    return next(index for index, given in enumerate(listed) if given is call.given)
+    """Return the index of a call in the ``tool_calls`` of its message."""
+    items: Any = view.messages[call.at]["tool_calls"]
+    return next(index for index, item in enumerate(items) if item is call.call_object)
 
 
 def _is_custom(call: dict[str, Any]) -> bool:
-    """Whether a call is one of a custom tool, which takes a text."""
+    """Check whether a call is one of a custom tool, which takes text."""
     return call.get("type") == "custom" and isinstance(call.get("custom"), dict)
 
 
 def _not_object(arguments: str) -> str | None:
-    """What arguments are that are no JSON object; ``None`` for those that are one."""
+    """Return the type of arguments that are not a JSON object; ``None`` for an object."""
     try:
         value = jsonio.loads(arguments)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""What can be wrong with what messages say: content of a wrong type, and a last reply that says nothing."""
+"""Rules about the content of messages: wrong types and empty last replies."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from chatsquash.core import chat, reasoning
 from chatsquash.core.model import Violation
 from chatsquash.core.text import json_type
 
-_BESIDE = ("refusal", "audio", "images", *reasoning.MEMBERS)
-"""Members in which an assistant says something beside its content."""
+_OTHER_MEMBERS = ("refusal", "audio", "images", *reasoning.MEMBERS)
+"""Members with output of the assistant other than its content."""
 
 
 @check("error", kind="record", looks=("odd content",))
@@ -34,7 +34,7 @@ def empty_reply(view: View) -> Iterator[Fact]:
     for at in range(len(view.messages) - 1, -1, -1):
         message: dict[str, Any] = view.messages[at]  # type: ignore[assignment]
         if message.get("role") == "assistant":
-            if not says_something(message):
+            if not has_content(message):
                 yield Fact("the last reply says nothing: see whether it was cut off, or leave the record out", at)
             return
 
@@ -42,19 +42,19 @@ def empty_reply(view: View) -> Iterator[Fact]:
 _RULES = [known for known in RULES if known.module == __name__]
 
 
-def unfit(view: View) -> Violation | None:
-    """The first reason for which presets but ``chat`` leave a record out."""
+def first_violation(view: View) -> Violation | None:
+    """Return the first violation for which presets other than ``chat`` exclude a record."""
     return next((known.violation(fact) for known in _RULES for fact in known.function(view)), None)
 
 
-def emptied() -> Violation:
-    """The finding for a last reply of which the record of a preset has nothing, as of a refusal or an image."""
+def unsupported_reply() -> Violation:
+    """Return the finding for a last reply that a preset cannot express at all, such as a refusal or an image."""
     text = "the preset has no place for what the last reply says: --preset chat keeps it, or leave the record out"
     return next(known for known in _RULES if known.code == "empty-reply").violation(Fact(text))
 
 
-def says_something(message: dict[str, Any]) -> bool:
-    """Whether a message of the assistant has text, parts, calls, reasoning, or what else may be said beside them."""
+def has_content(message: dict[str, Any]) -> bool:
+    """Check whether an assistant message has text, parts, calls, reasoning or other output."""
     if message.get("tool_calls") or message.get("function_call"):
         return True
     text = chat.text(message)  # type: ignore[arg-type]
@@ -62,8 +62,8 @@ def says_something(message: dict[str, Any]) -> bool:
         return True
     if chat.other_parts(message):  # type: ignore[arg-type]
         return True
-    return any(_is_said(message[key]) for key in _BESIDE if key in message)
+    return any(_is_present(message[key]) for key in _OTHER_MEMBERS if key in message)
 
 
-def _is_said(value: Any) -> bool:
+def _is_present(value: Any) -> bool:
     return bool(value.strip() if isinstance(value, str) else value)

@@ -40,17 +40,17 @@ NEVER = (
     "other-record",
     "cut",
 )
-"""Why no record holds a reply, whatever is asked for."""
+"""The reasons for which a reply is in no record with any option."""
 
 
-def in_words(lost: Mapping[str, int]) -> list[tuple[str, int]]:
-    """Why records do not contain replies, in words, with their number."""
-    return [(_WORDS[why][count != 1], count) for why, count in lost.items()]
+def describe_losses(counts: Mapping[str, int]) -> list[tuple[str, int]]:
+    """Return the reasons for lost replies in words, with their numbers."""
+    return [(_WORDS[why][count != 1], count) for why, count in counts.items()]
 
 
-def by_why(lost: Mapping[str, int]) -> list[str]:
-    """How many replies no record holds, in words, for each why."""
-    return [f"{count:,} {words}" for words, count in in_words(lost)]
+def count_losses(counts: Mapping[str, int]) -> list[str]:
+    """Return the number of lost replies for each reason, in words."""
+    return [f"{count:,} {words}" for words, count in describe_losses(counts)]
 
 
 @rule("info")
@@ -73,7 +73,7 @@ def duplicate_log_differs(first: str, differs: int | None, unread: str = "") -> 
 
 @rule("warning", kind="replies")
 def replies_repeated(count: int) -> Fact:
-    """Reported when several records contain the same replies, and no flag selects where to train on them."""
+    """Reported when several records contain the same replies, without a flag for training."""
     replies = pluralize(count, "reply", "replies")
     return Fact(f"{replies} in more than one record, and a trainer trains on each: --loss flags them, once each")
 
@@ -91,9 +91,9 @@ def copies_not_compared(count: int, most: int) -> Fact:
 
 @rule("info")
 def repeated_conversation() -> Fact:
-    """Reported when a conversation of a file only repeats replies of another one, so it gets no record.
+    """Reported when a conversation only repeats replies of another one in its file.
 
-    The summary counts it as `filtered: copy`.
+    It gets no record; the summary counts it as `filtered: copy`.
     """
     return Fact("no record: another conversation of the file has all of its replies")
 
@@ -107,7 +107,7 @@ def replies_lost(logged: int, in_records: int, lost: Mapping[str, int], ways: Ma
     missing = sum(lost.values())
     most_first = dict(sorted(lost.items(), key=lambda each: -each[1]))
     keeps = ", ".join(f"{how} keeps {count:,}" for how, count in ways.items())
-    reasons = ", ".join(by_why(most_first)) + (f" ({keeps})" if keeps else "")
+    reasons = ", ".join(count_losses(most_first)) + (f" ({keeps})" if keeps else "")
     rest = f"{missing:,} {'is' if missing == 1 else 'are'} not: {reasons}"
     return Fact(f"{in_records:,} of {pluralize(logged, 'logged reply', 'logged replies')} are in the records; {rest}")
 

@@ -1,4 +1,4 @@
-"""What is found while a dataset is put together of records."""
+"""Findings about the records of a dataset as a whole."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from chatsquash.checks.registry import Fact, rule
 from chatsquash.core.text import escape, pluralize, quote
 
 OF_TOOLS = frozenset(("no-tools", "calls-without-tools", "undeclared-tool"))
-"""Codes of what ``source_without_tools`` says once for all sessions of a source."""
+"""Codes that ``source_without_tools`` replaces by one finding for all sessions of a source."""
 
 
 @rule("info")
 def source_without_tools(source: str, records: int) -> Fact:
-    """Reported when a format never logs tool definitions; once per format, for all of its records.
+    """Reported when the files of an agent have no tool definitions; once per format.
 
     Implies that `no-tools`, `calls-without-tools` and `undeclared-tool` are not reported for these sessions, so
     `--drop` does not apply to them either.
@@ -25,8 +25,8 @@ def source_without_tools(source: str, records: int) -> Fact:
 @rule("warning")
 def loss_not_read(flag: str, trainers: Sequence[str]) -> Fact:
     """Reported when trainers that the preset is for ignore the flag that `--loss` writes."""
-    named = f"{', '.join(trainers[:-1])} and {trainers[-1]} do" if len(trainers) > 1 else f"{trainers[0]} does"
-    return Fact(f"{named} not read {quote(flag)}: see docs/conversations.md for trainers that read it")
+    names = f"{', '.join(trainers[:-1])} and {trainers[-1]} do" if len(trainers) > 1 else f"{trainers[0]} does"
+    return Fact(f"{names} not read {quote(flag)}: see docs/conversations.md for trainers that read it")
 
 
 @rule("info")
@@ -69,7 +69,7 @@ def grouped_by_chain() -> Fact:
 
 @rule("warning")
 def split_leak(split: str, other: str, first: str) -> Fact:
-    """Reported when a record has the same system prompt and first user message as one in another split."""
+    """Reported when a record begins with the same prompts as one in another split."""
     return Fact(
         f"in {split}, but begins as {escape(first)} in {other}: --split-by prompt keeps what begins alike together"
     )

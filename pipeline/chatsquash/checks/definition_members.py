@@ -1,4 +1,4 @@
-"""What a definition of a tool has that is no part of any provider's definitions."""
+"""Find members of tool definitions that no provider defines."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _KNOWN = frozenset(
         *("examples", "deprecated", "properties", "required", "additionalProperties"),
     )
 )
-"""From the types of SDKs (openai 3.57, anthropic 2.14, google-genai 3.6), and from the documentation of the others."""
+"""Known members: from the types of SDKs (openai 3.57, anthropic 2.14, google-genai 3.6), or from documentation."""
 _USUAL = (None, "", "function", "custom")
 """Types of definitions whose members are the same for all tools."""
-_NAMED = 5
-"""Members that a finding names."""
+_MAX_NAMES = 5
+"""The most members in a finding."""
 
 
 @rule("info")
@@ -40,14 +40,17 @@ def tool_members(tool: Tool, members: list[str]) -> Fact:
     """
     name = chat.tool_name(next(_holders(tool)))
     label = f"tool {quote(name)}" if name else "a tool without a name"
-    named = [*map(quote, members[:_NAMED]), *([f"{len(members) - _NAMED:,} more"] if len(members) > _NAMED else [])]
+    names = [
+        *map(quote, members[:_MAX_NAMES]),
+        *([f"{len(members) - _MAX_NAMES:,} more"] if len(members) > _MAX_NAMES else []),
+    ]
     count = pluralize(len(members), "member")
     hint = "see whether the model was shown them"
-    return Fact(f"{label} has {count} that no provider defines: {', '.join(named)}; {hint}")
+    return Fact(f"{label} has {count} that no provider defines: {', '.join(names)}; {hint}")
 
 
 def unknown_members(tool: Json) -> list[str]:
-    """The members of a definition, in whichever spelling, that no provider's definitions have, in order."""
+    """Return the members of a definition that no provider defines, in any spelling and in order."""
     if not isinstance(tool, dict) or chat.is_hosted(tool):
         return []
     holders = [holder for holder in _holders(tool) if holder.get("type") in _USUAL]
@@ -56,20 +59,20 @@ def unknown_members(tool: Json) -> list[str]:
 
 
 def are_usual(*holders: Json) -> bool:
-    """Whether definitions, and their functions, have known members only: a quick answer to nearly all."""
+    """Check quickly whether definitions and their functions only have known members."""
     try:
         return _KNOWN.issuperset(chain(*holders))
     except TypeError:  # a definition that is not an object
         return False
 
 
-def odd_definitions(tools: list[Tool]) -> list[tuple[Tool, list[str]]]:
-    """The definitions with unknown members, and these."""
+def definitions_with_unknown(tools: list[Tool]) -> list[tuple[Tool, list[str]]]:
+    """Return the definitions with unknown members, and these members."""
     return [(tool, members) for tool in tools if (members := unknown_members(tool))]
 
 
 def _holders(tool: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The objects of a definition that may have members of its provider, first that with its name."""
+    """Yield the objects of a definition that may have members of its provider, first the one with its name."""
     inner = [holder for name in ("function", "custom") if isinstance(holder := tool.get(name), dict)]
     own = tool.get(chat.PRIVATE)
     native = [each for each in own.values() if isinstance(each, dict)] if isinstance(own, chat.Private) else []

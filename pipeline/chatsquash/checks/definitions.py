@@ -1,4 +1,4 @@
-"""What can be wrong with a record as a whole and with its tool definitions."""
+"""Rules about tool definitions and about records as a whole."""
 
 from __future__ import annotations
 
@@ -118,12 +118,12 @@ def tool_properties(view: View) -> Iterator[Fact]:
 def tool_required(view: View) -> Iterator[Fact]:
     """Reported when `required` in a tool's `parameters` is not a list of distinct, non-empty names."""
     for label, parameters in _schemas(view):
-        if seen := _no_names(parameters.get("required", [])):
+        if seen := _names_problem(parameters.get("required", [])):
             yield Fact(f"required in parameters of {label} {seen}: it must be a list of different names")
 
 
-def _no_names(required: Json) -> str | None:
-    """What is wrong with a list of names; ``None`` where nothing is."""
+def _names_problem(required: Json) -> str | None:
+    """Return the problem with a list of names, if any."""
     if not isinstance(required, list):
         return f"is {json_type(required)}"
     seen: set[str] = set()
@@ -142,27 +142,27 @@ def _label(index: int, tool: dict[str, Any]) -> str:
 
 
 def _own(view: View) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Every definition that is an object and not of a hosted tool, which the provider knows without one."""
+    """Yield the definitions that are objects, except those of hosted tools, which need no definition."""
     for index, tool in enumerate(view.tools):
         if isinstance(tool, dict) and not chat.is_hosted(tool):
             yield index, tool
 
 
 def _numbered_definitions(view: View) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Of every definition what has its name and description."""
+    """Yield the object with the name and description of each definition."""
     for index, tool in _own(view):
         yield index, chat.custom(tool) or tool
 
 
 def _functions(view: View) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Every definition that is not of a custom tool, which takes a text and so has no parameters."""
+    """Yield the definitions of functions; custom tools take text and have no parameters."""
     for index, tool in _own(view):
         if tool.get("type") != "custom":
             yield index, tool
 
 
 def _schemas(view: View) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The schemas of arguments that are an object, in each spelling, and how to speak of their definition."""
+    """Yield the argument schemas that are objects, in any spelling, with labels for their definitions."""
     for index, tool in _functions(view):
         for spelling in chat.SCHEMAS:
             if isinstance(schema := tool.get(spelling), dict):
@@ -170,14 +170,16 @@ def _schemas(view: View) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 @rule("warning")
-def tool_conflict(name: str, first_line: int, line: int, *, kept: Literal["first", "last", "each"] = "first") -> Fact:
+def tool_conflict(
+    name: str, first_line: int, line: int, *, kept_definition: Literal["first", "last", "each"] = "first"
+) -> Fact:
     """Reported when the definition of a tool changes during a session.
 
     The record has the first one, with `--tools last` the last one, and for a custom tool all of them.
     """
     where = f"line {line} defines {quote(name)} otherwise than line {first_line}"
-    what = "each definition" if kept == "each" else f"the {kept} definition"
-    calls = "earlier" if kept == "last" else "later"
+    what = "each definition" if kept_definition == "each" else f"the {kept_definition} definition"
+    calls = "earlier" if kept_definition == "last" else "later"
     return Fact(f"{where}, {what} is kept: see whether {calls} calls fit it")
 
 

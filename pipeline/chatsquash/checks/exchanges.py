@@ -1,6 +1,6 @@
 """The calls of a record and the results that answer them, matched block by block in one walk over the messages.
 
-A block is an assistant message with calls and what follows up to the next assistant message.
+A block is an assistant message with calls, and all messages up to the next assistant message.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from chatsquash.core.model import Json, Message
 State = Literal["ok", "failed", "empty", "unanswered"]
 
 
-class ToolResult(Struct, frozen=True, gc=False):  # a named tuple takes twice as long to make
-    """A tool message, judged."""
+class ToolResult(Struct, frozen=True, gc=False):  # creating a named tuple takes twice as long
+    """A tool message and its assessment."""
 
     at: int
     """Index of the message."""
     call_id: Json
     key: str | bytes | None
-    """Its id as something to look up; ``None`` if it has none."""
+    """Its id as a dictionary key; ``None`` if it has no id."""
     failure: str | None
-    """What says that it failed, if it did, as the end of a sentence."""
+    """The evidence that it failed, if any, as the end of a sentence."""
     empty: bool
 
     @property
@@ -38,23 +38,23 @@ class ToolResult(Struct, frozen=True, gc=False):  # a named tuple takes twice as
 
 
 class ToolCall(Struct, gc=False):
-    """A call, and the results of its block that answer it."""
+    """A call with its results within the block."""
 
     at: int
     """Index of the assistant message."""
     block: int
     """Index of its block."""
-    given: dict[str, Any]
+    call_object: dict[str, Any]
     """The call itself."""
     name: str | None
-    """Of the function that it names."""
+    """The name of the called function."""
     key: str | bytes | None
-    """Its id as something to look up; ``None`` if it has none."""
+    """Its id as a dictionary key; ``None`` if it has no id."""
     results: list[ToolResult] = []
 
     @property
     def state(self) -> State:
-        """How it went."""
+        """The outcome of the call."""
         state: State = "unanswered"
         for result in self.results:
             if result.failure is not None:
@@ -65,18 +65,18 @@ class ToolCall(Struct, gc=False):
 
 
 class Exchanges(NamedTuple):
-    """What the messages of a record call, and the results."""
+    """The calls of a record and their results."""
 
     calls: list[ToolCall]
-    """Those that are objects, with their results."""
+    """Calls that are objects, with their results."""
     strays: list[ToolResult]
-    """Results that stand in a block and answer no call of it."""
+    """Results within a block that match none of its calls."""
     outside: list[ToolResult]
-    """Those that stand in no block."""
+    """Results outside of any block."""
 
 
 def call_counts(view: View) -> dict[int, int]:
-    """How many calls the messages make that make some, also in the legacy form or as markup, by their indices."""
+    """Return the number of calls by message index, including legacy calls and markup, for messages with calls."""
     calls = view.columns.calls
     counts = dict(calls.counts) if calls else {}
     for at, role in enumerate(view.columns.roles):
@@ -86,10 +86,10 @@ def call_counts(view: View) -> dict[int, int]:
 
 
 def bad_results(view: View) -> dict[int, tuple[str | None, bool]]:
-    """Of each result that failed or is empty what says that it failed, if anything does, and whether it is empty."""
+    """Return failed and empty results by message index, with the evidence of failure and whether it is empty."""
     outcomes: dict[int, tuple[str | None, bool]] = {}
     is_marked = not MARKING.isdisjoint(view.columns.keys)
-    for at, content in zip(view.columns.results, view.columns.given, strict=True):
+    for at, content in zip(view.columns.results, view.columns.result_contents, strict=True):
         text = content if isinstance(content, str) else chat.text(view.messages[at]) or ""
         said = failure(view.messages[at] if is_marked else _UNMARKED, text)
         empty = (not text or text.isspace()) and (isinstance(content, str) or not chat.other_parts(view.messages[at]))
@@ -103,16 +103,16 @@ _UNMARKED: Message = {}
 
 
 def exchanges(view: View) -> Exchanges:
-    """Match results with calls, block by block; calls of a block that share an id get theirs in order."""
+    """Match results with calls, block by block; calls with the same id get their results in order."""
     columns = view.columns
-    return _match_in_order(view, columns.calls) if columns.calls and columns.matched else _match_by_id(view)
+    return _match_in_order(view, columns.calls) if columns.calls and columns.are_matched else _match_by_id(view)
 
 
 def _match_in_order(view: View, calls: Calls) -> Exchanges:
-    """The same where the results stand in the order of the calls."""
+    """Match results that are in the order of the calls."""
     columns, bad = view.columns, view.once(bad_results)
     places = [(at, block) for block, (at, count) in enumerate(calls.counts.items()) for _ in range(count)]
-    both = zip(places, calls.given, calls.names, calls.ids, strict=True)
+    both = zip(places, calls.objects, calls.names, calls.ids, strict=True)
     matched_calls = [ToolCall(at, block, given, name, key) for (at, block), given, name, key in both]
     for call, at, key in zip(matched_calls, columns.results, columns.result_ids, strict=False):
         call.results = [ToolResult(at, key, key, *bad.get(at, _GOOD))]
@@ -128,10 +128,10 @@ def _match_by_id(view: View) -> Exchanges:
         role = message.get("role")
         if role == "assistant":
             waiting = None
-            for given in chat.calls(message):
+            for call_object in chat.calls(message):
                 if waiting is None:
                     waiting, block = {}, block + 1
-                call = ToolCall(at, block, given, chat.call_name(given), id_key(given.get("id")))
+                call = ToolCall(at, block, call_object, chat.call_name(call_object), id_key(call_object.get("id")))
                 pairs.calls.append(call)
                 if call.key is not None:
                     waiting.setdefault(call.key, deque()).append(call)

@@ -1,4 +1,4 @@
-"""What the pages of ``chatsquash explain`` say of a finding: all of it, its first sentence, and what to do first."""
+"""Read the pages of ``chatsquash explain``: the complete page, its first sentence, and the first remedy."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ def page(code: str) -> str:
     rule = next((rule for rule in RULES if rule.code == code), None)
     if rule is None:
         return ""
-    from importlib.resources import files  # which runs do not need
+    from importlib.resources import files  # not needed by runs
 
     file = files("chatsquash.checks") / "pages" / f"{code}.md"
     return file.read_text(encoding="utf-8") if file.is_file() else f"# {code}\n\n{rule.doc}\n"
 
 
 def meaning(code: str) -> str:
-    """Return the sentence that says what a finding is."""
+    """Return the meaning of a finding, the first paragraph of its page."""
     return page(code).partition("\n\n")[2].partition("\n\n")[0].replace("\n", " ")
 
 
 def remedy(code: str) -> str:
-    """Return the sentence that says what to do about a finding: the first one that names an option, else the first."""
+    """Return the remedy for a finding: the first sentence that names an option, otherwise the first sentence."""
     said = page(code).partition(_TO_DO)[2].strip().partition("\n\n")[0].replace("\n", " ")
     sentences = [f"{each.rstrip('.')}." for each in _SENTENCE.split(said) if each]
     return next((each for each in sentences if "`--" in each), next(iter(sentences), ""))

@@ -1,4 +1,4 @@
-"""Whether a tool result says that its call failed: by the mark of its format, by its JSON, or in words."""
+"""Detect failed calls in tool results: by the mark of the format, by JSON members, or by the text."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from chatsquash.core.text import quote
 MARKING = frozenset({"is_error", PRIVATE})
 """The members of messages that may mark a result."""
 _MARKS = ("denied", "interrupted")
-"""Outcomes with which a format marks a result beside ``is_error``."""
+"""Outcomes with which a format marks a result, in addition to ``is_error``."""
 _CODES = frozenset({"exit_code", "exitcode", "returncode"})
 _FLAGS = frozenset({"timeout", "missing", "incomplete"})
 _NO_ERROR = frozenset({"", "none", "null"})
 
 _STATUS = re.compile(r"[45]\d\d|error|failure", re.IGNORECASE)
-"""A status, of HTTP or in a word, that is one of a failure."""
+"""A status that means failure: an HTTP status or a word."""
 
 _SHORT = 1 << 16
 _BRACE = ord("{")
@@ -35,9 +35,11 @@ _members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
 def failure(message: Message, text: str) -> str | None:
-    """What says that a result with this text failed, as the end of a sentence; ``None`` where nothing does.
+    """Return the evidence that a result failed, as the end of a sentence; ``None`` without evidence.
 
-    Of the message only marks are asked.
+    Args:
+        message: The tool message, which is only searched for marks.
+        text: The text of the result.
     """
     if mark := _mark(message):
         return mark
@@ -51,12 +53,12 @@ def failure(message: Message, text: str) -> str | None:
 
 
 def _is_well(text: str) -> bool:
-    """Whether the members of an object tell of no failure, which is found without making the values of the others."""
+    """Check quickly whether an object reports no failure; only relevant members are parsed."""
     try:
         members = {
             key: jsonio.loads(bytes(value))
             for key, value in _members(text).items()
-            if key.lower() in _NAMES or memoryview(value)[0] == _BRACE  # an object, of which the members may tell
+            if key.lower() in _NAMES or memoryview(value)[0] == _BRACE  # an object, whose members may report a failure
         }
         return _object_failure(members) is None
     except (msgspec.MsgspecError, ValueError, RecursionError):
@@ -65,14 +67,14 @@ def _is_well(text: str) -> bool:
 
 @cache
 def _in_words() -> Callable[[str], str | None]:
-    """The rule on results that are no JSON; its patterns take longer to compile than a small log to convert."""
+    """Return the function for results without JSON, imported on demand since its patterns are slow to compile."""
     from chatsquash.checks._failure_texts import describe_failure
 
     return describe_failure
 
 
 def _mark(message: Message) -> str | None:
-    """The mark of a log's format, or one that stands in the message itself."""
+    """Return the mark of the log's format, or one in the message itself."""
     if chat.is_marked_failed(message):
         return "is marked as an error"
     if PRIVATE not in message:
@@ -82,11 +84,11 @@ def _mark(message: Message) -> str | None:
 
 
 def _object_failure(value: dict[str, Any]) -> str | None:
-    """What says so in an object: a member of it, or one of an object in it; what a list holds are rows."""
+    """Return the evidence in an object or the objects within it; items of lists are data, which is ignored."""
     for key, member in value.items():
         if _is_top_failure(key.lower(), member):
             return f"has {quote(key)}"
-    if value.get("errors") and value.get("data", 0) is None:  # as GraphQL answers
+    if value.get("errors") and value.get("data", 0) is None:  # an error response of GraphQL
         return "has 'errors' and no data"
     todo = [value]
     while todo:
@@ -120,14 +122,14 @@ def _is_failure(name: str, value: Json) -> bool:
 
 
 def _is_code(value: Json) -> bool:
-    """Whether an exit code is known and not 0."""
+    """Check whether an exit code is known and not 0."""
     if isinstance(value, str):
         return value.lstrip("-0").isdecimal()
     return isinstance(value, int | float) and not isinstance(value, bool) and value != 0
 
 
 def _parse(text: str) -> Any:
-    """The value of a JSON text, ``None`` for what is none; NaN counts, since tools written in Python print it."""
+    """Parse JSON, including NaN, which tools written in Python print; return ``None`` if it is invalid."""
     with suppress(ValueError, RecursionError):
         try:
             return jsonio.loads(text)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from chatsquash.checks.registry import Fact, rule
 from chatsquash.core.text import pluralize, quote
 
-_SHOWN = 20
+_MAX_NAMES = 20
 
 
 @rule("info")
@@ -17,14 +17,14 @@ def not_read(kinds: Mapping[str, int]) -> Fact:
     Reported with names and counts, for the first conversation of the file. `--lossless` rejects such a file.
     """
     most = sorted(kinds.items(), key=lambda each: (-each[1], each[0]))
-    some = ", ".join(f"{quote(name)} {count:,}" for name, count in most[:_SHOWN])
-    rest = f" and {pluralize(len(most) - _SHOWN, 'other name')}" if len(most) > _SHOWN else ""
+    some = ", ".join(f"{quote(name)} {count:,}" for name, count in most[:_MAX_NAMES])
+    rest = f" and {pluralize(len(most) - _MAX_NAMES, 'other name')}" if len(most) > _MAX_NAMES else ""
     return Fact(f"no part of the record: {some}{rest}")
 
 
 @rule("warning")
 def missing_parent(how: str, count: int) -> Fact:
-    """Reported when a line of a Claude Code file refers to a parent that is not in the file.
+    """Reported when a line of a Claude Code file refers to a missing parent.
 
     If the line is unreadable, or was never written and the order is certain, the conversation continues; otherwise a
     new one begins.
@@ -65,7 +65,7 @@ def joined(files: int, both: int, alone: int) -> Fact:
 
 @rule("warning")
 def joined_texts(differing: int, both: int) -> Fact:
-    """Reported when with `--join`, an agent's file and the gateway's log have different texts of a reply.
+    """Reported when with `--join`, an agent's file and the gateway's log differ in a reply.
 
     The record has the gateway's text, which is the model's.
     """

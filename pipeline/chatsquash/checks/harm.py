@@ -1,11 +1,11 @@
-"""The order of findings by harm: what leaks, what is lost, what is truncated, and then the rest by severity."""
+"""The order of findings by harm: leaks, losses, truncation, and then all others by severity."""
 
 from __future__ import annotations
 
 from chatsquash.core.model import Severity
 
 _SECRETS = ("secret-found", "personal-data-found", "address-not-redacted", "redaction-failed", "unsearched-line")
-_LOST = (
+_LOSSES = (
     *("unreadable-archive", "truncated-archive", "archive-member", "unreadable-log", "cut-short", "lost-worker"),
     *("unknown-format", "session-id-mismatch", "timestamp-order", "bad-line", "bad-entry", "bad-record"),
     *("empty-session", "no-sample", "output-growth", "no-assistant-turn", "arguments-unparsable", "unpaired-call"),
@@ -18,7 +18,7 @@ _SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 
 def rank(severity: Severity, code: str) -> tuple[int, int]:
     """Return the place of a finding in the order by harm, the worst first; an ``info`` follows all others."""
-    kinds = (_SECRETS, _LOST, _TRUNCATED)
+    kinds = (_SECRETS, _LOSSES, _TRUNCATED)
     harm = next((place for place, codes in enumerate(kinds) if code in codes), len(kinds))
     grave = _SEVERITIES.index(severity)
     return (len(kinds) + 1, grave) if severity == "info" else (harm, grave)

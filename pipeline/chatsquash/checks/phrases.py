@@ -1,4 +1,4 @@
-"""Phrases by which a record is told that should not be trained on as it stands, as those that a client puts in."""
+"""Search records for phrases that make them unsuitable for training, such as texts that a client inserts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from chatsquash.core.model import Json, Violation
 from chatsquash.core.text import pluralize, quote
 
 _PLAIN = re.compile(r"[ !#-;=-\[\]-~]*")
-"""Characters that stand in a record as they stand in a text: those of ASCII that print, but ``"``, ``<`` and ``\\``."""
+"""Characters that JSON and markup never escape: printable ASCII except ``"``, ``<`` and ``\\``."""
 
 
 @rule("warning")
@@ -27,41 +27,41 @@ def flagged_phrase(phrase: str, count: int, at: int) -> Fact:
 
 
 class _Phrase(NamedTuple):
-    given: str
+    text: str
     spellings: frozenset[str]
-    """As a text may have it, also one with JSON in it, in no case."""
+    """Its casefolded spellings in a text, or in JSON within a text."""
     core: bytes
-    """What the bytes of a record must have, in lower case: the longest part that no JSON spells otherwise."""
+    """Its longest part that is never escaped, as lower-case bytes that a matching record must contain."""
     is_plain: bool
-    """Whether that is all of it."""
+    """Whether ``core`` is the complete phrase."""
 
     def is_in(self, turn: Json) -> bool:
-        """Whether a message has it."""
+        """Check whether a message contains the phrase."""
         texts = chat.strings(turn) if self.is_plain else _with_json_strings(chat.strings(turn))
         return any(spelling in text for text in map(str.casefold, texts) for spelling in self.spellings)
 
 
 class Phrases:
-    """Looks for phrases in records; a blank one is none."""
+    """Searches records for phrases; blank phrases are ignored."""
 
     def __init__(self, phrases: Iterable[str]) -> None:
-        self._phrases = [_phrase(given) for given in dict.fromkeys(phrases) if given.strip()]
+        self._phrases = [_phrase(phrase) for phrase in dict.fromkeys(phrases) if phrase.strip()]
 
     def violations_in(self, record: bytes) -> Iterator[Violation]:
-        """What is found in a record, or in messages, as we write them; bytes tell for nearly all that it is nothing."""
+        """Yield violations in the bytes of a record or of messages; most are excluded without parsing."""
         lower = record.lower() if self._phrases else b""
         if any(phrase.core in lower for phrase in self._phrases):
             yield from self.violations(jsonio.loads(record))
 
     def violations(self, record: Json) -> Iterator[Violation]:
-        """What is found in a record of any preset, or in messages."""
+        """Yield violations in a record of any preset, or in messages."""
         for phrase in self._phrases:
             if places := [at for at, turn in turns(record) if phrase.is_in(turn)]:
-                yield flagged_phrase(phrase.given, len(places), places[0])
+                yield flagged_phrase(phrase.text, len(places), places[0])
 
 
 def turns(record: Json) -> list[tuple[int, Json]]:
-    """The messages of a record of any preset with their indices; a system prompt beside them stands at the first."""
+    """Return the messages of a record of any preset with their indices; a separate system prompt has index 0."""
     if isinstance(record, list):
         return list(enumerate(record))
     said = record.get("messages", record.get("conversations"))
@@ -69,15 +69,15 @@ def turns(record: Json) -> list[tuple[int, Json]]:
     return [*([(0, aside)] if aside else []), *enumerate(said if isinstance(said, list) else [])]
 
 
-def _phrase(given: str) -> _Phrase:
-    spellings = frozenset({given.casefold(), json.dumps(given, ensure_ascii=False)[1:-1].casefold()})
-    # Letters that only fold to ASCII ones, such as the long s, are no other case of these here.
-    core = max(_PLAIN.findall(given), key=len)
-    return _Phrase(given, spellings, core.lower().encode(), core == given)
+def _phrase(text: str) -> _Phrase:
+    spellings = frozenset({text.casefold(), json.dumps(text, ensure_ascii=False)[1:-1].casefold()})
+    # Letters that casefold to ASCII letters, such as the long s, are not treated as another case of these.
+    core = max(_PLAIN.findall(text), key=len)
+    return _Phrase(text, spellings, core.lower().encode(), core == text)
 
 
 def _with_json_strings(texts: Iterable[str]) -> Iterator[str]:
-    """Texts, and what those hold that are JSON, as arguments are: JSON may spell any character as an escape."""
+    """Yield texts, and the strings in those that are JSON, such as arguments, in which any character may be escaped."""
     for text in texts:
         yield text
         if text.startswith(("{", "[")):

@@ -1,4 +1,4 @@
-"""What is found of secrets and of other values that placeholders take the place of."""
+"""Findings about secrets and other values that placeholders replace."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ def secret_found(kind: str, count: int, at: int | None, option: str = "--redact 
     The finding never contains the value. Its line is the first one of the log with the value, or that of the record's
     entry if no line has the value in this form.
     """
-    named = kind.lower().replace("_", " ")
-    return Fact(f"{pluralize(count, 'secret')} found ({named}): {option} {'it' if count == 1 else 'them'}", at)
+    kind_name = kind.lower().replace("_", " ")
+    return Fact(f"{pluralize(count, 'secret')} found ({kind_name}): {option} {'it' if count == 1 else 'them'}", at)
 
 
 @rule("warning")
@@ -25,5 +25,5 @@ def placeholder_in_reply(count: int, at: int | None, hint: str = ": --loss has t
 
 @rule("error")
 def redaction_failed(why: str, what: str = "session") -> Fact:
-    """Reported when a text cannot be searched for secrets, so the session is not written."""
+    """Reported when a text cannot be searched for data to replace, so the session is not written."""
     return Fact(f"a text cannot be searched for private data ({why}): nothing of the {what} is written")

@@ -1,4 +1,4 @@
-"""What is found while a log is read and converted: each rule makes the finding from the few values that it needs."""
+"""Findings of reading and converting a log."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def session_id_mismatch(first_id: str, other_id: str, first_line: int, merge: bo
     """
     seen = f"session_id is {quote(other_id)}, line {first_line} has {quote(first_id)}"
     if merge:
-        return Fact(f"{seen}, converted as one session: --sessions-by id takes them apart", kept=True)
+        return Fact(f"{seen}, converted as one session: --sessions-by id takes them apart", is_kept=True)
     return Fact(f"{seen}: --sessions-by id takes them apart (--on-invalid keep --sessions-by file makes one of them)")
 
 
@@ -41,7 +41,7 @@ def timestamp_order(earlier_line: int, keep: bool) -> Fact:
     """
     seen = f"timestamp is earlier than line {earlier_line}"
     if keep:
-        return Fact(f"{seen}, file order counts", kept=True)
+        return Fact(f"{seen}, file order counts", is_kept=True)
     return Fact(f"{seen} (--on-invalid keep converts it all the same)")
 
 
@@ -97,7 +97,7 @@ def mixed_formats(most: str, other: str, count: int) -> Fact:
 
 @rule("warning")
 def missing_history(count: int) -> Fact:
-    """Reported when a request refers to turns that are not in the log, for example by `previous_response_id`."""
+    """Reported when a request refers to turns that are not in the log."""
     return Fact(f"{_entries(count)} with turns that are kept elsewhere, and not in this log: see where it begins")
 
 
@@ -109,7 +109,7 @@ def other_conversations(count: int) -> Fact:
 
 @rule("info")
 def hosted_tools(count: int) -> Fact:
-    """Reported when requests have tools that the provider runs, such as web search; they are not in `tools`."""
+    """Reported when requests have hosted tools, such as web search, which are not in `tools`."""
     return Fact(f"tools that the provider runs are no part of tools, in {_entries(count)}: they have no definitions")
 
 
@@ -124,7 +124,7 @@ def context_cleared(what: str, count: int) -> Fact:
 
 @rule("warning")
 def stream_interrupted() -> Fact:
-    """Reported when the stream of a reply ended early or with an error; the record has the part received."""
+    """Reported when the stream of a reply was interrupted; the record has the part received."""
     return Fact("the stream of the reply was cut, what arrived is converted: see whether it should be trained on")
 
 
@@ -147,7 +147,7 @@ def vendor_extension(forms: Mapping[str, int]) -> Fact:
 
 @rule("warning")
 def unrelated_requests(count: int) -> Fact:
-    """Reported when no line has a session id and no request continues another: each is a session."""
+    """Reported when lines have no session id and do not continue each other: each is a session."""
     how = "--sessions-by file makes one of them"
     return Fact(f"{count:,} requests without a session_id go on from no other one: each is a session ({how})")
 
@@ -178,8 +178,8 @@ def short_tail(last_line: int, last_messages: int, kept_line: int, kept_messages
     With `--conversations main` and `all`, only if nothing explains the last request and no record contains its reply.
     """
     last = f"line {last_line} has {pluralize(last_messages, 'message')}"
-    kept = f"line {kept_line} has {kept_messages}"
-    return Fact(f"{last}, {kept} and is converted: see whether the conversation went on after it")
+    record_source = f"line {kept_line} has {kept_messages}"
+    return Fact(f"{last}, {record_source} and is converted: see whether the conversation went on after it")
 
 
 @rule("warning")
@@ -196,9 +196,9 @@ def extra_choices(count: int) -> Fact:
 
 @rule("warning")
 def reply_truncated(reason: str = "length") -> Fact:
-    """Reported when a reply stopped at its length limit, a filter, an error or for an unknown reason.
+    """Reported when a reply was stopped by its length limit, a filter or an error.
 
-    Such replies have weight 0.
+    Unknown finish reasons count, too. Such replies have weight 0.
     """
     how = "was cut off at its length limit" if reason == "length" else f"ended early ({printable(reason[:40])})"
     return Fact(f"the reply {how}: see whether the record should be trained on")
@@ -216,17 +216,20 @@ def empty_session(entries_seen: int, rejected: int) -> Fact:
 
 @rule("info")
 def unanswered_session(why: str = "") -> Fact:
-    """Reported when a session has no reply, only bookkeeping, commands or a prompt.
+    """Reported when a session has no reply.
 
-    It gets no record from files of agents, nor with a preset for training; otherwise `missing-reply` is reported. The
-    exit code remains 0 if other sessions have records.
+    It is empty, or has only bookkeeping, commands or a prompt. It gets no record from files of agents, nor with a
+    preset for training; otherwise `missing-reply` is reported. The exit code remains 0 if other sessions have records.
     """
     return Fact(f"nobody answered in this session, so there is no record{f': {escape(why)}' if why else ''}")
 
 
 @rule("error")
 def unreadable_log(reason: str) -> Fact:
-    """Reported when a log cannot be opened or read, or is too large for the memory."""
+    """Reported when a log cannot be opened or read.
+
+    It may also be too large for the memory. The session is skipped.
+    """
     return Fact(f"the log cannot be read ({escape(reason)}): check the file and its permissions")
 
 
@@ -247,7 +250,7 @@ def no_exchange(what: str, count: int) -> Fact:
 
 @rule("error")
 def truncated_by_logger(what: str, count: int) -> Fact:
-    """Reported when the logger truncated a text, so the model's input or output is not known.
+    """Reported when the logger truncated the model's input or output.
 
     Presets other than `chat` exclude the session, unless `--keep-cut` is used. Output that a tool truncated itself does
     not count, since the model saw it in that form.
@@ -276,10 +279,10 @@ def changed_log(how: str) -> Fact:
 
 @rule("error")
 def role_sequence(earlier_line: int, line: int, position: int, expected: str, seen: str) -> Fact:
-    """Reported when a request does not continue the roles of the one before it, for no known reason.
+    """Reported when a request does not continue the previous one, for no known reason.
 
-    An assistant message is compared by whether it has text and calls; text and calls of two messages may be in one.
-    Reported only if no call, summary or client began the new conversation.
+    The roles are compared, and assistant messages by whether they have text and calls; text and calls of two messages
+    may be in one. Reported only if no call, summary or client began the new conversation.
     """
     there = f"message {position} is {quote(seen)}" if seen else f"there is no message {position}"
     where = f"line {earlier_line} has {quote(expected)}"
@@ -288,7 +291,7 @@ def role_sequence(earlier_line: int, line: int, position: int, expected: str, se
 
 @rule("warning")
 def parts_dropped(kinds: Mapping[str, int], at: int | None) -> Fact:
-    """Reported when calls are written as text, and parts that are not text, such as images, are dropped."""
+    """Reported when calls are written as text, and other parts, such as images, are dropped."""
     parts = ", ".join(f"{count} {quote(kind)}" for kind, count in kinds.items())
     return Fact(f"parts that are no text are left out: {parts} (--no-json-tool-calls keeps them)", at)
 

@@ -1,4 +1,4 @@
-"""The declaration of a rule, and what a rule over a record sees: the record, and its messages by columns.
+"""The declaration of rules, and the view of a record that they check: the record, and its messages by columns.
 
 The columns are computed once for each record. Nearly all records have calls of the usual form, followed by the results
 of each message in order, and most rules can be decided from the columns alone.
@@ -26,19 +26,19 @@ Kind = Literal["tools", "record", "native", "inlined", "arguments", "log", "repl
 _OfRecord = Literal["no messages", "no tools", "unknown roles", "odd content", "odd end"]
 _OfCalls = Literal["legacy calls", "odd calls", "undeclared calls", "odd arguments", "open calls"]
 Feature = _OfRecord | _OfCalls | Literal["bad results", "unmatched results"]
-"""What a rule may look at in a record."""
+"""A feature of records on which a rule may depend."""
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
 class Fact(NamedTuple):
-    """What a rule says is wrong; how grave that is, the rule declares once for all."""
+    """A fact that a rule reports; the severity is declared by the rule."""
 
     text: str
     at: int | None = None
-    """0-based index of the message in the record, if it is about one."""
-    kept: bool = False
-    """Whether the session is converted all the same, since the user asked for that."""
+    """0-based index of the message in the record, if one is concerned."""
+    is_kept: bool = False
+    """Whether the session is converted nevertheless, as the user requested."""
 
 
 class Rule(NamedTuple):
@@ -46,27 +46,27 @@ class Rule(NamedTuple):
 
     code: str
     severity: Severity
-    kept: Severity | None
-    """Its severity where `--on-invalid keep` converts the session all the same; ``None`` for nearly all rules."""
+    kept_severity: Severity | None
+    """Its severity if `--on-invalid keep` converts the session nevertheless; ``None`` for most rules."""
     kind: Kind
-    """When it runs: on the tools of a record alone, on any record, on a native or an inlined one, on its
-    arguments where that is asked for, on a log, or on what a chat template makes of a record."""
+    """When it runs: on the tools of a record, on any record, on a native or an inlined one, on arguments if
+    requested, on a log, on replies, or on the rendering of a record by a chat template."""
     doc: str
     function: Callable[..., Any]
     module: str
     place: int
-    looks: tuple[Feature, ...] = ()
-    """It is called for records that have one of these; empty: for all."""
+    features: tuple[Feature, ...] = ()
+    """The features of which a record must have at least one; empty for all records."""
 
     def violation(self, fact: Fact) -> Violation:
-        """What the rule says, with its code and its severity; what does not print of it is escaped."""
-        severity = self.kept if self.kept and fact.kept else self.severity
+        """Return a fact with the code and severity of the rule; unprintable characters are escaped."""
+        severity = self.kept_severity if self.kept_severity and fact.is_kept else self.severity
         return Violation(severity, escape(fact.text), fact.at, self.code)
 
     @property
     def severities(self) -> tuple[Severity, ...]:
-        """All severities that its findings have: one, and a second only where `--on-invalid keep` changes it."""
-        return (self.severity, self.kept) if self.kept else (self.severity,)
+        """All severities of its findings: one, and a second if `--on-invalid keep` changes it."""
+        return (self.severity, self.kept_severity) if self.kept_severity else (self.severity,)
 
 
 RULES: list[Rule] = []
@@ -76,13 +76,13 @@ class Redefined(Protocol):
     """Tools that a session defines more than once."""
 
     def definition(self, message: Message, call_id: str | bytes | None, name: str) -> Tool | None:
-        """The definition in force when a message made a call; ``None`` for a tool with only one."""
+        """Return the definition in force when a message made a call; ``None`` for a tool with only one."""
 
 
 class View:
     """A conversation with values that several checks need, each computed once."""
 
-    __slots__ = ("_known", "columns", "logged", "messages", "redefined", "tools")
+    __slots__ = ("_known", "columns", "logged_messages", "messages", "redefined", "tools")
 
     def __init__(
         self,
@@ -96,14 +96,14 @@ class View:
         """The record's messages."""
         self.columns = columns(self.messages)
         """The record's messages by columns."""
-        self.logged = logged
+        self.logged_messages = logged
         """Its messages before calls were inlined, if available."""
         self.redefined = redefined
         """Its tools that were defined more than once, if known."""
         self._known: dict[Callable[[View], Any], Any] = {}
 
     def once(self, work: Callable[[View], T]) -> T:
-        """The result of ``work`` for this view, computed by the first call."""
+        """Return the result of ``work`` for this view, computed by the first call."""
         known = self._known
         if work not in known:
             known[work] = work(self)
@@ -112,13 +112,13 @@ class View:
 
     @property
     def tool_names(self) -> frozenset[str]:
-        """The names that the definitions have."""
+        """The names of the tool definitions."""
         return tool_names(self.tools)
 
 
 @Last
 def tool_names(tools: list[Tool]) -> frozenset[str]:
-    """The names that definitions have."""
+    """Return the names of tool definitions."""
     return frozenset([name for tool in tools if (name := chat.tool_name(tool))])
 
 
@@ -129,7 +129,7 @@ def register(
     kept: Severity | None = None,
     looks: tuple[Feature, ...] = (),
 ) -> Rule:
-    """Make a function known as a rule."""
+    """Register a function as a rule."""
     code = function.__name__.replace("_", "-")
     doc = function.__doc__ or ""
     place = function.__code__.co_firstlineno
@@ -141,9 +141,9 @@ def register(
 def check(
     severity: Severity, kind: Kind = "native", *, looks: tuple[Feature, ...] = ()
 ) -> Callable[[Callable[[T], Iterator[Fact]]], Callable[[T], Iterator[Fact]]]:
-    """Declare a generator of facts about a record of a kind; one that has nothing it ``looks`` at has none.
+    """Declare a rule over records: a generator of facts about a ``View``, or a ``Trial`` for the kind ``template``.
 
-    It is given a ``View``, for the kind ``template`` a ``Trial``.
+    The rule is skipped for records with none of the features in ``looks``.
     """
 
     def declare(function: Callable[[T], Iterator[Fact]]) -> Callable[[T], Iterator[Fact]]:
@@ -156,9 +156,12 @@ def check(
 def rule(
     severity: Severity, kept: Severity | None = None, kind: Kind = "log"
 ) -> Callable[[Callable[P, Fact]], Callable[P, Violation]]:
-    """Declare a function that says what the reader or a stage met on its way; calling it makes the finding.
+    """Declare a rule that the reader or a stage applies; calling the function returns the finding.
 
-    ``kept``: its severity where `--on-invalid keep` converts the session all the same.
+    Args:
+        severity: The severity of its findings.
+        kept: The severity if `--on-invalid keep` converts the session nevertheless.
+        kind: When the rule runs.
     """
 
     def declare(function: Callable[P, Fact]) -> Callable[P, Violation]:
@@ -174,12 +177,12 @@ def rule(
 
 
 class Calls(NamedTuple):
-    """The calls of a record, all of which have an id of their own, a function's name, and arguments as a text."""
+    """The calls of a record, if each has a distinct id, the name of a function, and arguments as a string."""
 
     counts: dict[int, int]
-    """How many calls the messages have that have some, by their indices."""
-    given: list[dict[str, Any]]
-    """The calls themselves."""
+    """The number of calls by message index, for messages with calls."""
+    objects: list[dict[str, Any]]
+    """The call objects."""
     ids: list[str]
     names: list[str]
     arguments: list[str]
@@ -190,38 +193,38 @@ class Columns(Struct, frozen=True, gc=False):
 
     roles: list[str]
     kinds: set[type]
-    """The types of their contents; ``NoneType`` where there is none."""
+    """The types of their contents; ``NoneType`` for missing content."""
     last: Message | None
-    """The very last one."""
+    """The last message."""
     keys: set[str]
-    """All that the messages have."""
+    """The members of all messages."""
     calls: Calls | None
-    """``None`` where one is unusual."""
+    """``None`` if any call is unusual."""
     results: list[int]
-    """The indices of results."""
-    given: list[Any]
-    """The contents of these."""
+    """The indices of tool messages."""
+    result_contents: list[Any]
+    """The contents of tool messages."""
     result_ids: list[Json]
-    """What these have for the ids of their calls."""
-    matched: bool
-    """Whether no call is unusual, and the results of each message stand right behind it, in order.
+    """The call ids of tool messages."""
+    are_matched: bool
+    """Whether no call is unusual, and the results of each message directly follow it in order.
 
-    The very last message has none.
+    The last message must not have results.
     """
 
 
 def columns(messages: list[Message]) -> Columns:
-    """The columns of messages."""
+    """Return messages by columns."""
     roles: list[str] = list(map(_role, messages))
     kinds = {type(message.get("content")) for message in messages}
     keys: set[str] = set().union(*messages)
     calls = _calls_of(messages, roles) if "tool_calls" in keys else _NO_CALLS
     results = [at for at, role in enumerate(roles) if role == "tool"]
     ids = [messages[at].get("tool_call_id") for at in results]
-    given = [messages[at].get("content") for at in results]
+    contents = [messages[at].get("content") for at in results]
     last = messages[-1] if messages else None
     matched = are_matched(calls, results, ids, len(messages) - 1)
-    return Columns(roles, kinds, last, keys, calls, results, given, ids, matched)
+    return Columns(roles, kinds, last, keys, calls, results, contents, ids, matched)
 
 
 _role, _function, _call_id, _name, _arguments = map(itemgetter, ("role", "function", "id", "name", "arguments"))
@@ -230,24 +233,26 @@ _LIST, _OBJECT, _TEXT, _ASSISTANT = frozenset((list,)), frozenset((dict,)), froz
 
 
 def _calls_of(messages: list[Message], roles: list[str]) -> Calls | None:
-    listed: dict[int, Any] = {at: each["tool_calls"] for at, each in enumerate(messages) if "tool_calls" in each}
-    if not _LIST.issuperset(map(type, listed.values())) or not _ASSISTANT.issuperset(map(roles.__getitem__, listed)):
+    call_lists: dict[int, Any] = {at: each["tool_calls"] for at, each in enumerate(messages) if "tool_calls" in each}
+    if not _LIST.issuperset(map(type, call_lists.values())) or not _ASSISTANT.issuperset(
+        map(roles.__getitem__, call_lists)
+    ):
         return None
-    given = [*chain.from_iterable(listed.values())]
+    objects = [*chain.from_iterable(call_lists.values())]
     try:
-        functions = [*map(_function, given)]
-        ids, names, arguments = [*map(_call_id, given)], [*map(_name, functions)], [*map(_arguments, functions)]
+        functions = [*map(_function, objects)]
+        ids, names, arguments = [*map(_call_id, objects)], [*map(_name, functions)], [*map(_arguments, functions)]
     except (KeyError, TypeError):
         return None
-    are_objects = _OBJECT.issuperset(map(type, chain(given, functions)))
+    are_objects = _OBJECT.issuperset(map(type, chain(objects, functions)))
     are_texts = _TEXT.issuperset(map(type, chain(ids, names, arguments)))
     if not are_objects or not are_texts or "" in names or "" in ids or len(set(ids)) < len(ids):
         return None
-    return Calls({at: len(calls) for at, calls in listed.items() if calls}, given, ids, names, arguments)
+    return Calls({at: len(calls) for at, calls in call_lists.items() if calls}, objects, ids, names, arguments)
 
 
 def are_matched(calls: Calls | None, results: list[int], ids: list[Json], last: int) -> bool:
-    """Whether the results of each message but the last stand right behind it, in the order of its calls."""
+    """Check whether the results of each message except the last directly follow it, in the order of its calls."""
     if calls is None:
         return False
     behind = [place for at, count in calls.counts.items() if at != last for place in range(at + 1, at + 1 + count)]

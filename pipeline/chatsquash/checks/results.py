@@ -1,4 +1,4 @@
-"""What can be wrong with tool results: calls, and what answers them, block by block."""
+"""Rules about tool results, which are matched with calls block by block."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from chatsquash.core.text import quote
 
 
 def _unanswered(view: View) -> list[ToolCall]:
-    """The calls that have no result."""
+    """Return the calls without a result."""
     calls, columns = view.columns.calls, view.columns
-    if calls is None or not columns.matched:
+    if calls is None or not columns.are_matched:
         return [call for call in view.once(exchanges).calls if not call.results]
-    at, behind = len(columns.roles) - 1, len(columns.results)  # which only those of the last message have not
-    left = zip(calls.given[behind:], calls.names[behind:], calls.ids[behind:], strict=True)
-    return [ToolCall(at, len(calls.counts) - 1, given, name, key) for given, name, key in left]
+    at, behind = len(columns.roles) - 1, len(columns.results)  # only calls of the last message are unanswered
+    open_calls = zip(calls.objects[behind:], calls.names[behind:], calls.ids[behind:], strict=True)
+    return [ToolCall(at, len(calls.counts) - 1, given, name, key) for given, name, key in open_calls]
 
 
-class _Trouble(NamedTuple):
-    """A call that did not go well, or a result that is no good."""
+class _Problem(NamedTuple):
+    """A call without a result, or a failed or empty result."""
 
     kind: Literal["failed", "empty", "missing"]
     text: str
@@ -32,25 +32,25 @@ class _Trouble(NamedTuple):
     """Whether the same tool then succeeded."""
 
 
-def _troubles(view: View) -> list[_Trouble]:
-    """What did not go well: the results, in the order of the messages, and behind them the calls without one."""
+def _problems(view: View) -> list[_Problem]:
+    """Return failed and empty results in the order of messages, followed by calls without a result."""
     calls, strays, outside = view.once(exchanges)
     answers: list[tuple[ToolResult, ToolCall | None]] = [(result, call) for call in calls for result in call.results]
     answers += [(result, None) for result in (*strays, *outside)]
     bad = [
-        _Trouble(kind, text, result.at, call is not None and _is_retried(view, call))
+        _Problem(kind, text, result.at, call is not None and _is_retried(view, call))
         for result, call in sorted(answers, key=lambda answer: answer[0].at)
         for kind, text in _reasons(result, call)
     ]
     return bad + [
-        _Trouble("missing", f"no result answers the call{_of(call)}", call.at, _is_retried(view, call))
+        _Problem("missing", f"no result answers the call{_of(call)}", call.at, _is_retried(view, call))
         for call in view.once(_unanswered)
         if not _is_last(view, call)
     ]
 
 
 def _reasons(result: ToolResult, call: ToolCall | None) -> Iterator[tuple[Literal["failed", "empty"], str]]:
-    """What is wrong with a result."""
+    """Yield the problems of a result."""
     if result.failure is not None:
         yield "failed", f"the result{_of(call)} {result.failure}"
     if result.empty and call is not None:
@@ -81,7 +81,7 @@ def tool_result_retried(view: View) -> Iterator[Fact]:
 
     It is then not reported as `tool-result-failed`, `tool-result-empty` or `tool-result-missing`.
     """
-    for trouble in view.once(_troubles):
+    for trouble in view.once(_problems):
         if trouble.retried:
             advice = "nothing to do if retries are wanted"
             yield Fact(f"{trouble.text}, and another call of the tool went well: {advice}", trouble.at)
@@ -104,8 +104,8 @@ def tool_result_without_call(view: View) -> Iterator[Fact]:
     pairs = view.once(exchanges)
     for result in pairs.strays:
         if result.key is not None:
-            shown = quote(result.call_id)
-            yield Fact(f"no call of its block has id {shown}: correct the id or leave the record out", result.at)
+            call_id = quote(result.call_id)
+            yield Fact(f"no call of its block has id {call_id}: correct the id or leave the record out", result.at)
     for result in pairs.outside:
         yield Fact("the result follows no assistant message with calls: leave the record out", result.at)
 
@@ -120,19 +120,19 @@ def tool_result_without_id(view: View) -> Iterator[Fact]:
 
 
 def outcomes(view: View) -> list[tuple[str, State]]:
-    """What became of every native call that names a function, in order: the name and how it went.
+    """Return the name and outcome of each native call that names a function, in order.
 
-    A call with a failed result is ``failed``, one whose results are all empty ``empty``, one without any
-    ``unanswered``, also in the last message.
+    A call with a failed result is ``failed``, one with only empty results ``empty``, and one without results
+    ``unanswered``, even in the last message.
     """
     return [(call.name, call.state) for call in view.once(exchanges).calls if call.name is not None]
 
 
 def corrected(view: View) -> set[int]:
-    """The messages with a call that failed, where a later call of its tool did not."""
+    """Return the messages with a failed call of a tool that a later call used successfully."""
     places: set[int] = set()
     worked: dict[str, int] = {}
-    """The last message in which a call of a tool did not fail."""
+    """The last message with a successful call of each tool."""
     for call in reversed(view.once(exchanges).calls):
         if call.name is None:
             continue
@@ -144,18 +144,18 @@ def corrected(view: View) -> set[int]:
 
 
 def _good_calls(view: View) -> Counter[tuple[int, str | None]]:
-    """How many calls of a tool have a good result, by their block."""
+    """Count the calls with a good result by block and tool."""
     calls = view.once(exchanges).calls
     return Counter((call.block, call.name) for call in calls if _is_good(call))
 
 
 def _is_good(call: ToolCall) -> bool:
-    """Whether a result of a call neither failed nor is empty."""
+    """Check whether a result of a call neither failed nor is empty."""
     return any(result.good for result in call.results)
 
 
 def _is_retried(view: View, call: ToolCall) -> bool:
-    """Whether another call of a call's tool, in its block or in the next one, has a good result."""
+    """Check whether another call of the same tool, in the same block or the next one, has a good result."""
     good = view.once(_good_calls)
     others = good[call.block, call.name] + good[call.block + 1, call.name] - _is_good(call)
     return call.name is not None and others > 0
@@ -166,15 +166,15 @@ def _is_last(view: View, call: ToolCall) -> bool:
 
 
 def _of(call: ToolCall | None) -> str:
-    """`` of 'grep' (id 'c1')``, as far as it is known."""
+    """Return the tool and id of a call for a text, for example `` of 'grep' (id 'c1')``, as far as known."""
     if call is None:
         return ""
     name = f" of {quote(call.name)}" if call.name is not None else ""
-    return name if call.key is None else f"{name} (id {quote(call.given['id'])})"
+    return name if call.key is None else f"{name} (id {quote(call.call_object['id'])})"
 
 
 def _not_retried(view: View, kind: str) -> Iterator[Fact]:
-    for trouble in view.once(_troubles):
+    for trouble in view.once(_problems):
         if trouble.kind == kind and not trouble.retried:
             advice = "see whether the record should be trained on"
             yield Fact(f"{trouble.text}, and no retry went well: {advice}", trouble.at)

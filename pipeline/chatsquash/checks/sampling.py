@@ -1,4 +1,4 @@
-"""What is found where replies become samples, each behind the context that it was sampled in."""
+"""Findings about dividing sessions into samples, each a reply after the context in which it was sampled."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from chatsquash.core.text import pluralize
 
 
 @rule("error", kind="replies")
-def no_sample(logged: int) -> Fact:
+def no_sample(reply_count: int) -> Fact:
     """Reported when a session has no reply to train on, so `--samples` writes nothing.
 
     Its replies are incomplete or errors, or its file does not record which messages a model wrote.
     """
-    subject = "no logged reply" if not logged else f"none of {pluralize(logged, 'logged reply', 'logged replies')}"
+    subject = (
+        "no logged reply" if not reply_count else f"none of {pluralize(reply_count, 'logged reply', 'logged replies')}"
+    )
     return Fact(f"{subject} of the conversations that were asked for is to be trained on")
 
 
@@ -44,8 +46,8 @@ def truncated_to_fit(tokens: int, most: int, exchanges: int) -> Fact:
 
     An exchange is a reply with the prompt or the results before it.
     """
-    left = f"{pluralize(exchanges, 'exchange')} at its end {'is' if exchanges == 1 else 'are'} left off"
-    return Fact(f"the record had {tokens:,} tokens, more than {most:,}: {left}")
+    removal = f"{pluralize(exchanges, 'exchange')} at its end {'is' if exchanges == 1 else 'are'} left off"
+    return Fact(f"the record had {tokens:,} tokens, more than {most:,}: {removal}")
 
 
 @rule("info", kind="replies")

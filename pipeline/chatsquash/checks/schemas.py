@@ -1,7 +1,7 @@
-"""What can be wrong with the arguments of calls, held to the JSON schemas of the definitions, where that is asked for.
+"""Check the arguments of calls against the JSON schemas of tool definitions, if requested.
 
-Schemas come from logs: none is fetched, patterns take linear time, and one that could take more steps for a value than
-any in use is not gone by.
+Schemas come from logs and are not trusted: references are not fetched, patterns take linear time, and schemas that
+could take too many steps are not used.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from chatsquash.core.model import Json, Tool
 from chatsquash.core.text import quote
 
 _MOST = 1 << 18
-"""Bytes of a schema, and of arguments."""
+"""The most bytes of a schema, and of arguments."""
 _DEEP = 64
-"""Levels of arguments."""
+"""The most levels of arguments."""
 _PRODUCT = 1 << 23
-"""Parts of a schema times the bytes of arguments, for which the place is told: each alternative takes a copy."""
+"""The most parts of a schema times bytes of arguments for finding the mismatch, since each alternative is a copy."""
 _PATTERN = 1 << 18
-"""Bytes of a pattern as it is compiled."""
+"""The most bytes of a compiled pattern."""
 _DETAIL_MEMBERS = {"required": "property", "additionalProperties": "unexpected", "type": "types"}
-"""What of a broken rule is told beside its name."""
+"""The attribute with the detail of a violated keyword, by keyword."""
 
 
 @check("warning", kind="arguments")
@@ -56,27 +56,27 @@ def arguments_unchecked(view: View) -> Iterator[Fact]:
 
 class _ArgumentChecks(NamedTuple):
     wrong: list[tuple[ToolCall, str]]
-    """Calls, and what is wrong with their arguments."""
+    """Calls with the problem in their arguments."""
     unchecked: dict[str, tuple[int, str]]
-    """By the name of a tool the first message with arguments that are not checked, and why."""
+    """The first message with unchecked arguments, and the reason, by tool name."""
 
 
 class _Schema(NamedTuple):
     """The schema of a definition."""
 
     validator: Any = None
-    """``None`` where it cannot be gone by."""
+    """``None`` if the schema cannot be used."""
     why: str = ""
-    """Why that is so; empty where there is no schema."""
+    """The reason; empty if there is no schema."""
     steps: Steps | None = None
-    """What it may take to hold a value to it."""
+    """The cost of checking a value."""
     small: bool = True
 
 
 def refuse_missing(option: str = "--check-arguments") -> None:
-    """Raise ``UsageError`` where what looks at schemas is not installed."""
+    """Raise ``UsageError`` if the validator for schemas is not installed."""
     try:
-        import jsonschema_rs  # noqa: F401 - looks whether it is there
+        import jsonschema_rs  # noqa: F401 - only checks whether it is installed
     except ImportError:
         hint = "pip install 'chatsquash[schema]'"
         raise UsageError(f"{option} needs the package jsonschema-rs: {hint}") from None
@@ -84,14 +84,16 @@ def refuse_missing(option: str = "--check-arguments") -> None:
 
 def _argument_checks(view: View) -> _ArgumentChecks:
     answer = _ArgumentChecks([], {})
-    named = (tool for tool in reversed(view.tools) if isinstance(tool, dict) and isinstance(tool.get("name"), str))
-    first = {tool["name"]: tool for tool in named}
+    definitions = (
+        tool for tool in reversed(view.tools) if isinstance(tool, dict) and isinstance(tool.get("name"), str)
+    )
+    first = {tool["name"]: tool for tool in definitions}
     for call in view.once(exchanges).calls:
         tool = _definition(view, call, first)
         if tool is None or call.name is None:
             continue
         (schema,) = _known([tool])
-        wrong, why = _looked_at(schema, call.given["function"].get("arguments"))
+        wrong, why = _check_arguments(schema, call.call_object["function"].get("arguments"))
         if wrong:
             answer.wrong.append((call, wrong))
         if why:
@@ -100,28 +102,28 @@ def _argument_checks(view: View) -> _ArgumentChecks:
 
 
 def _definition(view: View, call: ToolCall, first: dict[str, Tool]) -> Tool | None:
-    """The definition that held when a call was made."""
+    """Return the definition in force when a call was made."""
     if call.name is None:
         return None
     definition = view.redefined.definition(view.messages[call.at], call.key, call.name) if view.redefined else None
     return definition if isinstance(definition, dict) else first.get(call.name)
 
 
-def _looked_at(schema: _Schema, arguments: Json) -> tuple[str, str]:
-    """What is wrong with arguments, or why that is not told; neither for what is no object, which is another rule's."""
+def _check_arguments(schema: _Schema, arguments: Json) -> tuple[str, str]:
+    """Return the problem in arguments, or the reason for not checking them; neither if another rule reports them."""
     if schema.validator is None or schema.steps is None:
         return "", schema.why
-    written = arguments.encode("utf-8", "surrogatepass") if isinstance(arguments, str) else jsonio.dumps(arguments)
-    if len(written) > _MOST:
+    data = arguments.encode("utf-8", "surrogatepass") if isinstance(arguments, str) else jsonio.dumps(arguments)
+    if len(data) > _MOST:
         return "", f"they have more than {_MOST:,} bytes"
-    value = jsonio.value(written)
+    value = jsonio.value(data)
     if not isinstance(value, dict):
         return "", ""
     levels = _levels(value)
     steps = f"they have more than {_DEEP} levels" if levels > _DEEP else schema.steps.count(levels)
     if isinstance(steps, str):
         return "", steps
-    return _check_value(schema.validator, value, is_small=steps * len(written) <= _PRODUCT)
+    return _check_value(schema.validator, value, is_small=steps * len(data) <= _PRODUCT)
 
 
 def _check_value(validator: Any, value: Json, *, is_small: bool) -> tuple[str, str]:
@@ -130,14 +132,14 @@ def _check_value(validator: Any, value: Json, *, is_small: bool) -> tuple[str, s
             return "", ""
         if is_small:
             validator.validate(value)
-    except Exception as problem:  # noqa: BLE001 - of a library, for texts and numbers that it does not take
+    except Exception as problem:  # noqa: BLE001 - errors of the library for unsupported texts and numbers
         kind = getattr(problem, "kind", None)
         return (_describe_error(problem), "") if kind else ("", f"they cannot be looked at ({type(problem).__name__})")
     return "in a place that is not looked for, since there is too much", ""
 
 
 def first_problem(schema: dict[str, Any], value: Json) -> str:
-    """The first place in which a value does not fit a schema of ours, and the rule; empty if it fits."""
+    """Return the first mismatch of a value with one of our own schemas; empty if it matches."""
     if _levels(value) > _DEEP:
         return f"it has more than {_DEEP} levels"
     return " ".join(filter(None, _check_value(_compiled(jsonio.dumps(schema)), value, is_small=True)))
@@ -149,7 +151,7 @@ def _compiled(schema: bytes) -> Any:
 
 
 def _levels(value: Json) -> int:
-    """How deep a value is nested, up to one more than may be."""
+    """Return the nesting depth of a value, up to one more than the limit."""
     level, count = [value], 0
     while level and count <= _DEEP:
         count += 1
@@ -159,20 +161,22 @@ def _levels(value: Json) -> int:
 
 
 def _describe_error(error: Any) -> str:
-    """A place in arguments, and the rule that it breaks; a value is never shown."""
+    """Describe the place of a mismatch in arguments and the violated keyword, without any value."""
     place = "/".join(["", *map(str, error.instance_path)])
     rule = str(error.schema_path[-1]) if error.schema_path else "false"
     more = getattr(error.kind, _DETAIL_MEMBERS.get(rule, ""), None)
-    named = more[0] if isinstance(more, list) and len(more) == 1 else more
-    return " ".join([quote(place) if place else "the whole", "breaks", quote(rule), *([quote(named)] if named else [])])
+    detail = more[0] if isinstance(more, list) and len(more) == 1 else more
+    return " ".join(
+        [quote(place) if place else "the whole", "breaks", quote(rule), *([quote(detail)] if detail else [])]
+    )
 
 
 def _schema_of(tool: dict[str, Any]) -> _Schema:
     schema = next((tool[spelling] for spelling in chat.SCHEMAS if spelling in tool), None)
     if not isinstance(schema, dict):
-        return _Schema()  # a definition without one is what other rules tell
-    written = jsonio.dumps(schema)
-    if len(written) > _MOST:
+        return _Schema()  # other rules report a missing schema
+    data = jsonio.dumps(schema)
+    if len(data) > _MOST:
         return _Schema(why=f"the schema has more than {_MOST:,} bytes", small=False)
     steps = Steps(schema)
     why = steps.count(0)
@@ -187,7 +191,7 @@ def _compile(schema: dict[str, Any]) -> _Schema:
         validator = jsonschema_rs.validator_for(
             schema, pattern_options=patterns, retriever=_refuse_reference, validate_formats=False
         )
-    except Exception as problem:  # noqa: BLE001 - of a library, for whatever a log may have as a schema
+    except Exception as problem:  # noqa: BLE001 - errors of the library for arbitrary schemas in logs
         if type(getattr(problem, "kind", None)).__name__.endswith("Referencing"):
             return _Schema(why="the schema refers to what it does not have, and nothing is fetched")
         place = "/".join(["", *map(str, getattr(problem, "instance_path", ()))])
@@ -203,31 +207,31 @@ _known: Each[Tool, _Schema] = Each(lambda tools: list(map(_schema_of, tools)), l
 
 
 _STEPS = 5_000
-"""Objects and lists of a schema with all that it refers to, each of which every value may be held to."""
+"""The most objects and lists of a schema, including references, against which a value may be checked."""
 _STATES = 100_000
-"""How many are looked at to count them."""
+"""The most parts to visit when counting."""
 _FAR = 100
-"""Levels of a schema with all that it refers to."""
+"""The most levels of a schema, including references."""
 _INSIDE = frozenset(
     (
         *("properties", "patternProperties", "additionalProperties", "unevaluatedProperties", "propertyNames"),
         *("items", "prefixItems", "additionalItems", "unevaluatedItems", "contains"),
     )
 )
-"""Keywords whose schemas are for what is inside of a value."""
+"""Keywords with schemas for members or items of a value."""
 _BY_NAME = frozenset(("properties", "patternProperties", "dependentSchemas", "dependencies"))
-"""Keywords that have a schema for each of some names."""
+"""Keywords with a schema per name."""
 _ASIDE = frozenset(("$defs", "definitions", "default", "examples", "example", "description", "title"))
-"""Keywords with nothing that a value is held to."""
+"""Keywords that do not constrain values."""
 _OTHER_BASES = ("$id", "id", "$anchor", "$dynamicRef", "$dynamicAnchor", "$recursiveRef", "$recursiveAnchor")
 
 
 class _UnusableError(Exception):
-    """A schema refers to what is elsewhere, or too often; the text says which."""
+    """A schema has external or too many references; the text has the reason."""
 
 
 class Steps:
-    """Counts the parts of a schema that a value may be held to, with all that it refers to."""
+    """Counts the parts of a schema, including references, against which a value may be checked."""
 
     def __init__(self, schema: dict[str, Any]) -> None:
         self._schema = schema
@@ -235,7 +239,7 @@ class Steps:
         self._counts: dict[tuple[int, int], int | None] = {}
 
     def count(self, levels: int) -> int | str:
-        """The objects and lists of the schema that arguments of so many levels are held to, or why they are not."""
+        """Return the number of parts for arguments of some depth, or the reason for not checking them."""
         if levels not in self._known:
             self._counts = {}
             try:
@@ -251,7 +255,7 @@ class Steps:
         if key not in self._counts:
             if far > _FAR or len(self._counts) > _STATES:
                 raise _UnusableError("the schema has too many parts or references")
-            self._counts[key] = None  # as long as it is being counted
+            self._counts[key] = None  # while it is being counted
             self._counts[key] = 1 + sum(self._count(*part, far + 1) for part in self._parts(value, levels))
         count = self._counts[key]
         if count is None:
@@ -275,7 +279,7 @@ class Steps:
                 yield from ((each, below) for each in by_name)
 
     def _referenced(self, reference: str) -> Json:
-        """What a reference within the schema leads to."""
+        """Resolve a reference within the schema."""
         if reference != "#" and not reference.startswith("#/"):
             raise _UnusableError(f"the schema refers to {quote(reference)}, which is not fetched")
         target: Json = self._schema

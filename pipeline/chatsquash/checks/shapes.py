@@ -1,4 +1,4 @@
-"""What is found while a record gets the shape of a preset: each rule makes the finding from the few values it needs."""
+"""Findings about converting a record to the shape of a preset."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import islice
 from chatsquash.checks.registry import Fact, rule
 from chatsquash.core.text import MAX_QUOTED, escape, pluralize, quote
 
-_KINDS = 12  # that a finding names
+_KINDS = 12  # the most kinds in a finding
 
 
 @rule("error")
@@ -41,7 +41,7 @@ def lone_surrogate(text: str) -> Fact:
 
 @rule("error")
 def unpaired_call(what: str, at: int, hint: str = "") -> Fact:
-    """Reported when a call has no result, or a result no call, so presets for training exclude the record.
+    """Reported when a call has no result, or a result no call; presets for training exclude the record.
 
     See `--unpaired` for calls without a result.
     """
@@ -79,7 +79,7 @@ def user_after_result(count: int, at: int | None = None) -> Fact:
 
 @rule("error")
 def unsupported_shape(what: str, at: int | None, hint: str = "") -> Fact:
-    """Reported when a message or definition has a form that the preset does not support; the record is excluded."""
+    """Reported when the preset does not support the form of a message or definition; the record is excluded."""
     return Fact(f"{escape(what)}, which the preset cannot hold: {hint}--preset chat keeps it", at)
 
 
@@ -103,5 +103,5 @@ def float_rounded(spellings: Sequence[str], count: int) -> Fact:
 
 
 def _list_kinds(kinds: Mapping[str, int]) -> str:
-    shown = [f"{escape(kind[:MAX_QUOTED])} {count}" for kind, count in islice(kinds.items(), _KINDS)]
-    return ", ".join([*shown, *([f"{len(kinds) - _KINDS} kinds more"] if len(kinds) > _KINDS else [])])
+    parts = [f"{escape(kind[:MAX_QUOTED])} {count}" for kind, count in islice(kinds.items(), _KINDS)]
+    return ", ".join([*parts, *([f"{len(kinds) - _KINDS} kinds more"] if len(kinds) > _KINDS else [])])

@@ -1,4 +1,4 @@
-"""What `chatsquash check` finds of datasets that exist already, beside what the rules find in their records."""
+"""Findings of `chatsquash check` and `redact` about existing datasets, in addition to the rules over records."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def bad_record(reason: str) -> Fact:
 
 @rule("error")
 def unreadable_by_trainer(trainer: str, preset: str, why: str) -> Fact:
-    """Reported when `chatsquash check --for` reads a record in a shape that the trainer does not accept."""
+    """Reported when `chatsquash check --for` reads a record that the trainer does not accept."""
     return Fact(f"{trainer} does not read the record, {why}: convert with the preset {preset}")
 
 
@@ -39,8 +39,8 @@ def personal_data_found(kind: str, count: int, at: int | None) -> Fact:
 
     Once per kind, without the value. Secrets are reported as `secret-found`, addresses as `address-not-redacted`.
     """
-    named = kind.lower().replace("_", " ")
-    return Fact(f"private values found ({named}): {count:,}, which chatsquash redact replaces", at)
+    kind_name = kind.lower().replace("_", " ")
+    return Fact(f"private values found ({kind_name}): {count:,}, which chatsquash redact replaces", at)
 
 
 @rule("error")

@@ -1,6 +1,6 @@
-"""What can be wrong with the markup of a record whose calls and results stand in the text.
+"""Rules about the markup of records with calls and results in the text.
 
-Everything here takes linear time, whatever the text: it is cut at closing tags, and a piece is parsed at most twice.
+All functions take linear time: text is split at closing tags, and each piece is parsed at most twice.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ def tool_call_tags(view: View) -> Iterator[Fact]:
     """Reported when the `<tool_call>` and `</tool_call>` tags of a message do not alternate."""
     for at, message in enumerate(view.messages):
         text = (chat.text(message) or "") if message.get("role") == "assistant" else ""
-        # What an argument holds is none of the markup's own tags, so blocks count as empty pairs.
-        if not _alternate(f"{CALL_OPEN}{CALL_CLOSE}".join(_beside_blocks(text))):
-            opened, closed = text.count(CALL_OPEN), text.count(CALL_CLOSE)
-            seen = f"{opened} {CALL_OPEN} and {closed} {CALL_CLOSE} do not take turns"
+        # Tags within arguments do not count, so complete blocks are replaced by empty pairs.
+        if not _alternate(f"{CALL_OPEN}{CALL_CLOSE}".join(_texts_between_blocks(text))):
+            open_count, close_count = text.count(CALL_OPEN), text.count(CALL_CLOSE)
+            seen = f"{open_count} {CALL_OPEN} and {close_count} {CALL_CLOSE} do not take turns"
             yield Fact(f"{seen}: see whether the text or an argument holds one", at)
 
 
 @check("error", kind="inlined")
 def tool_calls_with_markup(view: View) -> Iterator[Fact]:
     """Reported when a message has `tool_calls` in a record with calls or results as text."""
-    left = [at for at, message in enumerate(view.messages) if chat.calls(message)]
-    if left and has_markup(view.messages):
-        for at in left:
+    places = [at for at, message in enumerate(view.messages) if chat.calls(message)]
+    if places and has_markup(view.messages):
+        for at in places:
             yield Fact("tool_calls are left in a record with markup: give every call a function name", at)
 
 
@@ -45,7 +45,7 @@ def tool_calls_with_markup(view: View) -> Iterator[Fact]:
 def tool_result_tags(view: View) -> Iterator[Fact]:
     """Reported when a tool message is not exactly one `<tool_result>` element."""
     for at, message in enumerate(view.messages):
-        if message.get("role") == "tool" and _unwrapped(message.get("content")) is None:
+        if message.get("role") == "tool" and _result_content(message.get("content")) is None:
             text = f'the result is not wrapped in {RESULT_OPEN} tool_call_id="...">...{RESULT_CLOSE}'
             yield Fact(f"{text}: see whether the log has its tool_call_id", at)
 
@@ -58,23 +58,27 @@ def markup_collision(view: View) -> Iterator[Fact]:
     unless `run.json` records native calls.
     """
     for at, message in enumerate(view.messages):
-        tag = _collision(message) if view.logged is None else _first_tag(chat.text(view.logged[at]) or "")
+        tag = (
+            _collision(message)
+            if view.logged_messages is None
+            else _first_tag(chat.text(view.logged_messages[at]) or "")
+        )
         if tag:
             yield Fact(f"the text itself holds {tag}: look at the message, or convert with native calls", at)
 
 
 def has_markup(messages: list[Message]) -> bool:
-    """Whether a call or a result stands in the text of a record, well-formed."""
+    """Check whether the text of a record contains a well-formed call or result."""
     return any(
         any(call is not None for _, call in _pieces(chat.text(message) or ""))
         if message.get("role") == "assistant"
-        else message.get("role") == "tool" and _unwrapped(message.get("content")) is not None
+        else message.get("role") == "tool" and _result_content(message.get("content")) is not None
         for message in messages
     )
 
 
 def is_inlined(messages: list[Message]) -> bool:
-    """Whether a record's calls stand in the text: there is markup, or a stray tag and no native call or result."""
+    """Check whether a record has calls as text: markup, or a stray tag without any native call or result."""
     if has_markup(messages):
         return True
     if any(message.get("tool_calls") or message.get("tool_call_id") is not None for message in messages):
@@ -83,23 +87,23 @@ def is_inlined(messages: list[Message]) -> bool:
     return any(map(_first_tag, sides))
 
 
-def outlined(messages: list[Message]) -> list[Message]:
-    """The native form of inlined messages, as far as the markup tells.
+def to_native(messages: list[Message]) -> list[Message]:
+    """Convert messages with markup to native calls and results, as far as possible.
 
-    Calls in markup have no ids, so results answer the calls before them in order.
+    Calls in markup have no ids, so results are matched with the preceding calls in order.
     """
     out: list[Message] = []
     waiting: deque[dict[str, Any]] = deque()
     for at, message in enumerate(messages):
         if message.get("role") == "assistant":
             pieces = list(_pieces(chat.text(message) or ""))
-            named = [call for _, call in pieces if call is not None and not chat.calls(message)]
-            calls = [{"id": f"{at}.{n}", "type": "function", "function": call} for n, call in enumerate(named)]
+            functions = [call for _, call in pieces if call is not None and not chat.calls(message)]
+            calls = [{"id": f"{at}.{n}", "type": "function", "function": call} for n, call in enumerate(functions)]
             waiting = deque(calls)
             if calls:
                 text = "".join(piece for piece, _ in pieces)
                 message = {**message, "content": text, "tool_calls": calls}  # noqa: PLW2901
-        elif message.get("role") == "tool" and (inner := _unwrapped(message.get("content"))) is not None:
+        elif message.get("role") == "tool" and (inner := _result_content(message.get("content"))) is not None:
             call_id = _result_id(message)
             if waiting:
                 waiting.popleft()["id"] = call_id
@@ -117,8 +121,8 @@ def _alternate(text: str) -> bool:
     return not is_open
 
 
-def _unwrapped(content: object) -> str | None:
-    """What a result's markup wraps; ``None`` if the content is no such markup."""
+def _result_content(content: object) -> str | None:
+    """Return the content within a result's markup; ``None`` without such markup."""
     start = RESULT_START.match(content) if isinstance(content, str) else None
     if start is None or not start.string.endswith(RESULT_CLOSE, start.end()):
         return None
@@ -126,12 +130,12 @@ def _unwrapped(content: object) -> str | None:
 
 
 def _collision(message: Message) -> str | None:
-    """The first of the four tags that stands in a message's own text."""
+    """Return the first tag in a message's own text, if any."""
     text = chat.text(message) or ""
     if message.get("role") == "assistant":
-        return next((tag for piece in _beside_blocks(text) if (tag := _first_tag(piece))), None)
+        return next((tag for piece in _texts_between_blocks(text) if (tag := _first_tag(piece))), None)
     if message.get("role") == "tool":
-        inner = _unwrapped(message.get("content"))
+        inner = _result_content(message.get("content"))
         text = text if inner is None else inner
     return _first_tag(text)
 
@@ -140,13 +144,13 @@ def _first_tag(text: str) -> str | None:
     return next((tag for tag in TAGS if tag in text), None)
 
 
-def _beside_blocks(text: str) -> Iterator[str]:
-    """The pieces of an assistant's text that are left when well-formed blocks of calls are taken out."""
+def _texts_between_blocks(text: str) -> Iterator[str]:
+    """Return the pieces of an assistant's text between well-formed blocks of calls."""
     return (piece for piece, _ in _pieces(text))
 
 
 def _pieces(text: str) -> Iterator[tuple[str, dict[str, Any] | None]]:
-    """An assistant's text, cut behind each block: what stands before the block, and its call if it is well-formed."""
+    """Split an assistant's text after each block: yield the text before it, and its call if it is well-formed."""
     *closed, rest = text.split(CALL_CLOSE)
     for piece in closed:
         yield _block(piece) or (piece + CALL_CLOSE, None)
@@ -154,10 +158,10 @@ def _pieces(text: str) -> Iterator[tuple[str, dict[str, Any] | None]]:
 
 
 def _block(piece: str) -> tuple[str, dict[str, Any]] | None:
-    """What stands before the block that a piece ends with, and its call; ``None`` if it ends with none.
+    """Return the text before the block at the end of a piece, and its call; ``None`` if there is no block.
 
-    A block starts at the first opening tag, or at the last: the first when an argument holds such a tag, the last when
-    the text before it does.
+    A block starts at the first opening tag if an argument contains another one, or at the last if the text before it
+    does.
     """
     for start in dict.fromkeys((piece.find(CALL_OPEN), piece.rfind(CALL_OPEN))):
         if start >= 0 and (call := _call(piece[start + len(CALL_OPEN) :])) is not None:

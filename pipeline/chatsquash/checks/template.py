@@ -1,6 +1,6 @@
-"""What can be wrong with the text that a chat template makes of a record.
+"""Rules about the text to which a chat template renders a record.
 
-The rules only report what a trial saw; ``chatsquash.templates.worker`` renders the record and inspects the text.
+The rules only report the results of a trial; ``chatsquash.templates.worker`` renders the record and inspects the text.
 """
 
 from __future__ import annotations
@@ -18,45 +18,45 @@ Kind = Literal["tool", "property", "enum", "$defs", "system", "text", "call", "r
 
 
 class Expectation(NamedTuple):
-    """Something in a record that its rendering should show."""
+    """An element of a record that its rendering should contain."""
 
     kind: Kind
     at: int
-    """Index of the message; for a tool, or a part of its definition, that of the definition."""
+    """Index of the message, or of the definition for a tool or a part of its definition."""
     number: int = 0
-    """Of a call, in its message."""
+    """The number of a call in its message."""
     name: str = ""
-    """Of the tool that is called or defined, also of a definition's part."""
+    """The name of the tool that is called or defined."""
 
 
 class Trial(NamedTuple):
-    """What rendering a record showed."""
+    """The results of rendering a record."""
 
     messages: list[Message]
     text: str | None
-    """The rendering, or nothing in place of one that nobody reads; ``None`` where the template raised."""
+    """The rendering, empty if it is not needed; ``None`` if the template raised an exception."""
     problem: str = ""
-    """What it raised."""
+    """The exception."""
     sought: frozenset[Kind] = frozenset()
-    """Of what kinds the things are that should appear."""
-    lost: tuple[Expectation, ...] = ()
-    """What of them does not."""
+    """The kinds of expected elements."""
+    missing: tuple[Expectation, ...] = ()
+    """The expected elements that are missing from the rendering."""
     twice: tuple[Expectation, ...] = ()
     """Calls whose arguments are a JSON string of JSON."""
     spelled: tuple[Expectation, ...] = ()
-    """What is printed as Python spells it."""
+    """Elements that are printed as Python literals."""
     nulls: tuple[str, ...] = ()
-    """What a null, or content that is missing, leads to."""
+    """The consequences of null or missing content."""
     flat: bool = False
-    """Whether tools that are not wrapped give another text than wrapped ones."""
+    """Whether flat tool definitions are rendered differently than wrapped ones."""
     empty: bool = False
-    """Whether an empty list of tools gives another text than none."""
+    """Whether an empty tool list is rendered differently than no list."""
     beyond: bool = False
-    """Whether it was ended, since it took more time or memory than it may."""
+    """Whether rendering was stopped because it exceeded a limit of time or memory."""
 
-    def lost_of(self, *kinds: Kind) -> list[Expectation]:
-        """What of these kinds does not appear."""
-        return [place for place in self.lost if place.kind in kinds]
+    def missing_kinds(self, *kinds: Kind) -> list[Expectation]:
+        """Return the missing elements of some kinds."""
+        return [place for place in self.missing if place.kind in kinds]
 
 
 @check("error", "template")
@@ -73,13 +73,13 @@ def template_error(trial: Trial) -> Iterator[Fact]:
 @check("error", "template")
 def template_tool_lost(trial: Trial) -> Iterator[Fact]:
     """Reported when a tool definition is missing from the rendering."""
-    if lost := trial.lost_of("tool"):
-        definitions = pluralize(len(lost), "definition")
-        yield Fact(f"{definitions} of tools missing in the rendering: {_names(lost)}")
+    if missing := trial.missing_kinds("tool"):
+        definitions = pluralize(len(missing), "definition")
+        yield Fact(f"{definitions} of tools missing in the rendering: {_names(missing)}")
 
 
 _PARTS: dict[Kind, str] = {"property": "names of arguments", "enum": "values of enum", "$defs": "parts of $defs"}
-"""What a definition has beside the tool itself."""
+"""The parts of a definition that are checked separately."""
 
 
 @check("warning", "template")
@@ -88,28 +88,28 @@ def template_definition_lost(trial: Trial) -> Iterator[Fact]:
 
     The first 20 parts of a definition are checked.
     """
-    gone = {place.at for place in trial.lost_of("tool")}
-    lost = [place for place in trial.lost_of(*_PARTS) if place.at not in gone]
-    if lost:
-        counts = Counter(place.kind for place in lost)
+    missing_tools = {place.at for place in trial.missing_kinds("tool")}
+    missing = [place for place in trial.missing_kinds(*_PARTS) if place.at not in missing_tools]
+    if missing:
+        counts = Counter(place.kind for place in missing)
         kinds = ", ".join(f"{words} {counts[kind]}" for kind, words in _PARTS.items() if counts[kind])
-        tools = list({place.at: place for place in lost}.values())
+        tools = list({place.at: place for place in missing}.values())
         yield Fact(f"missing in the rendering of {pluralize(len(tools), 'definition')}: {kinds} ({_names(tools)})")
 
 
 @check("error", "template")
 def template_call_lost(trial: Trial) -> Iterator[Fact]:
     """Reported when a call or its arguments are missing from the rendering."""
-    for at, lost in _by_message(trial.lost_of("call")):
+    for at, missing in _by_message(trial.missing_kinds("call")):
         count = len(chat.calls(trial.messages[at]))
-        which = ", ".join(f"{place.number + 1} ({quote(place.name)})" for place in lost)
+        which = ", ".join(f"{place.number + 1} ({quote(place.name)})" for place in missing)
         yield Fact(f"of {pluralize(count, 'call')} in the message, missing in the rendering: {which}", at)
 
 
 @check("error", "template")
 def template_text_lost(trial: Trial) -> Iterator[Fact]:
     """Reported when the text of a message is missing from the rendering."""
-    for place in trial.lost_of("text"):
+    for place in trial.missing_kinds("text"):
         message = trial.messages[place.at]
         what = "the text beside calls" if chat.has_calls(message) else f"the text of role {quote(message['role'])}"
         yield Fact(f"{what} is missing in the rendering", place.at)
@@ -118,7 +118,7 @@ def template_text_lost(trial: Trial) -> Iterator[Fact]:
 @check("error", "template")
 def template_system_lost(trial: Trial) -> Iterator[Fact]:
     """Reported when a system prompt or `developer` message is missing from the rendering."""
-    for place in trial.lost_of("system"):
+    for place in trial.missing_kinds("system"):
         role = quote(trial.messages[place.at]["role"])
         yield Fact(f"the message of role {role} is missing in the rendering", place.at)
 
@@ -126,7 +126,7 @@ def template_system_lost(trial: Trial) -> Iterator[Fact]:
 @check("error", "template")
 def template_result_lost(trial: Trial) -> Iterator[Fact]:
     """Reported when a tool result is missing from the rendering."""
-    for place in trial.lost_of("result"):
+    for place in trial.missing_kinds("result"):
         yield Fact("the result is missing in the rendering", place.at)
 
 
@@ -136,9 +136,9 @@ def template_reasoning_lost(trial: Trial) -> Iterator[Fact]:
 
     Many templates drop that of earlier turns, some all of it.
     """
-    if lost := trial.lost_of("reasoning"):
-        first = f"first that of messages[{lost[0].at}]"
-        yield Fact(f"the reasoning of {pluralize(len(lost), 'message')} is missing in the rendering, {first}")
+    if missing := trial.missing_kinds("reasoning"):
+        first = f"first that of messages[{missing[0].at}]"
+        yield Fact(f"the reasoning of {pluralize(len(missing), 'message')} is missing in the rendering, {first}")
 
 
 @check("error", "template")
@@ -182,12 +182,12 @@ def template_tools_empty(trial: Trial) -> Iterator[Fact]:
 
 
 def _by_message(places: Iterable[Expectation]) -> list[tuple[int, list[Expectation]]]:
-    grouped: dict[int, list[Expectation]] = {}
+    by_message: dict[int, list[Expectation]] = {}
     for place in places:
-        grouped.setdefault(place.at, []).append(place)
-    return list(grouped.items())
+        by_message.setdefault(place.at, []).append(place)
+    return list(by_message.items())
 
 
 def _names(places: list[Expectation]) -> str:
-    shown = ", ".join(quote(place.name) for place in places[:5])
-    return f"{shown} and {len(places) - 5} more" if len(places) > 5 else shown
+    names = ", ".join(quote(place.name) for place in places[:5])
+    return f"{names} and {len(places) - 5} more" if len(places) > 5 else names

@@ -79,9 +79,9 @@ class Sessions:
         self._lineages = Lineages(logs, options)
         self._found = None
         if options.sessions_by == "chain":
-            from chatsquash.session.chains import chained  # which few runs need
+            from chatsquash.session.chains import chain_logs  # which few runs need
 
-            self._found = chained(logs, options, expanded)
+            self._found = chain_logs(logs, options, expanded)
         self._spool: Spool | None = None
 
     def ahead(self) -> Iterator[tuple[Log, Outcome]]:

@@ -90,9 +90,9 @@ def _sessions(
     if options.sessions_by == "id":
         return (part for log in logs for part in _parts(log, options, expanded))
     if options.sessions_by == "chain" and grouped is None:
-        from chatsquash.session.chains import chained  # which few runs need
+        from chatsquash.session.chains import chain_logs  # which few runs need
 
-        return chained(logs, options, expanded).sessions()
+        return chain_logs(logs, options, expanded).sessions()
     return logs if grouped is None else grouped
 
 

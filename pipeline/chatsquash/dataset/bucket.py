@@ -20,7 +20,7 @@ from chatsquash.dataset.claim import RECORD, record
 from chatsquash.sources.remote import StoredLog
 from chatsquash.storage import stores
 from chatsquash.storage.commit import RUN
-from chatsquash.storage.folder import inside
+from chatsquash.storage.folder import validate_name
 from chatsquash.storage.lock import is_alive, owner
 from chatsquash.storage.stores.base import PendingCall, refuse_large, several
 
@@ -43,7 +43,7 @@ class Bucket:
         self._store = stores.writable(place)
         self._folder = "".join(f"{part}/" for part in place.key.split("/") if part)
         if {".", ".."}.intersection(self._folder.split("/")):
-            raise UsageError(f"{place.shown}: has a part that is . or ..; remove it")
+            raise UsageError(f"{place.display_url}: has a part that is . or ..; remove it")
         self.shown = place.url(self._folder).rstrip("/")
         self.ours: set[str] = set()
         """What earlier runs wrote."""
@@ -54,13 +54,13 @@ class Bucket:
 
     # What is there
 
-    def reading(self, name: str) -> BinaryIO:
+    def open_file(self, name: str) -> BinaryIO:
         """A file, to be read; raises ``OSError``."""
         return io.BufferedReader(StoredLog(self._place.url(self._folder + name)), 1 << 20)
 
     def read(self, name: str) -> bytes:
         """What is in a file; raises ``OSError``."""
-        with self.reading(name) as file:
+        with self.open_file(name) as file:
             return file.read(_MOST)
 
     def status(self, name: str) -> stores.StoredObject | None:
@@ -123,9 +123,9 @@ class Bucket:
         name = f"{OURS}/{RECORD}"
         try:
             if name in names:
-                return {inside(each) for each in json.loads(self.read(name))["files"]}
+                return {validate_name(each) for each in json.loads(self.read(name))["files"]}
             if RUN in names:
-                return {RUN, *(inside(each["path"]) for each in json.loads(self.read(RUN))["outputs"])}
+                return {RUN, *(validate_name(each["path"]) for each in json.loads(self.read(RUN))["outputs"])}
         except (ValueError, KeyError, TypeError, RecursionError):
             if name in names:
                 hint = "remove it, after which all that stands beside it counts as foreign"

@@ -77,7 +77,7 @@ class Choice:
         """A log as reports call it, and what became of it; of one that nobody could read nothing is hidden so far."""
         if outcome.privacy.log_names is None and not outcome.account.lines and self.names.hides:
             outcome = private_texts.hide_texts(outcome, log, self.names.text, self.names.digest)
-        named = private_texts.with_names(log, outcome.privacy.log_names)
+        named = private_texts.with_log_names(log, outcome.privacy.log_names)
         if named is not log:
             self._paths[log.display_path] = named.display_path
             self._paths.update(zip(log.other_files, named.other_files, strict=True))

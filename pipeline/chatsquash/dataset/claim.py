@@ -11,7 +11,7 @@ from pathlib import Path
 from chatsquash.core import platform
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import OURS
-from chatsquash.storage.folder import Folder, above, inside
+from chatsquash.storage.folder import Folder, parent_folders, validate_name
 
 RECORD = "written.json"
 """The record of the files that runs wrote."""
@@ -28,7 +28,7 @@ def record(names: Iterable[str]) -> bytes:
 def recorded_files(ours: Folder) -> list[str]:
     """The files that earlier runs wrote, as paths below OUT."""
     try:
-        return [inside(name) for name in json.loads(ours.read(RECORD))["files"]]
+        return [validate_name(name) for name in json.loads(ours.read(RECORD))["files"]]
     except FileNotFoundError:
         return []
     except (ValueError, KeyError, TypeError, RecursionError):
@@ -64,7 +64,7 @@ def refuse_links(out: Folder, shown: Path) -> None:
     if not stat.S_ISDIR(status.st_mode):
         raise UsageError(f"{shown / OURS}: is not a folder; move it away, {_ANOTHER}")
     ours = out.folder(OURS)
-    for name in ours.strange():
+    for name in ours.unexpected_entries():
         information = ours.status(name)
         raise (_link if information and stat.S_ISLNK(information.st_mode) else _foreign)(shown / OURS / name)
     for name in ours.names():  # a file of ours could not take its place
@@ -104,7 +104,7 @@ class Claim:
                 raise UsageError(f"{self._shown / taken}: {why}; move it away, {_ANOTHER}")
 
     def _in_the_way(self, name: str, known: set[str]) -> str | None:
-        for folder in above(name):
+        for folder in parent_folders(name):
             status = self._out.status(folder)
             if status is None:
                 return None
@@ -118,7 +118,7 @@ class Claim:
 
     def refuse_unusable(self, *names: str) -> None:
         """Raise ``UsageError`` where the folder of one of these files cannot be written to by a rename."""
-        for folder in dict.fromkeys(folder for name in names for folder in ("", *above(name))):
+        for folder in dict.fromkeys(folder for name in names for folder in ("", *parent_folders(name))):
             if folder not in self._usable:
                 self._refuse_folder(folder)
                 self._usable.add(folder)

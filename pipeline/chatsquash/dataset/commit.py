@@ -31,19 +31,19 @@ class DatasetCommit(Commit):
         super().__init__(out, out.folder(OURS), plan)
 
     def _notes(self) -> dict[str, bytes]:
-        return {claim.RECORD: claim.record({*self._plan.files, *self._plan.gone})}
+        return {claim.RECORD: claim.record({*self._plan.files, *self._plan.removals})}
 
     def _note_completion(self) -> None:
-        ours, plan = self._ours, self._plan
-        if plan.gone:
+        ours, plan = self._journal, self._plan
+        if plan.removals:
             ours.replace(claim.RECORD, claim.record(plan.files))
         # Not flushed: what a crash leaves of it is told by looking at it.
         ours.write_new(_STATE, msgspec.json.encode(Committed(_statuses(self._out, plan.files), plan.memory)))
         ours.move(f"{_STATE}.new", ours, _STATE)
 
     def _note_undoing(self) -> None:
-        there = (name for name in (*self._plan.gone, *self._plan.files) if self._out.status(name))
-        self._ours.replace(claim.RECORD, claim.record(there))
+        there = (name for name in (*self._plan.removals, *self._plan.files) if self._out.status(name))
+        self._journal.replace(claim.RECORD, claim.record(there))
 
 
 def remembered(out: Folder) -> tuple[bytes, bool]:

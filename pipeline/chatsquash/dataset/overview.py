@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
 from chatsquash.checks import harm
-from chatsquash.checks.coverage import in_words
+from chatsquash.checks.coverage import describe_losses
 from chatsquash.core.model import Severity
 from chatsquash.core.overview import Headline, Overview, Row, comma_separated, count_parts
 from chatsquash.core.text import format_size, frequent_kinds, inference_match, pluralize, throughput
@@ -156,7 +156,7 @@ def _lines_and_replies(counts: Mapping[str, Any]) -> Iterator[Row]:
     copied = replies.get("copied", 0)
     aside = (f"(and {pluralize(copied, 'copy', 'copies')} in other logs)",) if copied else ()
     if replies["logged"]:
-        yield Row("replies", replies["logged"], (*count_parts([*parts, *in_words(replies["lost"])]), *aside))
+        yield Row("replies", replies["logged"], (*count_parts([*parts, *describe_losses(replies["lost"])]), *aside))
     if reasoning["carried"] < reasoning["logged"] or reasoning["withheld"]:
         carried = f"{reasoning['carried']:,} in the records" if reasoning["carried"] else "none in the records"
         withheld = [f"{reasoning['withheld']:,} more withheld at the source"] if reasoning["withheld"] else []

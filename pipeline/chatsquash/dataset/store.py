@@ -272,7 +272,7 @@ class Output:
         except ValueError:
             raise damage(self.path / OURS / commit.PLAN) from None
         if plan is not None:
-            self._claimed.refuse_foreign(*plan.files, *plan.gone)
+            self._claimed.refuse_foreign(*plan.files, *plan.removals)
             try:
                 DatasetCommit(self._out, plan).finish()
             except ValueError:

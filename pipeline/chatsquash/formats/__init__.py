@@ -56,7 +56,7 @@ class RecognisedFile(NamedTuple):
     name: str | None
     why: str
     """The evidence with counts of lines."""
-    mixed: bool
+    is_mixed: bool
     """Whether some lines are evidence of other formats or of two formats at once."""
 
 

@@ -1,4 +1,4 @@
-"""What the first objects of an agent's file say about the session that it belongs to, and the one that it repeats."""
+"""Detect the session of an agent's file, and the parent session that it repeats, from its first objects."""
 
 from __future__ import annotations
 
@@ -13,35 +13,35 @@ from chatsquash.formats.evidence import moment
 from chatsquash.formats.values import Object, at, objects, string
 
 _BODIES = ("message", "payload", "data", "info")
-"""Members of objects that have a message with a role; otherwise the object itself is one."""
+"""Members that may contain the message of an object; otherwise the object itself is the message."""
 _LISTS = ("messages", "history")
-"""Members with the messages of a file that is a single object."""
+"""Members with the messages, if the file is a single object."""
 _USERS = ("user", "user.message")
-"""Roles of messages, and types of objects, that are the user's."""
+"""The roles and types of the user's messages."""
 _IDS = ("uuid", "id")
 LONG_ID = 16
-"""Characters from which on the id of a call is one that no other session has."""
+"""The length from which a call id is assumed to be unique across sessions."""
 
 
 class Ancestry(NamedTuple):
-    """Where a file comes from."""
+    """The origin of a file."""
 
     keys: tuple[int, ...] = ()
-    """Numbers of its first message: with its time and with its id, or, without both, with the id of a call after it.
-    Copies of a session have one in common."""
+    """Hashes of its first message: with its time and with its id, or without both, with the id of a call after it.
+    Copies of a session share at least one."""
     session: str = ""
     parents: tuple[str, ...] = ()
-    """The ids of the sessions whose messages it may repeat, as it names them."""
+    """The ids of the sessions whose messages it may repeat, as written in the file."""
     started: int | None = None
     """The first time in it, in nanoseconds since the epoch, which in a copy may be later than its first message."""
     summary: str = ""
-    """The id of its first message, if that is the summary of a compaction, which the parent has in its middle."""
+    """The id of its first message, if that is the summary of a compaction, which occurs later in the parent."""
 
 
 def of_objects(values: Iterable[Json]) -> Ancestry:
-    """Return the ancestry by the first objects of a file, up to the first message of the user.
+    """Return the ancestry of a file from its objects up to the first user message.
 
-    Of a file that begins with a summary, the replies that follow may name the parent.
+    If the file begins with a summary, the replies after it are checked for the parent, too.
     """
     session, started, summary = "", None, ""
     parents: dict[str, None] = {}
@@ -52,18 +52,18 @@ def of_objects(values: Iterable[Json]) -> Ancestry:
             started = _time(value)
         name, is_header = _session(value)
         if is_header and session and name and name != session:
-            parents[name] = None  # the lines of that session follow
+            parents[name] = None  # a second header precedes the lines copied from that session
         session = session or name
         if parent := _parent(value):
             parents[parent] = None
         if summary and value.get("type") == "assistant":
-            break
+            break  # the first reply is the last line that may name a parent
         if not keys and (keys := _keys(value)):
             if value.get("isCompactSummary") is not True:
                 break
             summary = string(value, "uuid")
         elif not keys and prompt is None:
-            prompt = _said(value) if _is_prompt(value) else None
+            prompt = _content(value) if _is_prompt(value) else None
         elif not keys and prompt is not None and (call := _call_id(value)):
             keys = (_number(prompt, len(_IDS) + 1, call),)
             break
@@ -104,7 +104,7 @@ def _session(value: Object) -> tuple[str, bool]:
 
 
 def _parent(value: Object) -> str:
-    """Return the session that Claude Code, Qwen Code, Codex or Pi repeats; Pi names its file."""
+    """Return the id of the repeated session in a line of Claude Code, Qwen Code, Codex or Pi (a file name)."""
     if "requestSessionId" in value:
         return string(value, "requestSessionId")
     if "forkedFrom" in value:
@@ -119,12 +119,12 @@ def _parent(value: Object) -> str:
 
 
 def _keys(value: Object) -> tuple[int, ...]:
-    """Return the numbers of a message of the user; none for any other object, and without a time and an id."""
+    """Return the hashes of a user message; empty for other objects, and for messages without a time or an id."""
     if not _is_prompt(value):
         return ()
-    said = _said(value)
+    content = _content(value)
     known = [_time(value), *(value.get(name) for name in _IDS)]
-    return tuple(_number(said, index, each) for index, each in enumerate(known) if each)
+    return tuple(_number(content, index, each) for index, each in enumerate(known) if each)
 
 
 def _body(value: Object) -> Object:
@@ -135,18 +135,18 @@ def _is_prompt(value: Object) -> bool:
     return _body(value).get("role") in _USERS or value.get("type") in _USERS
 
 
-def _said(value: Object) -> bytes:
+def _content(value: Object) -> bytes:
     body = _body(value)
     return jsonio.dumps(body.get("content", body.get("parts", body.get("text"))))
 
 
 def _call_id(value: Object) -> str:
-    """Return the id of the first call of a reply, if no other session has it."""
+    """Return the id of the first call of a reply, if it is long enough to be unique."""
     body = _body(value)
     calls = objects(body.get("toolCalls", body.get("tool_calls")))
     name = string(calls[0], "id") if calls else ""
     return name if len(name) >= LONG_ID else ""
 
 
-def _number(said: bytes, index: int, known: object) -> int:
-    return xxh3_64_intdigest(b"%d %s\n%s" % (index, str(known).encode("utf-8", "surrogatepass"), said)) or 1
+def _number(content: bytes, index: int, known: object) -> int:
+    return xxh3_64_intdigest(b"%d %s\n%s" % (index, str(known).encode("utf-8", "surrogatepass"), content)) or 1

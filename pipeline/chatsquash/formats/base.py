@@ -146,7 +146,7 @@ def _has_content(response: Response) -> bool:
     return any(value for name, value in message.items() if name not in ("role", PRIVATE))
 
 
-def nothing_open(state: Any) -> list[Turn]:  # noqa: ARG001 - the interface's
+def no_open_turns(state: Any) -> list[Turn]:  # noqa: ARG001 - the interface's
     """Default ``close``: every turn is complete by itself."""
     return []
 
@@ -180,15 +180,20 @@ def no_messages(turn: Json) -> None:
     """Default ``plain``: turns depend on each other."""
 
 
-def nowhere(path: str) -> None:
+def no_related_files(path: str) -> None:
     """Default ``companions``, ``owner`` and ``siblings``: files are independent."""
 
 
-def complete(path: str, objects: list[Json]) -> None:
+def not_continued(path: str, objects: list[Json]) -> None:
     """Default ``continues_from``: each file contains its sessions completely."""
 
 
-def unknown(path: str, origin: Origin) -> None:
+def no_rows(value: Any) -> list[Json]:  # noqa: ARG001 - the interface's
+    """Default ``families`` and ``from_rows``: the format has no database."""
+    return []
+
+
+def not_in_path(path: str, origin: Origin) -> None:
     """Default ``home`` and ``session``: they cannot be derived from the path."""
 
 
@@ -279,19 +284,19 @@ class DocumentFormat(AnyFormat):
     - ``meta`` (the third): the content of the file named by ``companions``, or a list of contents if it names several
     - ``earlier``: the lines of the files found by ``continues_from``, oldest file first, or ``None``
     """
-    continues_from: Callable[[str, list[Json]], Continuation | None] = complete
+    continues_from: Callable[[str, list[Json]], Continuation | None] = not_continued
     """Return where a session begins, given the path and the lines of its file; ``None`` if it begins in this file."""
-    companions: Callable[[str], str | None] = nowhere
+    companions: Callable[[str], str | None] = no_related_files
     """Return a glob for files with more data about a file; ``sources.EACH`` joins it to a glob in folders."""
     COMPANION_MARKS: tuple[bytes, ...] = ()
     """Bytes of which the start of a companion file must contain one; other files with matching names are not read."""
-    owner: Callable[[str], str | None] = nowhere
+    owner: Callable[[str], str | None] = no_related_files
     """Return the file or folder that a file with this path may be a part of."""
-    home: Callable[[str, Origin], str | None] = unknown
+    home: Callable[[str, Origin], str | None] = not_in_path
     """Return a glob for the file of the session that started a sub-agent, given the path of the sub-agent's file."""
-    session: Callable[[str, Origin], str | None] = unknown
+    session: Callable[[str, Origin], str | None] = not_in_path
     """Return the session id of a conversation whose file contains none, given the path of the file."""
-    siblings: Callable[[str], str | None] = nowhere
+    siblings: Callable[[str], str | None] = no_related_files
     """Return a glob for the files of the sub-agents of a session, given the path of one of them."""
     LOCATIONS: tuple[str, ...] = ()
     """Globs for the files that an agent stores, as read by ``sources.agent_files``."""
@@ -313,9 +318,9 @@ class DocumentFormat(AnyFormat):
     """Load the objects of one unit, for ``conversations``."""
     tables: Callable[[dict[str, list[str]]], dict[str, tuple[str, ...]] | None] | None = None
     """Return the columns to index for each table of a database; ``None`` for a database of another program."""
-    families: Callable[[Any], Any] = nothing_open
+    families: Callable[[Any], Any] = no_rows
     """Return for each session the row numbers of the session and its sub-agents."""
-    from_rows: Callable[[Any], list[Json]] = nothing_open
+    from_rows: Callable[[Any], list[Json]] = no_rows
     """Return the objects of one family, for ``conversations``."""
     SESSIONS: tuple[str, ...] = ()
     """The tables that contain sessions, if not the first one."""

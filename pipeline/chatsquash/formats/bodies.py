@@ -38,6 +38,7 @@ def read(form: Format, body: Json, tools: Tools | None = None) -> Conversation:
     """
     members: dict[str, Any] = body if isinstance(body, dict) else {form.TURNS: body}
     turns = members.get(form.TURNS)
+    # Some services accept a single turn, or a text, instead of a list.
     turns = [turns] if isinstance(turns, (str, dict)) else turns
     if not isinstance(turns, list):
         raise TurnError(f"has no list of {form.TURNS}")
@@ -82,7 +83,7 @@ def tools_of_turns(form: Format, turns: Iterable[Json]) -> list[Tool]:
 
 
 def merge_tools(tools: list[Tool], more: list[Tool]) -> list[Tool]:
-    """Add tools with new names to a list; the list itself is returned if there are none."""
+    """Add tools with new names to a list; the list itself is returned if there are no new ones."""
     if not more:
         return tools
     known = set(map(_name, tools))
@@ -137,19 +138,19 @@ def messages_with_places(form: Format, turns: Iterable[tuple[str, Json]]) -> lis
 
 
 def _turns_with_places(form: Format, turns: Iterable[tuple[str, Json]]) -> Iterator[tuple[Turn, range]]:
-    """Yield each turn with the range of logged turns that it was made from.
+    """Yield each turn with the range of logged turns that it was loaded_turn from.
 
     A logged turn that completes no turn is part of the range of the next one.
     """
     state, first, number = form.START, 0, -1
     for number, (place, turn) in enumerate(turns):
         try:
-            made_turns, state = form.load(turn, state)
+            loaded_turns, state = form.load(turn, state)
         except TurnError as problem:
             raise TurnError(f"{place} {problem}") from None
-        for made in made_turns:
-            yield made, range(first, max(first + 1, number))
+        for loaded_turn in loaded_turns:
+            yield loaded_turn, range(first, max(first + 1, number))
             first = number
-        first = number + 1 if made_turns else first
-    for made in form.close(state):
-        yield made, range(first, number + 1)
+        first = number + 1 if loaded_turns else first
+    for loaded_turn in form.close(state):
+        yield loaded_turn, range(first, number + 1)

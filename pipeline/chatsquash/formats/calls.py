@@ -73,6 +73,7 @@ class State(Struct, frozen=True, gc=False):
         """
         calls = self.open
         if isinstance(calls, OpenCalls) or len(calls) > _FEW or self.before:
+            # A linear search for each of many results would take quadratic time.
             return _answer_of_many(self.searchable(), logged_id, name)
         if logged_id:
             fitting = [call for call in calls if call[0] == logged_id]
@@ -186,7 +187,7 @@ def native(provider: str, holder: Object, *read: str, required: tuple[str, ...] 
     unread_members = {
         key: value for key, value in holder.items() if key not in read and (value not in EMPTY or key in required)
     }
-    if KEY in holder and not is_mark(holder[KEY]):
+    if KEY in holder and not is_mark(holder[KEY]):  # a member of the same name that chatsquash did not write
         unread_members[KEY] = holder[KEY]
     return {provider: unread_members} if unread_members else {}
 

@@ -57,6 +57,7 @@ def once_per_definition(make: Callable[P, T]) -> Callable[P, T]:
 
     @wraps(make)
     def remembered(*parts: P.args, **none: P.kwargs) -> T:
+        # Cached definitions are never freed, so their ids stay unique.
         key = tuple(map(id, parts))
         if key in results:
             return results[key]

@@ -24,7 +24,7 @@ _VERSIONS: dict[str, list[tuple[str, ...]]] = {
     "codex": [("payload", "cli_version")],
     "opencode": [("info", "version"), ("version",)],
 }
-"""Where the objects of a file may contain the version of the agent."""
+"""The members of objects that may contain the version of the agent."""
 _COMPLETE = {"transcript.jsonl": "full.jsonl"}
 """Files of a checkpoint of Entire: the view of a session, and the complete file of the agent."""
 

@@ -1,4 +1,4 @@
-"""What the files of agents and clients say beside the messages: where these stand, when they came, who gave them."""
+"""The evidence for messages in files of agents and clients: their lines, times, models and token counts."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from chatsquash.formats.providers.openai_chat.read import merge_results
 from chatsquash.formats.values import Object, at
 
 _NO_TIMES = (0, times.FIRST)
-"""What programs write for a time that they do not know: the zero of Unix, and that of Go."""
+"""Values that programs write for an unknown time: the zero times of Unix and Go."""
 _NAMES, _LONGEST = 1_000, 100
-"""Names that are counted apart, and the letters of one that count: a file may have any."""
+"""Limits for names of unread content, which files may choose freely: their number, and the length of one."""
 
 
 class Evidence(NamedTuple):
-    """What a file says about one of its turns."""
+    """The metadata of one turn of a file."""
 
     line: int | None = None
     """1-based line in the file."""
     time: Moment | None = None
     is_sampled: bool = False
-    """Whether a model gave it, here and not in another conversation that it was copied from."""
+    """Whether a model produced it here, rather than in a conversation that it was copied from."""
     model: str | None = None
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
@@ -43,8 +43,8 @@ class Evidence(NamedTuple):
     """Both as in ``OriginReply``."""
 
     def merge(self, later: Evidence) -> Evidence:
-        """Combine what is known of this turn with what is known of a later one of the same message."""
-        # Each is told by itself, since a loop over the members takes three times as long.
+        """Combine the evidence with that of a later turn of the same message."""
+        # Written out, since a loop over the members takes three times as long.
         return Evidence(
             self.line or later.line,
             self.time if later.time is None else later.time,
@@ -63,7 +63,7 @@ class LoggedTurn(NamedTuple):
     """A turn of an agent's file."""
 
     place: str
-    """As errors name it."""
+    """The place for error messages."""
     turn: Json
     evidence: Evidence
 
@@ -74,11 +74,11 @@ class MessageList(NamedTuple):
     turns: list[Json]
     lines: Sequence[int]
     holder: Json = None
-    """The value that it is, or is a member of."""
+    """The value that contains it, or the list itself."""
 
 
 class LoggedMessages(NamedTuple):
-    """Messages with what their file says about each."""
+    """Messages with the evidence for each."""
 
     messages: list[Message]
     evidence: list[Evidence]
@@ -91,7 +91,16 @@ def moment(value: Json) -> Moment | None:
 
 
 def load_turns(form: Any, turns: Sequence[LoggedTurn]) -> LoggedMessages:
-    """Load the turns of a format (its value or its package) as messages; raise ``TurnError`` with the place."""
+    """Load turns as messages.
+
+    Args:
+        form: the format of the turns: its value, or its package
+        turns: the turns with their places and evidence
+
+    Raises:
+        TurnError: if a turn is malformed; the message contains its place
+    """
+    # A package has only the members that it declares; the format's value has defaults for the others.
     form = formats.get_format(form.NAME)
     if known := _load_independent_turns(form, turns):
         return known
@@ -101,7 +110,7 @@ def load_turns(form: Any, turns: Sequence[LoggedTurn]) -> LoggedMessages:
 
 
 def _load_independent_turns(form: Format, turns: Sequence[LoggedTurn]) -> LoggedMessages | None:
-    """Load the turns one by one if none depends on another, which is nearly always so."""
+    """Load the turns one by one if none depends on another, which is nearly always the case; otherwise ``None``."""
     result = LoggedMessages([], [])
     for each in turns:
         messages = form.plain(each.turn)
@@ -115,7 +124,7 @@ def _load_independent_turns(form: Format, turns: Sequence[LoggedTurn]) -> Logged
 def load_conversation(
     form: Any, turns: Sequence[LoggedTurn], tools: list[Tool] | None = None, /, **members: Any
 ) -> Conversation:
-    """Load the turns of a format as a conversation; ``members`` are those of its origin."""
+    """Load the turns of a format as a conversation; ``members`` become members of its origin."""
     logged_messages = load_turns(form, turns)
     return Conversation(logged_messages.messages, tools or [], origin=origin(logged_messages, **members))
 
@@ -123,7 +132,7 @@ def load_conversation(
 def conversation(
     turns_with_evidence: Iterable[tuple[Turn, Evidence]], native: Native, branch: Branch | None = None, **members: Any
 ) -> Conversation:
-    """Build a conversation from turns and what is known of each; ``members`` are those of its origin."""
+    """Build a conversation from turns with their evidence; ``members`` become members of its origin."""
     logged_messages, turns = LoggedMessages([], []), list[Turn]()
     for turn, evidence in turns_with_evidence:
         messages = view.messages([turn])
@@ -141,7 +150,7 @@ def conversation(
 
 
 def merge_evidence(turns: Sequence[LoggedTurn]) -> Evidence:
-    """Combine what is known of the turns of one message."""
+    """Combine the evidence for the turns of one message."""
     evidence = turns[0].evidence
     for turn in turns[1:]:
         evidence = evidence.merge(turn.evidence)
@@ -149,9 +158,12 @@ def merge_evidence(turns: Sequence[LoggedTurn]) -> Evidence:
 
 
 def origin(logged_messages: LoggedMessages, /, session_times: Any = None, **members: Any) -> Origin:
-    """Return the origin of a conversation from what is known of each message and ``members`` of the whole.
+    """Build the origin of a conversation from the evidence for its messages.
 
-    ``session_times`` (of ``span`` or ``bounds``) count only if no message has a time.
+    Args:
+        logged_messages: the messages with their evidence
+        session_times: the times of the session, as returned by ``span`` or ``bounds``; used if no message has a time
+        members: further members of the origin
     """
     times_of = [each.time.at for each in logged_messages.evidence if each.time]
     naive = next((each.line for each in logged_messages.evidence if each.time and each.time.naive), 0)
@@ -170,19 +182,19 @@ def origin(logged_messages: LoggedMessages, /, session_times: Any = None, **memb
 
 
 def span(start: Json, end: Json) -> Object:
-    """Return when a session began and ended, as members of an origin; empty without a beginning."""
+    """Return the start and end time of a session as members of an origin; empty without a start."""
     first, last = moment(start), moment(end)
     return {"started_at": first.at, "ended_at": (last or first).at} if first else {}
 
 
 def bounds(start: Json, end: Json) -> Object:
-    """Return the same as ``span``, but a session never ends before it began."""
+    """Return the same as ``span``, with an end that is never before the start."""
     times_of = span(start, end)
     return {**times_of, "ended_at": max(times_of.values())} if times_of else {}
 
 
 def session_folder(path: str, inner: str = "") -> str | None:
-    """Return the name of a file's folder; if this is in a folder called ``inner``, the name of the folder above."""
+    """Return the name of a file's folder; if that is in a folder called ``inner``, the name of the folder above."""
     folders = path.split("/")[:-1]
     if inner and folders[-2:-1] == [inner]:
         folders = folders[:-2]
@@ -190,17 +202,17 @@ def session_folder(path: str, inner: str = "") -> str | None:
 
 
 def entries(values: list[Json], lines: list[int] | None) -> Iterator[tuple[int, int, Object]]:
-    """Yield each object of a file with its 1-based place and its line; raise ``TurnError`` for other values."""
+    """Yield each object of a file with its 1-based place and its line; raises ``TurnError`` for other values."""
     for place, (line, value) in enumerate(zip(line_numbers(values, lines), values, strict=True), 1):
         if not isinstance(value, dict):
-            raise TurnError(f"entry {place} is no object")
+            raise TurnError(f"entry {place} is not an object")
         yield place, line, value
 
 
 def entries_after_header(
     values: list[Json], lines: list[int] | None, of: str, unread: Unread, *read: str
 ) -> tuple[Object, list[tuple[int, int, Object]]]:
-    """Return the header of a session, its first line of a type, and the lines of other types as ``entries`` does."""
+    """Return the header of a session, which is the first line of type ``of``, and the other lines as in ``entries``."""
     header, rows = Object(), list[tuple[int, int, Object]]()
     for place, line, value in entries(values, lines):
         if value.get("type") == of:
@@ -212,12 +224,19 @@ def entries_after_header(
 
 
 def line_numbers(objects: list[Json], lines: list[int] | None) -> Sequence[int]:
-    """Return the line of each object of a file."""
+    """Return the line number of each object of a file."""
     return range(1, len(objects) + 1) if lines is None else lines
 
 
 def message_lists(values: list[Json], lines: Sequence[int], mark: str, *members: str) -> list[MessageList]:
-    """Return the lists of messages in a file; if a value has ``mark``, the values themselves are one list."""
+    """Return the lists of messages in a file.
+
+    Args:
+        values: the values of the file
+        lines: their line numbers
+        mark: a member of messages; if any value has it, the values themselves are the only list
+        members: the members of a value that may contain a list
+    """
     if any(isinstance(value, dict) and mark in value for value in values):
         return [MessageList(values, lines)]
     lists_of_messages: list[MessageList] = []
@@ -229,7 +248,7 @@ def message_lists(values: list[Json], lines: Sequence[int], mark: str, *members:
 
 
 def at_line(conversation: Conversation, line: int) -> Conversation:
-    """Return a conversation that is on one line of its file."""
+    """Return a conversation with the same line for all its messages."""
     replies = tuple(reply._replace(line=line) for reply in origin_of(conversation).replies)
     return with_origin(conversation, replies=replies, lines=(line,) * len(conversation.messages))
 
@@ -240,7 +259,7 @@ def origin_of(conversation: Conversation) -> Origin:
 
 
 def with_origin(conversation: Conversation, **members: Any) -> Conversation:
-    """Return a conversation with these members of its origin."""
+    """Return a conversation with other values for some members of its origin."""
     return structs.replace(conversation, origin=structs.replace(origin_of(conversation), **members))
 
 
@@ -249,10 +268,8 @@ _ID = re.compile(r"[A-Za-z_$-]{1,40}\d{0,3}")
 
 
 def member_path(holder: str, name: str) -> str:
-    """Join the name of a member and that of its object as findings show both.
-
-    What may be an address, a path or a number stays apart from the other name, so that rules for such values match.
-    """
+    """Join the name of a member and that of its object for display in findings."""
+    # Addresses, paths and numbers stay separate words, so that redaction rules for such values still match.
     is_plain = _PLAIN.fullmatch(holder) and _ID.fullmatch(name)
     return f"{holder}.{name}" if is_plain else f"{holder} {name}"
 
@@ -262,10 +279,10 @@ class Unread(Struct):
 
     counts: Counter[str] = field(default_factory=Counter)
     shapes: dict[tuple[str, ...], list[str]] = field(default_factory=dict)
-    """Of objects with the same name and the same members those that are not read, looked up once."""
+    """The unread members by the name and the members of an object: a cache, since most objects are alike."""
 
     def count_members(self, name: str, holder: Json, *read: str) -> None:
-        """Count the members of an object that are not read, unless they are null or empty."""
+        """Count the members of an object that are neither read nor null or empty."""
         if isinstance(holder, dict):
             shape = (name, *holder)
             unread_names = self.shapes.get(shape)
@@ -278,11 +295,13 @@ class Unread(Struct):
                     self.count(member_path(name, key))
 
     def count(self, name: str) -> None:
-        """Count a single item, such as a line of a type without any part of the conversation."""
+        """Count a single item, such as a line whose type is not part of the conversation."""
+        # Names come from the file, so both their length and their number are limited.
         short = name if len(name) <= _LONGEST else f"{name[:_LONGEST]}…"
         is_counted = short in self.counts or len(self.counts) < _NAMES
         self.counts[short if is_counted else "other names"] += 1
 
     def counts_for(self, place: int) -> Object:
         """Return the counts for the first conversation of a file; empty for others."""
+        # The counts describe the file, so they are reported only once.
         return dict(sorted(self.counts.items())) if place == 0 else {}

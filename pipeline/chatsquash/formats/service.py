@@ -38,39 +38,39 @@ class Service(Struct, frozen=True):
 
     provider: str
     """The provider that stores uploaded files."""
-    takes: Callable[[Reasoning], bool]
+    accepts_reasoning: Callable[[Reasoning], bool]
     """Whether the service accepts a reasoning block."""
     names: NameRule | None = None
     """The rule for tool names; ``None`` if any name is accepted."""
     ids: NameRule | None = None
     """The rule for call ids."""
-    runs: Callable[[HostedCall | HostedResult], bool] | None = None
+    accepts_hosted: Callable[[HostedCall | HostedResult], bool] | None = None
     """Whether the service accepts a hosted call or its result; ``None`` if it accepts all."""
-    addresses: re.Pattern[str] = re.compile(r"https?://(?!generativelanguage\.googleapis\.com/)", re.IGNORECASE)
+    openable_urls: re.Pattern[str] = re.compile(r"https?://(?!generativelanguage\.googleapis\.com/)", re.IGNORECASE)
     """The beginning of media URLs that the service can open; uploads to Gemini are only available to Gemini."""
     images: tuple[str, ...] = ("image/png", "image/jpeg", "image/gif", "image/webp")
     """The image types that it accepts as inline data."""
-    reasoning_leads: bool = False
+    rejects_trailing_reasoning: bool = False
     """Whether it rejects reasoning at the end of a turn."""
     prompts: tuple[str, ...] = PROMPTS
     """The roles that it has for prompts; other roles become the first of these."""
     prompts_among_turns: bool = True
     """Whether prompts may follow the first turn; otherwise they become user messages in ``<system>`` tags."""
-    needs_words: bool = False
+    rejects_blank_texts: bool = False
     """Whether it rejects texts that consist of white space."""
-    pairs: bool = True
+    requires_pairs: bool = True
     """Whether it rejects results without a call, and calls without a result except at the end."""
-    alternates: bool = False
+    requires_input_before_calls: bool = False
     """Whether it rejects calls that follow neither a user turn nor results."""
-    lists_properties: bool = False
+    requires_properties: bool = False
     """Whether it rejects tool parameters without properties."""
-    strict: Callable[[Json], Json] | None = None
+    remove_unknown_members: Callable[[Json], Json] | None = None
     """Remove the members of a request that the service does not accept."""
 
     def fit_media(self, medium: Media) -> Media | None:
         """Return a medium in the form that the service accepts; ``None`` if it has no access to it."""
         if medium.url:
-            return medium if self.addresses.match(medium.url) else None
+            return medium if self.openable_urls.match(medium.url) else None
         if not medium.data:
             return medium if medium.provider in ("", self.provider) else None
         fitting = replace(medium, mime="image/jpeg") if medium.mime == "image/jpg" else medium

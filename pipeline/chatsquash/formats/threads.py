@@ -1,4 +1,4 @@
-"""Histories whose entries name the entry before them: which paths lead through such a tree, and what the model saw."""
+"""Histories whose entries name the previous entry: find the paths through the tree, and split them at summaries."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ from chatsquash.formats.values import Object
 
 ROOT = -1
 _MOST = 20
-"""How many times the entries of a file may stand in its paths together, at least ``_LEAST`` in all."""
+"""The limit for the entries of all paths, as a multiple of the entries of the file."""
 _LEAST = 25_000
+"""Entries that are allowed for any file."""
 
 
 def first_places(names: Sequence[str | None]) -> dict[str, int]:
@@ -35,20 +36,20 @@ def first_places(names: Sequence[str | None]) -> dict[str, int]:
 
 
 def link_entries(names: Sequence[str | None], parents: Sequence[str | None]) -> list[int]:
-    """Return the previous entry of each entry, -1 without one; an entry that would close a loop has none.
+    """Return the previous entry of each entry, or -1; cycles are cut open.
 
-    Of several entries with a name the first counts.
+    If several entries share a name, the first one counts.
     """
     known = first_places(names)
     before = [known.get(parent, ROOT) if parent is not None else ROOT for parent in parents]
-    state = bytearray(len(before))  # 1: on the way, 2: known to end
+    state = bytearray(len(before))  # 1: on the current chain, 2: known to reach a root
     for start in range(len(before)):
         chain_of_entries, place = list[int](), start
         while place != ROOT and not state[place]:
             state[place] = 1
             chain_of_entries.append(place)
             place = before[place]
-        if place != ROOT and state[place] == 1:
+        if place != ROOT and state[place] == 1:  # a cycle, which is cut before the last new entry
             before[chain_of_entries[-1]] = ROOT
         for each in chain_of_entries:
             state[each] = 2
@@ -56,19 +57,26 @@ def link_entries(names: Sequence[str | None], parents: Sequence[str | None]) -> 
 
 
 def last_named(names: Sequence[str | None]) -> int:
-    """Return the place of the last entry with a name, which ends the thread; without any, that of the last one."""
+    """Return the place of the last entry with a name, or else of the last entry; the thread ends there."""
     return next((place for place in range(len(names) - 1, -1, -1) if names[place] is not None), len(names) - 1)
 
 
 def paths(before: Sequence[int], leaf: int, is_sampled: Sequence[bool], unread: Unread) -> list[list[int]]:
-    """Return the paths from a root to a leaf: the one to ``leaf``, then those to other leaves in order.
+    """Return the paths from the roots to the leaves: the one to ``leaf`` first, then the others in order.
 
-    A path is left out, and counted, that holds nothing of a model's which an earlier one has not.
+    A path without a reply that is not part of an earlier path is skipped and counted.
+
+    Args:
+        before: the previous entry of each entry, as returned by ``link_entries``
+        leaf: the end of the first path
+        is_sampled: whether a model produced the entry, for each entry
+        unread: counts the skipped paths
     """
     inner = {place for place in before if place != ROOT}
     leaves = [leaf, *(place for place in range(len(before)) if place not in inner and place != leaf)]
     selected, visited, budget = list[list[int]](), set[int](), EntryBudget(len(before))
     for each in leaves:
+        # Visited entries are part of an earlier path, so only the others can contain a new reply.
         fresh = list(_ancestors(each, before, visited))
         if selected and not any(is_sampled[place] for place in fresh):
             unread.count("branch without a reply")
@@ -83,7 +91,7 @@ def paths(before: Sequence[int], leaf: int, is_sampled: Sequence[bool], unread: 
 
 
 def _ancestors(leaf: int, before: Sequence[int], visited: set[int]) -> Iterator[int]:
-    """Yield a leaf and the entries before it, up to one already met."""
+    """Yield a leaf and the entries before it, up to one already visited."""
     place = leaf
     while place != ROOT and place not in visited:
         yield place
@@ -95,15 +103,15 @@ class ThreadEntry(NamedTuple):
 
     turns: tuple[LoggedTurn, ...] = ()
     is_sampled: bool = False
-    """Whether a model gave it."""
+    """Whether a model produced it."""
     is_summary: bool = False
-    """Whether it stands for what was said before it, from here on."""
-    kept: int | None = None
-    """Of a summary the first entry that stays, which stands before it."""
+    """Whether it replaces the entries before it from here on."""
+    first_kept: int | None = None
+    """For a summary, the first earlier entry that is kept."""
 
 
-BRANCH_BEYOND = "branch beyond those that are read"
-"""The name under which branches are counted that repeat too much."""
+BRANCH_BEYOND = "branch over the limit"
+"""The name under which skipped branches are counted."""
 
 
 class EntryBudget:
@@ -113,7 +121,7 @@ class EntryBudget:
         self._remaining = max(_LEAST, _MOST * entries)
 
     def take(self, entries: int) -> bool:
-        """Whether so many more entries may be repeated."""
+        """Use up a part of the budget; returns whether it sufficed."""
         self._remaining -= entries
         return self._remaining >= 0
 
@@ -125,9 +133,16 @@ def load_paths(
     session: Object,
     tools: Sequence[Tool] = (),
 ) -> list[Conversation]:
-    """Return what the model saw along each path: the first in reverse order of its summaries, then branches.
+    """Return what the model saw along each path: the end of the first path, its earlier parts, then branches.
 
-    ``session`` are members of the origins of all.  What very many summaries replaced is told of the last ones.
+    If there are very many summaries, only the last ones are split off as conversations.
+
+    Args:
+        form: the format of the turns
+        steps: the entries of the thread
+        paths_to_load: the places of the entries of each path
+        session: members for the origin of every conversation
+        tools: the tools of every conversation
     """
     converted = list[Conversation]()
     history = _ThreadHistory(steps)
@@ -136,6 +151,7 @@ def load_paths(
         parts = [_conversation(form, steps, places, {**session, **known}, tools) for places, known in eras]
         converted += [each for each in reversed(parts) if each.messages]
     if len(converted) == 1:
+        # Ids only distinguish the conversations of one file.
         converted = [with_origin(converted[0], id="", parent=None)]
     return with_unread(converted, history.unread)
 
@@ -159,19 +175,19 @@ def _eras_in_budget(lengths: list[int], budget: EntryBudget) -> set[int]:
 
 
 class _ThreadHistory:
-    """Divides the paths of a thread at their summaries, and names what comes out."""
+    """Splits the paths of a thread at their summaries, and names the resulting conversations."""
 
     def __init__(self, steps: Sequence[ThreadEntry]) -> None:
         self.unread = Unread()
         self._steps = steps
         self._budget = EntryBudget(len(steps))
         self._earlier_replies = set[int]()
-        """The entries of paths before the current one that a model gave."""
+        """The entries of earlier paths that a model produced."""
         self._names = dict[int | None, str]()
         """The conversations by the summary that each begins with."""
 
     def conversations_of(self, number: int, path: Sequence[int]) -> list[tuple[list[int], Object]]:
-        """Return the entries of each conversation along a path, with its place; of branches those with new replies."""
+        """Return the entries of each conversation along a path, with its links; branches need a new reply."""
         lengths = [len(era) for era in _eras(self._steps, path)]
         last = len(lengths) - 1
         in_budget = _eras_in_budget(lengths, self._budget) if number == 0 else {*range(last + 1)}
@@ -182,7 +198,7 @@ class _ThreadHistory:
             known = self._place(name, era.summary, previous, is_first=number == 0)
             previous = self._names[era.summary]
             if at not in in_budget:
-                self.unread.count("history before a summary, beyond those that are read")
+                self.unread.count("history before a summary, over the limit")
                 continue
             places = era.places()
             is_new = number == 0 or any(
@@ -195,7 +211,7 @@ class _ThreadHistory:
         return selected
 
     def _place(self, name: str, summary: int | None, previous: str | None, *, is_first: bool) -> Object:
-        """Return the place of a conversation among those of a file; ``previous`` is the one before its summary."""
+        """Return the id, kind and parent of a conversation; ``previous`` is the one before its summary."""
         trunk = self._names.setdefault(summary, name)
         if trunk != name:
             return {"id": name, "kind": "branch", "parent": trunk}
@@ -206,7 +222,7 @@ class _ThreadHistory:
 
 
 class _Era:
-    """What the model sees: summaries and a stretch of a path without any."""
+    """The visible part of a path: summaries, then consecutive entries."""
 
     def __init__(self, steps: Sequence[ThreadEntry], path: Sequence[int]) -> None:
         self._entries = [place for place in path if not steps[place].is_summary]
@@ -252,7 +268,7 @@ class _Era:
 
 
 def _eras(steps: Sequence[ThreadEntry], path: Sequence[int]) -> Iterator[_Era]:
-    """Yield what the model saw before each summary of a path and at its end (one object, which changes)."""
+    """Yield what the model saw before each summary of a path and at its end; the yielded object is reused."""
     era = _Era(steps, path)
     for place in path:
         if not steps[place].is_summary:
@@ -260,12 +276,12 @@ def _eras(steps: Sequence[ThreadEntry], path: Sequence[int]) -> Iterator[_Era]:
             continue
         if era.has_reply:
             yield era
-        era.replace_with_summary(place, steps[place].kept)
+        era.replace_with_summary(place, steps[place].first_kept)
     yield era
 
 
 def entries_with_turns_after(before: Sequence[int], steps: Sequence[ThreadEntry]) -> set[int]:
-    """Return the entries that turns follow."""
+    """Return the entries that are followed by turns."""
     result = set[int]()
     for place, step in enumerate(steps):
         if step.turns:
@@ -288,6 +304,7 @@ def _conversation(
 ) -> Conversation:
     logged_messages = load_turns(form, list(chain.from_iterable(steps[place].turns for place in places)))
     if any(each.time for each in logged_messages.evidence):
+        # The times of messages are more precise than those of the session.
         known = {name: value for name, value in known.items() if name not in ("started_at", "ended_at")}
     return Conversation(logged_messages.messages, list(tools), origin=origin(logged_messages, **known))
 
@@ -295,7 +312,7 @@ def _conversation(
 def load_elements(
     values: Sequence[Json], lines: Sequence[int] | None, read: Callable[[Json, str, int], list[Conversation]]
 ) -> list[Conversation]:
-    """Return the conversations of each element of a list, read by value, place and line."""
+    """Load each element of a list; ``read`` takes the value, its place for errors and its line."""
     return [
         each
         for number, value in enumerate(values)
@@ -304,7 +321,7 @@ def load_elements(
 
 
 def with_unread(converted: list[Conversation], unread: Unread) -> list[Conversation]:
-    """Add the counts of unread items to the first of some conversations."""
+    """Add the counts of unread content to the first conversation."""
     return [
         with_origin(each, unread={**origin_of(each).unread, **unread.counts_for(place)})
         for place, each in enumerate(converted)
@@ -312,5 +329,5 @@ def with_unread(converted: list[Conversation], unread: Unread) -> list[Conversat
 
 
 def text(value: Json) -> str | None:
-    """Return a text that is not empty; ``None`` for anything else."""
+    """Return a non-empty text; ``None`` for anything else."""
     return value if isinstance(value, str) and value else None

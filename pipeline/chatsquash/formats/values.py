@@ -1,4 +1,4 @@
-"""What formats ask of JSON values, whatever these are."""
+"""Safe access to members of JSON values of any type."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from chatsquash.core.text import json_type
 Object = dict[str, Any]
 T = TypeVar("T")
 _MOST = 1 << 36
-"""More tokens than this nobody counts; the sum of all that a session says still fits into 64 bits."""
+"""The largest plausible token count; sums over a session still fit into 64 bits."""
 kind = json_type
 """The type of a value, in words."""
 _PLAIN_NAME = re.compile(r"[0-9A-Za-z_-]{1,100}")
 
 
 def compact(value: Json) -> str:
-    """Return a value as JSON text without white space, in order and with characters beyond ASCII unescaped."""
+    """Return compact JSON text, with members in order and non-ASCII characters unescaped."""
     return jsonio.dumps(value).decode("utf-8", "surrogatepass")
 
 
@@ -29,12 +29,12 @@ def is_plain_name(value: Json) -> bool:
 
 
 def count(value: Json) -> int | None:
-    """Return a number of tokens; ``None`` for anything else."""
+    """Return a token count; ``None`` for anything else."""
     return value if type(value) is int and 0 <= value < _MOST else None
 
 
 def total(holder: Json, *names: str) -> int | None:
-    """Return the sum of those members that count tokens; ``None`` without any."""
+    """Return the sum of the members that are token counts; ``None`` without any."""
     counts = [tokens for name in names if (tokens := count(at(holder, name))) is not None]
     return sum(counts) if counts else None
 
@@ -95,9 +95,10 @@ def index(holder: Object, missing: T, member: str = "index") -> int | T:
 
 
 def without_prefixes(sequences: list[list[bytes]]) -> list[int]:
-    """Return the places of the sequences that do not begin another one; of equal ones the first."""
+    """Return the places of the sequences that are not a prefix of another one; of equal ones, the first."""
     prefixes: dict[bytes, Json] = {}
     places: list[int] = []
+    # Longer sequences come first, so that each prefix of another sequence is already in the trie.
     for place in sorted(range(len(sequences)), key=lambda place: (-len(sequences[place]), place)):
         level: Json = prefixes
         is_known = bool(places)

@@ -1,4 +1,4 @@
-"""Turns as messages of OpenAI chat, and messages that were made so as turns again."""
+"""Convert turns to messages of OpenAI chat."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from chatsquash.formats import parts
 from chatsquash.formats.values import Object, at
 
 AUDIO_FORMATS = {"audio/wav": "wav", "audio/mpeg": "mp3"}
-"""The sounds that OpenAI has parts for, by their media types."""
+"""OpenAI's audio formats by media type."""
 
 
 def messages(turns: Iterable[Turn]) -> list[Message]:
-    """The messages of turns; each that does not say all of its turn has that under ``PRIVATE``.
+    """Convert turns to messages: one per turn, but one per result for turns with results.
 
-    A turn is one message; one of results is a message for each.  What an assistant says behind his calls, and what
-    OpenAI chat has no place for, stands in the turn alone.
+    A message that does not express its turn completely contains the turn under ``PRIVATE``; examples are text after
+    calls, and content that OpenAI chat does not support.
     """
     converted = list[Message]()
     for turn in turns:
@@ -31,7 +31,7 @@ def messages(turns: Iterable[Turn]) -> list[Message]:
 
 
 def public(turns: Iterable[Turn]) -> list[Message]:
-    """The messages of turns alone, what is said behind calls as the last part of the content."""
+    """Convert turns to messages without ``PRIVATE``; text after calls becomes the last part of the content."""
     converted = list[Message]()
     for each in messages(turns):
         late_parts = [parts.text(text) for text in texts_after_calls(each)]
@@ -45,7 +45,7 @@ def public(turns: Iterable[Turn]) -> list[Message]:
 
 
 def message(turn: Turn) -> Message:
-    """The message of a turn without results."""
+    """Convert a turn without results to a message."""
     if turn.role == "assistant":
         return _assistant_message(turn)
     blocks = turn.blocks
@@ -62,7 +62,7 @@ def message(turn: Turn) -> Message:
 
 
 def _assistant_message(turn: Turn) -> Message:
-    """An assistant's message; it says all of texts and of calls behind them."""
+    """Convert an assistant turn; a message expresses completely only texts followed by calls."""
     content_parts, thoughts, refusals, calls = list[Object](), list[str](), list[str](), list[Object]()
     is_complete = not turn.native
     for block in turn.blocks:
@@ -93,7 +93,7 @@ def _assistant_message(turn: Turn) -> Message:
 
 
 def call(block: Call) -> Object:
-    """A call, its arguments as they were written."""
+    """Convert a call, with its arguments unchanged."""
     if block.custom:
         return {"id": block.id, "type": "custom", "custom": _call_members(block, "input")}
     return {"id": block.id, "type": "function", "function": _call_members(block, "arguments")}
@@ -106,7 +106,7 @@ def _call_members(block: Call, member: str) -> Object:
 
 
 def _results(turn: Turn) -> list[Message]:
-    """A message for each result of a turn; what else the turn has goes with the first."""
+    """Convert each result of a turn to a message; provider-specific data of the turn goes into the first."""
     converted = list[Message]()
     native = turn.native
     for block in turn.blocks:
@@ -123,7 +123,7 @@ def _results(turn: Turn) -> list[Message]:
 
 
 def _is_plain(result: Result) -> bool:
-    """Whether a result is no more than its text."""
+    """Whether a message expresses a result completely."""
     if result.json or result.made_up or result.native or result.outcome != "success":
         return False
     content = result.content
@@ -134,7 +134,7 @@ def _is_plain(result: Result) -> bool:
 
 
 def part_of(block: Block) -> Object | None:
-    """A text or a medium as a part of content; ``None`` for what is neither."""
+    """Convert a text or a medium to a content part; ``None`` for other blocks."""
     if type(block) is Text:
         return parts.text(block.text)
     return _medium(block) if type(block) is Media else None

@@ -1,4 +1,4 @@
-"""What formats have in common that turns are written in."""
+"""Helpers for formats that write turns."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from chatsquash.formats.values import Object, at
 
 KEY = calls.KEY
 SPEAKERS = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
-"""The roles of those who speak, for what has no developers."""
+"""Roles for formats without a developer role."""
 
 
 # Turns
 
 
 def leading_prompts(turns: Iterable[Turn]) -> list[Turn]:
-    """The turns of the system that stand before all others."""
+    """Return the system turns before all others."""
     return list(takewhile(lambda turn: turn.role in PROMPTS, turns))
 
 
 def join_results(turns: Iterable[Turn]) -> list[list[Turn]]:
-    """Turns as services want them that have results in the user's turns: with what he says behind them.
+    """Group turns for services that expect results in user turns: results together with the user turn after them.
 
-    Results that answer calls of one turn are one, whatever stands between them.
+    Results that answer calls of the same turn form one group, even if other turns are between them.
     """
     groups = list[list[Turn]]()
     call_ids = set[str]()
@@ -53,10 +53,10 @@ def _belongs_to_group(turn: Turn, group: list[Turn], call_ids: set[str]) -> bool
 
 
 def with_tool_names(turns: tuple[Turn, ...]) -> tuple[tuple[Turn, ...], dict[str, str]]:
-    """Turns, and the names of tools by the ids of their calls.
+    """Return the turns, and the names of tools by call id.
 
-    Where calls of several tools share an id, as calls do that are numbered anew in each turn, the results that have no
-    name get that of the call which they answer: in the nearest turn before, the first that none has answered.
+    If calls of several tools share an id (for example because ids are numbered per turn), results without a name get
+    the name of the call that they answer: the first unanswered one in the nearest previous turn.
     """
     tool_names, shared_ids = dict[str, str](), set[str]()
     for turn in turns:
@@ -64,7 +64,7 @@ def with_tool_names(turns: tuple[Turn, ...]) -> tuple[tuple[Turn, ...], dict[str
             if type(block) is Call and tool_names.setdefault(block.id, block.name or "") != (block.name or ""):
                 shared_ids.add(block.id)
     if not shared_ids:
-        return turns, tool_names
+        return turns, tool_names  # the usual case: ids are unique
     open_calls, converted = OpenCallNames(), list[Turn]()
     for turn in turns:
         open_calls.add(
@@ -80,24 +80,26 @@ def _with_tool_name(block: Block, waiting: OpenCallNames) -> Block:
 
 
 class OpenCallNames:
-    """What results need to know of the calls which they answer, by ids that several may have.
+    """The names of calls without a result, by ids that may be ambiguous.
 
-    That is the call in the nearest turn before; of several there the first that none has answered, at last the last.
+    A result answers the call with its id in the nearest previous turn.  If there are several, it answers the first
+    one without a result; further results answer the last one.
     """
 
     def __init__(self) -> None:
         self._open = dict[str, deque[str]]()
 
     def add(self, calls: Iterable[tuple[str, str]]) -> None:
-        """Take the ids of a turn's calls, each with what is to be known of it."""
+        """Add the calls of a turn as pairs of an id and a name."""
         fresh = dict[str, deque[str]]()
         for ident, known in calls:
             fresh.setdefault(ident, deque()).append(known)
         self._open |= fresh
 
     def take(self, ident: str) -> str | None:
-        """What is known of the call which the next result of this id answers; ``None`` if there is none."""
+        """Return the name of the call that the next result with this id answers; ``None`` if there is none."""
         names = self._open.get(ident)
+        # The last name is kept, since further results with this id answer the same call.
         return None if names is None else names.popleft() if len(names) > 1 else names[0]
 
 
@@ -105,7 +107,7 @@ class OpenCallNames:
 
 
 def text_of(blocks: Iterable[Block], *, by_assistant: bool = False) -> str:
-    """The texts among blocks as one, as those of a record are joined."""
+    """Join the texts among blocks in the same way as in records."""
     texts, breaks = list[Json](), set[int]()
     starts_paragraph = False
     for block in blocks:
@@ -121,7 +123,7 @@ def text_of(blocks: Iterable[Block], *, by_assistant: bool = False) -> str:
 
 
 def with_texts_joined(blocks: Iterable[Block], *, by_assistant: bool = False) -> list[Block]:
-    """Blocks with each run of texts that nothing stands between as one, for what has one text in a place."""
+    """Merge consecutive texts, for formats that allow only one text at a time."""
     runs = list[Block]()
     run = list[Block]()
     for block in [*blocks, None]:
@@ -137,22 +139,22 @@ def with_texts_joined(blocks: Iterable[Block], *, by_assistant: bool = False) ->
 
 
 def failure_text(text: str, result: Result) -> str:
-    """The text of a result, with what says so before it where its call failed; for what has no member for that."""
+    """Return the text of a result, prefixed with ``ERROR`` on failure, for formats without a member for failures."""
     return f"{ERROR}{text}" if result.outcome in FAILED else text
 
 
 def failure_mark(result: Result) -> Object:
-    """What tells us that the text of a result says in our words that its call failed."""
+    """Return the mark for results whose text begins with chatsquash's own ``ERROR``; empty for other results."""
     return {KEY: {"failed": True}} if result.outcome in FAILED else {}
 
 
 def is_failed(holder: Json) -> bool:
-    """Whether that mark stands beside a result."""
+    """Whether a result has the mark for failures."""
     return is_mark(at(holder, KEY), "failed")
 
 
 def parse_outcome(content: tuple[Any, ...], *, is_marked: bool) -> tuple[tuple[Any, ...], Outcome]:
-    """What a result says without our words for a failure, which count where it is marked so, and how it came out."""
+    """Return the content of a result without the ``ERROR`` prefix of a marked failure, and its outcome."""
     if not (is_marked and content and type(content[0]) is Text and content[0].text.startswith(ERROR)):
         return content, "success"
     first, *others = content
@@ -161,17 +163,17 @@ def parse_outcome(content: tuple[Any, ...], *, is_marked: bool) -> tuple[tuple[A
 
 
 def instructions_mark(turn: Turn) -> Object:
-    """What tells us that a system prompt was given as instructions, for what has no place for such."""
+    """Return the mark for a system prompt sent as instructions, for formats without instructions."""
     return {KEY: {"instructions": True}} if turn.instructions else {}
 
 
 def are_instructions(holder: Json) -> bool:
-    """Whether a system prompt is marked as one that was given as instructions."""
+    """Whether a system prompt is marked as sent as instructions."""
     return is_mark(at(holder, KEY), "instructions")
 
 
 def without_marks(document: Json) -> Json:
-    """A document without what only we read, and without members in which nothing else stands."""
+    """Remove chatsquash's own marks from a document, and the members that are empty without them."""
     if isinstance(document, list):
         return list(map(without_marks, document))
     if isinstance(document, dict):
@@ -181,7 +183,7 @@ def without_marks(document: Json) -> Json:
 
 
 def is_own_mark(key: str, value: Json) -> bool:
-    """Whether a member says to us alone what something is."""
+    """Whether a member is a mark that only chatsquash reads."""
     return is_mark(value) if key == KEY else (key, value) == ("partMetadata", {"role": "system"})
 
 
@@ -205,10 +207,10 @@ EXTENSIONS = {
 
 
 def file_name(media: Media) -> str:
-    """The name of a file, made from its type where it has none."""
+    """Return the name of a file; the default is derived from its type."""
     return media.name or f"file.{EXTENSIONS.get(media.mime, 'bin')}"
 
 
 def native(holder: Json, provider: str) -> Object:
-    """What a block, a turn or a definition has that only one provider knows."""
+    """Return the provider-specific data of a block, a turn or a definition."""
     return holder.native.get(provider, {})  # type: ignore[no-any-return]

@@ -123,7 +123,7 @@ def _is_same(output: OutputSource, file: PublicFile, there: Remote | None) -> bo
 def _blob(output: OutputSource, file: PublicFile) -> str:
     """What git calls the bytes of a file."""
     digest = hashlib.sha1(b"blob %d\0" % file.size, usedforsecurity=False)
-    with output.folder.reading(file.name) as opened:
+    with output.folder.open_file(file.name) as opened:
         while piece := opened.read(_PIECE):
             digest.update(piece)
     return digest.hexdigest()
@@ -178,7 +178,7 @@ def _batches(files: list[PublicFile]) -> Iterator[list[PublicFile]]:
 def _uploaded(output: OutputSource, files: list[PublicFile], hub: Hub) -> list[Any]:
     """What adds these files to a commit: large ones are on the Hub by then, of small ones it has the bytes."""
     with ExitStack() as stack:
-        opened = [stack.enter_context(output.folder.reading(file.name)) for file in files]
+        opened = [stack.enter_context(output.folder.open_file(file.name)) for file in files]
         additions = [_addition(file, each) for file, each in zip(files, opened, strict=True)]
         hub.upload(additions)
         for file, each, addition in zip(files, opened, additions, strict=True):

@@ -17,7 +17,7 @@ from chatsquash.dataset.shards import FOLDER
 from chatsquash.results.output import OutputSource, manifest, open_output
 from chatsquash.results.verify import differences
 from chatsquash.storage.commit import RUN
-from chatsquash.storage.folder import inside
+from chatsquash.storage.folder import validate_name
 
 _OURS = re.compile("[A-Za-z0-9_-][A-Za-z0-9_.-]*")
 """Parts of names as we write them."""
@@ -58,7 +58,7 @@ def public_files(out: Path) -> list[PublicFile]:
 def _public_entries(place: OutputSource) -> Iterator[dict[str, Json]]:
     """What ``run.json`` says of files that are meant for upload; raises ``ValueError`` for a name that is not ours."""
     for entry in manifest(place)["outputs"]:
-        name = inside(entry["path"])
+        name = validate_name(entry["path"])
         if is_public(name):
             if not all(map(_OURS.fullmatch, name.split("/"))):
                 raise ValueError(name)

@@ -34,7 +34,7 @@ class AgentFiles(Struct, frozen=True):
     files: list[AgentFile]
     """Each file once."""
     copies: list[AgentFile]
-    """Second copies of these, which an agent leaves that compresses old files."""
+    """Second copies of these, written by an agent that compresses old files."""
 
     @property
     def size(self) -> int:

@@ -257,7 +257,7 @@ def _session_lines(log: Log, inspection: _Inspection, outcome: Outcome) -> Itera
     yield from _table([row for _, row in sorted(inspection.by_line.items())])
     if inspection.session:
         yield from _conversations(inspection.session, inspection)
-    yield f"record: {len(outcome.record):,} bytes" if outcome.record else f"left out: {outcome.left_out}"
+    yield f"record: {len(outcome.record):,} bytes" if outcome.record else f"skipped: {outcome.left_out}"
     yield from map(as_text, outcome.findings)
 
 

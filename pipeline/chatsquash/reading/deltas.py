@@ -127,6 +127,7 @@ class History(Struct):
             if not runs:
                 self.misses += 1
                 if self.misses >= _PATIENCE:
+                    # In a log of unrelated requests, comparing only takes time.
                     self.uncompared = _WHILE
                 return None
             self.misses = 0

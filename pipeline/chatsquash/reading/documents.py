@@ -46,7 +46,7 @@ class Content(NamedTuple):
             return documents.load(self.format, self.objects, self.lines, meta=self.meta, earlier=self.earlier)
         return [bodies.load(formats.get_format(self.format), body) for body in self.objects]
 
-    def aside(self) -> bodies.RequestExtras:
+    def request_extras(self) -> bodies.RequestExtras:
         """Return the parts of a request's body other than its conversation; empty for a document."""
         if self.line or self.format in documents.names():
             return bodies.RequestExtras(0, [], [])
@@ -61,7 +61,7 @@ class LogDocument(Struct):
     line: bytes
     """The file as a single line if it is one exchange on several lines."""
     rejected_lines: list[RejectedLine]
-    aside: bodies.RequestExtras
+    request_extras: bodies.RequestExtras
     conversations: list[Conversation]
     problem: str | None
     """The reason why it has no conversations."""
@@ -115,7 +115,7 @@ def load(content: Content, file: BinaryIO, options: Options) -> LogDocument:
         why=content.why,
         line=content.line,
         rejected_lines=content.rejected_lines,
-        aside=bodies.RequestExtras(0, [], []) if problem else content.aside(),
+        request_extras=bodies.RequestExtras(0, [], []) if problem else content.request_extras(),
         conversations=_with_sessions(conversations, content.format, name),
         problem=problem,
         cut=cut,

@@ -128,7 +128,7 @@ class EntryReader:
             return f"calls of another endpoint ({endpoint})"
         if not envelope.unwrap:
             return None
-        if description := envelopes.aside(data, envelope):
+        if description := envelopes.describe_non_exchange(data, envelope):
             return description
         if why := envelopes.problem(data, envelope):
             problem.args = (why,)

@@ -162,11 +162,11 @@ def _head(shape: Shape, why: str) -> LogHead:
 def _majority_shape(lines: list[bytes]) -> tuple[Shape, LogHead]:
     """Return the shape of most of many lines; without a known format, describe what the lines look like."""
     count, first = len(lines), lines[:_LINES]
-    asides = list(map(_is_aside, lines))
-    if count and all(asides):
+    non_exchanges = list(map(_is_non_exchange, lines))
+    if count and all(non_exchanges):
         envelope = envelopes.recognise(first[0]) or envelopes.PLAIN
         return Shape(envelope=envelope), LogHead(None, envelope.NAME, "")
-    lines = [line for line, is_aside in zip(lines, asides, strict=True) if not is_aside]
+    lines = [line for line, is_non_exchange in zip(lines, non_exchanges, strict=True) if not is_non_exchange]
     evidence = [each for each in map(_evidence, lines) if each]
     exchanges = [each.exchange for each in evidence]
     envelope = evidence[0].shape.envelope if evidence else envelopes.PLAIN
@@ -178,13 +178,13 @@ def _majority_shape(lines: list[bytes]) -> tuple[Shape, LogHead]:
     why = appearance or (verdict.why if evidence else "")
     # If both sides of every line are of unknown formats, such as token counts, the file is not chat either.
     unknown = 0 < len(evidence) == len(lines)
-    return Shape(envelope=envelope), LogHead(None, envelope.NAME, why, conflict=verdict.mixed or unknown)
+    return Shape(envelope=envelope), LogHead(None, envelope.NAME, why, conflict=verdict.is_mixed or unknown)
 
 
-def _is_aside(line: bytes) -> bool:
+def _is_non_exchange(line: bytes) -> bool:
     """Whether a line is a call of another endpoint, or not an exchange according to its envelope."""
     envelope = envelopes.recognise(line) or envelopes.PLAIN
-    return bool(other_endpoint(line, envelope) or envelopes.aside(line, envelope))
+    return bool(other_endpoint(line, envelope) or envelopes.describe_non_exchange(line, envelope))
 
 
 def _usual(shapes: list[Shape]) -> Shape:

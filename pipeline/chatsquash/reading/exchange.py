@@ -57,7 +57,7 @@ class _OuterMembers(Struct, gc=False):
     truncated_by_logger: Raw = Raw()
 
 
-OUTER_MEMBERS = _OuterMembers.__struct_fields__
+_OUTER_MEMBERS = _OuterMembers.__struct_fields__
 
 
 class Exchange(Struct, frozen=True, gc=False):
@@ -93,11 +93,12 @@ class Exchange(Struct, frozen=True, gc=False):
 
 
 @cache
-def foreign_members(folders: tuple[str, ...]) -> list[str]:
+def _foreign_members(folders: tuple[str, ...]) -> list[str]:
     """Return the members that other envelopes require and the standard one does not have."""
+    # Only the key of the cache, which depends on the folders of envelopes.
     del folders
     needed = {name for each in envelopes.envelopes() for names in each.NEEDS for name in names}
-    return sorted(needed.difference(OUTER_MEMBERS, (REQUEST,)))
+    return sorted(needed.difference(_OUTER_MEMBERS, (REQUEST,)))
 
 
 def raw_members(line: bytes | bytearray) -> Any:
@@ -114,7 +115,7 @@ def has_foreign_members(members: Any) -> bool:
 @cache
 def _foreign_getter(folders: tuple[str, ...]) -> Callable[[Any], tuple[Raw, ...]]:
     """Return a getter of the members that only other envelopes require."""
-    return attrgetter(*map(_field, range(len(foreign_members(folders)))))
+    return attrgetter(*map(_field, range(len(_foreign_members(folders)))))
 
 
 def _field(at: int) -> str:
@@ -125,7 +126,7 @@ def _field(at: int) -> str:
 @cache
 def _decoder(name: str | None, folders: tuple[str, ...]) -> msgspec.json.Decoder[Any]:
     """Return a decoder that splits lines; for a named format, it parses the turns and leaves other used members raw."""
-    names = {_field(at): member for at, member in enumerate(foreign_members(folders))}
+    names = {_field(at): member for at, member in enumerate(_foreign_members(folders))}
     others = [(other, Raw, _MISSING) for other in names]
     fields: list[Any] = [(REQUEST, dict[str, Raw] if name is None else _request(get_format(name))), *others]
     line = msgspec.defstruct("Line", fields, bases=(_OuterMembers,), gc=False, kw_only=True, rename=names)
@@ -221,8 +222,8 @@ def _split_slowly(line: bytes) -> SimpleNamespace:
     if request[:1] != b"{":
         what = "is missing" if request == NOTHING else f"is {kind(request)}, not an object"
         raise LineError("bad-entry", f"request {what}")
-    outer_members = {name: outer.get(name, NOTHING) for name in OUTER_MEMBERS}
+    outer_members = {name: outer.get(name, NOTHING) for name in _OUTER_MEMBERS}
     foreign = {
-        _field(at): outer.get(name, NOTHING) for at, name in enumerate(foreign_members(tuple(envelopes.__path__)))
+        _field(at): outer.get(name, NOTHING) for at, name in enumerate(_foreign_members(tuple(envelopes.__path__)))
     }
     return SimpleNamespace(request=inner, **outer_members, **foreign)

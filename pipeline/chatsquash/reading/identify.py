@@ -143,6 +143,7 @@ def document_in(file: BinaryIO, options: Options, unit: bytes | None = None) -> 
     document = read_document(file, options, unit)
     if key:
         if document and before and before[1] and before[0][0] == key[0]:  # type: ignore[index]
+            # Another unit of the same file has the same hash.
             document.digest = before[1].digest
         _last = key, document
     return document

@@ -94,7 +94,7 @@ class Reader:
         if log.part is not None or log.unit is not None:
             return self._read_part(file, log, hashed)
         if self._split and not log.pieces and has_units(file, self._options, log):
-            return MIXED_SESSIONS
+            return _MIXED_SESSIONS
         expanded = file if isinstance(file, ExpandedFile) else None
         beginning = None
         if log.spans is not None:
@@ -130,7 +130,7 @@ class Reader:
             is_chat = are_chat(head)
         identity = PLAIN_CHAT if is_chat else identify(file, self._options)
         if self._is_mixed(identity, log):
-            return MIXED_SESSIONS
+            return _MIXED_SESSIONS
         document = identity.document
         if document is None:
             items = self._entry_reader(identity.shape).entries(chain(head, stream))
@@ -173,7 +173,7 @@ class Reader:
                 raise OSError(EIO, "it changed while it was read") from None
             return self._unreadable_unit(file, log, str(problem), hashed)
         if document and log.part is None and len(document.conversations) > 1 and self._options.sessions_by != "file":
-            return MIXED_SESSIONS
+            return _MIXED_SESSIONS
         if document is None or (log.part or 0) >= max(1, len(document.conversations)):
             raise OSError(EIO, "it changed while it was read")
         if hashed and not document.digest:
@@ -283,7 +283,7 @@ def _origin_findings(origin: Origin | None) -> Iterator[SkippedLine]:
 
 
 def _entry(conversation: Conversation, size: int, findings: tuple[RepeatedViolation, ...]) -> Entry:
-    """Return a conversation as the entry of its last reply, with what the file contains about that reply."""
+    """Return a conversation as the entry of its last reply, with the data of the file about that reply."""
     origin = conversation.origin or Origin()
     last = origin.replies[-1] if origin.replies else OriginReply(0)
     reply = Response(included=True, finish_reason=last.finish_reason, model=last.model)
@@ -294,9 +294,9 @@ def _entry(conversation: Conversation, size: int, findings: tuple[RepeatedViolat
 
 def _document_losses(document: LogDocument) -> Iterator[RepeatedViolation]:
     """Yield findings about the parts of a document that do not reach the record."""
-    if document.aside.hosted:
+    if document.request_extras.hosted:
         yield RepeatedViolation("hosted-tools")
-    if document.aside.elsewhere:
+    if document.request_extras.elsewhere:
         yield RepeatedViolation("missing-history")
 
 
@@ -343,5 +343,5 @@ class Reading(NamedTuple):
     """Whether it has several sessions and has to be split first; ``items`` is empty in that case."""
 
 
-MIXED_SESSIONS = Reading(None, iter(()), is_mixed=True)
+_MIXED_SESSIONS = Reading(None, iter(()), is_mixed=True)
 """A file of several sessions."""

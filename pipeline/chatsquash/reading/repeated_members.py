@@ -55,7 +55,7 @@ class _Member(NamedTuple):
         return []
 
 
-Repeat = tuple[_Member, list[Cut]]
+_Repeat = tuple[_Member, list[Cut]]
 """A member, and its cuts in a line."""
 
 
@@ -69,10 +69,10 @@ class RepeatedMembers(Struct):
     _tools: _Member | None = None
     _system: _Member | None = None
 
-    def find(self, line: Line, after: int, before: int) -> list[Repeat]:
+    def find(self, line: Line, after: int, before: int) -> list[_Repeat]:
         """Return the members that a line repeats after or before its messages."""
         ahead, later = (line.start, before), (after, line.stop)
-        raw, repeats = self.tools.raw, list[Repeat]()
+        raw, repeats = self.tools.raw, list[_Repeat]()
         if self._tools is None or self._tools.raw is not raw:
             self._tools = _Member(self.form.TOOLS, "tools", raw, TOOLS) if raw and isinstance(raw, bytes) else None
         if self._tools and (cuts := self._tools.cuts(line, later, ahead, is_echoed=self.is_echoed)):
@@ -89,7 +89,7 @@ class RepeatedMembers(Struct):
             name = next((name for name in names if name in exchange.request), "")
             self._system = _Member(names, name, raw, SYSTEM) if len(raw) > _SHORT else None
 
-    def verify(self, exchange: Exchange, repeats: list[Repeat]) -> Exchange | None:
+    def verify(self, exchange: Exchange, repeats: list[_Repeat]) -> Exchange | None:
         """Return the exchange in a line without markers; ``None`` if a marker is not where its member should be."""
         for member, _ in repeats:
             if exchange.first(member.names) != member.marker:

@@ -173,7 +173,7 @@ def places_by_id(file: BinaryIO, options: Options) -> dict[str | None, array[int
         data = bytes(line.buffer[line.start : line.stop])
         raw = None if footprint.exceeds(data, options.max_memory) else members(data)
         place = (line.number, line.offset, line.length, line.size - line.length)
-        if raw is not None and envelopes.is_aside(raw):  # belongs to the session before it, or to the first one
+        if raw is not None and envelopes.is_non_exchange(raw):  # belongs to the session before it, or to the first one
             places.get(name, pending).extend(place)
             continue
         name = name if raw is None else envelopes.session_id(raw)

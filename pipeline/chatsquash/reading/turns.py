@@ -96,9 +96,11 @@ class _Loading(Struct):
     messages: list[Message]
     edits: list[KeptRun | AddedRun]
 
-    def run(self, run: KeptRun | AddedRun, turns: list[Any], at: int) -> int:
+    def run(self, run: KeptRun | AddedRun, turns: list[Any], index: int) -> int:
         """Convert or keep a run of turns from ``index`` on; return the index after it."""
-        return self.keep(run, turns, at) if isinstance(run, KeptRun) else self.load(turns, at, at + len(run.messages))
+        if isinstance(run, KeptRun):
+            return self.keep(run, turns, index)
+        return self.load(turns, index, index + len(run.messages))
 
     def keep(self, run: KeptRun, turns: list[Any], index: int) -> int:
         """Reuse the messages of the previous request's turns if the run begins in the same state."""

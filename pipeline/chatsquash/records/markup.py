@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from chatsquash.checks.tags import outlined
+from chatsquash.checks.tags import to_native
 from chatsquash.core import chat
 from chatsquash.core.model import Json
 from chatsquash.core.reasoning import CLOSE, OPEN, leading_block
@@ -47,7 +47,7 @@ def native(said: list[Any], places: list[int], tools: Json) -> StoredRecord:
     messages: list[dict[str, Any]] = []
     at: list[int] = []
     waiting: deque[str] = deque()
-    for message, place in zip(outlined(said), places, strict=True):
+    for message, place in zip(to_native(said), places, strict=True):
         if message["role"] != "tool":
             waiting = deque(call["id"] for call in chat.calls(message)) if message["role"] == "assistant" else waiting
             messages.append({**message})

@@ -87,7 +87,7 @@ def rows(folder: Folder, name: str, columns: tuple[str, ...] | None = COLUMNS) -
     path = folder.path / name
     with _naming_errors(name):
         if _is_parquet(name):
-            with folder.reading(name) as source:
+            with folder.open_file(name) as source:
                 _refuse_large(name, row_groups(source), columns)
                 source.seek(0)
                 for row in parquet_rows(path, columns, source):
@@ -192,7 +192,7 @@ def _cells(folder: Folder, place: Place, wanted: tuple[str, ...]) -> dict[str, A
     import polars as pl
 
     try:
-        with _naming_errors(place.file), folder.reading(place.file) as file:
+        with _naming_errors(place.file), folder.open_file(place.file) as file:
             _refuse_large(place.file, _at(row_groups(file), max(0, place.row - 1)), wanted)
             file.seek(0)
             frame = pl.scan_parquet(file)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from chatsquash.checks import shapes
-from chatsquash.checks.contents import unfit
+from chatsquash.checks.contents import first_violation
 from chatsquash.checks.registry import View
 from chatsquash.core import chat, jsonio, marks
 from chatsquash.core.memo import Last
@@ -100,7 +100,7 @@ def shape_record(  # noqa: PLR0913 - presets differ in the last two
 
     ``alternates``: nothing that the user says can follow a result.
     """
-    if why := unfit(View(conversation)):
+    if why := first_violation(View(conversation)):
         return ShapeResult(None, [why], why)
     notes = Notes()
     try:

@@ -156,8 +156,8 @@ class _TurnReader:
             stop -= 1
         if not stop:
             raise CannotHoldError(shapes.no_assistant_turn())
-        if not contents.says_something(self.turns[stop - 1]):
-            raise CannotHoldError(contents.emptied())
+        if not contents.has_content(self.turns[stop - 1]):
+            raise CannotHoldError(contents.unsupported_reply())
         roles = [*(turn["role"] for turn in self.turns[stop:]), *(message["role"] for message, _ in self.interruptions)]
         roles += [message["role"] for message in behind]
         self.notes.dropped.update(f"messages of role {role} behind the last of the assistant" for role in roles)
@@ -329,7 +329,7 @@ def _with_placeholders(message: Message, role: str, notes: Notes) -> Message:
         return message
     if role == "assistant":
         rest: Turn = {key: value for key, value in message.items() if key not in media.MEMBERS}
-        if not contents.says_something({**rest, "content": chat.joined_text(message)}):
+        if not contents.has_content({**rest, "content": chat.joined_text(message)}):
             _refuse(message)
         return message
     notes.replaced.update(kinds)

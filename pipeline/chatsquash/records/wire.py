@@ -34,8 +34,8 @@ def messages(turns: list[Turn], notes: Notes) -> Iterator[Turn]:
         if "reasoning_content" in turn:
             notes.dropped["reasoning"] += 1
             rest = {key: value for key, value in turn.items() if key != "reasoning_content"}
-            if at == len(turns) - 1 and not contents.says_something(rest):
-                raise CannotHoldError(contents.emptied())
+            if at == len(turns) - 1 and not contents.has_content(rest):
+                raise CannotHoldError(contents.unsupported_reply())
             yield rest
         else:
             yield turn

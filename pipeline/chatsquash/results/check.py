@@ -14,7 +14,7 @@ from chatsquash.checks import definition_members, examine, private, reading, sch
 from chatsquash.checks.dataset import OF_TOOLS
 from chatsquash.checks.phrases import Phrases, turns
 from chatsquash.checks.registry import View
-from chatsquash.checks.tags import is_inlined, outlined
+from chatsquash.checks.tags import is_inlined, to_native
 from chatsquash.core import chat, jsonio
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import Conversation, Finding, Json, Violation
@@ -128,7 +128,7 @@ def _without_tools(path: str) -> dict[str, set[int]]:
     """The rows of each file of an output whose agents keep no definitions, which ``source-without-tools`` says once."""
     rows: dict[str, set[int]] = {}
     try:
-        with closing(Folder(Path(path))) as folder, folder.reading(SESSIONS) as file:
+        with closing(Folder(Path(path))) as folder, folder.open_file(SESSIONS) as file:
             while line := file.readline(LONGEST):
                 row = jsonio.loads(line)
                 if row["row"] is not None and not documents.has_tools(row["format"]):
@@ -253,13 +253,15 @@ def _record(stored: StoredRecord, *, is_text: bool, holds_arguments: bool) -> It
     messages, tools = stored.messages, definitions(stored.tools)
     if stored.tools is not None and not isinstance(stored.tools, list):
         yield reading.wrong_type("tools", json_type(stored.tools), 1)
-    for tool, unknown in definition_members.odd_definitions(stored.tools if isinstance(stored.tools, list) else []):
+    for tool, unknown in definition_members.definitions_with_unknown(
+        stored.tools if isinstance(stored.tools, list) else []
+    ):
         yield definition_members.tool_members(tool, unknown)
     view = View(Conversation(messages, tools))
     yield from examine(view, "tools", "record")
     if is_text:
         yield from examine(view, "inlined")
-        view = View(Conversation(outlined(messages), tools))
+        view = View(Conversation(to_native(messages), tools))
     yield from examine(view, "native")
     if holds_arguments:
         yield from examine(view, "arguments")

@@ -51,7 +51,7 @@ def frame_of(folder: Folder) -> pl.DataFrame:
     frames = [pl.DataFrame(schema=SCHEMA)]
     rows: list[dict[str, object]] = []
     try:
-        with folder.reading(SESSIONS) as file:
+        with folder.open_file(SESSIONS) as file:
             while line := file.readline(LONGEST):
                 rows.append(row_of(jsonio.loads(line)))
                 if len(rows) == _BATCH:

@@ -22,7 +22,7 @@ from chatsquash.dataset.shards import PAIRS
 from chatsquash.records.datasets import is_dataset
 from chatsquash.results.types import Counts, Input
 from chatsquash.storage.commit import RUN
-from chatsquash.storage.folder import Folder, inside
+from chatsquash.storage.folder import Folder, validate_name
 
 T = TypeVar("T")
 _OTHERS = ("reports/", f"{PAIRS}/")
@@ -44,7 +44,7 @@ class _ResultStore(Protocol):
     def read(self, name: str) -> bytes:
         """What is in a file; raises ``OSError``."""
 
-    def reading(self, name: str) -> BinaryIO:
+    def open_file(self, name: str) -> BinaryIO:
         """A file, to be read; raises ``OSError``."""
 
     def close(self) -> None:
@@ -156,7 +156,7 @@ class Lines:
 @contextmanager
 def _open(folder: Folder, name: str) -> Iterator[BinaryIO]:
     try:
-        with folder.reading(name) as file:
+        with folder.open_file(name) as file:
             yield file
     except OSError as problem:
         raise UsageError(f"{folder.path / name}: cannot be read ({problem.strerror}): {_AGAIN}") from None
@@ -219,7 +219,7 @@ class ResultFolder:
         data = self._text()
         try:
             manifest = msgspec.json.decode(data, type=_Manifest)
-            self.outputs = {inside(file.path): file.size for file in manifest.outputs}
+            self.outputs = {validate_name(file.path): file.size for file in manifest.outputs}
         except (ValueError, RecursionError):
             raise UsageError(f"{folder.path / RUN}: is none of this version of chatsquash: convert again") from None
         self.version, self.options, self.counts = manifest.chatsquash_version, manifest.options, manifest.counts

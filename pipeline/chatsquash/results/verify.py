@@ -36,7 +36,7 @@ from chatsquash.sources.find import discover
 from chatsquash.sources.lines import lines
 from chatsquash.sources.open import open_file, raw
 from chatsquash.storage.commit import PLAN, RUN
-from chatsquash.storage.folder import inside
+from chatsquash.storage.folder import validate_name
 
 _PIECE = 1 << 20
 _PACKED = (".gz", ".zst", ".parquet", ".png", ".jpg", ".gif", ".webp")
@@ -89,11 +89,11 @@ def _verify(out: OutputSource, *, logs: bool, known: KnownLogs | None) -> Verifi
 
 def differences(out: OutputSource, entry: dict[str, Json]) -> Iterator[str]:
     """How a file differs from what is told of it; raises ``ValueError`` for a name that leads elsewhere."""
-    name = inside(entry["path"])
+    name = validate_name(entry["path"])
     path = out / name
     staged = StagedFile(name)
     try:
-        with out.folder.reading(name) as file:
+        with out.folder.open_file(name) as file:
             while piece := file.read(_PIECE):
                 staged.add(piece)
     except OSError as problem:
@@ -151,7 +151,7 @@ def _table(out: OutputSource, counts: dict[str, Json], written: int, lines: dict
     """Which sums over the session table do not agree with the counts, or with the files that it names."""
     rows: Counter[str] = Counter()
     kinds: Counter[str] = Counter()
-    with suppress(OSError), out.folder.reading(SESSIONS) as file:  # where it cannot be read, that was said
+    with suppress(OSError), out.folder.open_file(SESSIONS) as file:  # where it cannot be read, that was said
         for session in map(orjson.loads, file):
             kinds[_kind(session)] += 1
             if (name := session["file"]) is not None:
@@ -187,7 +187,7 @@ def _total(value: Json) -> int:
 def _findings(out: OutputSource, counts: dict[str, Json]) -> Iterator[tuple[str, int, int]]:
     """Of each severity, in the dataset and in filtered sessions: what it is, how many there are, and are told of."""
     there: Counter[tuple[str, str]] = Counter()
-    with suppress(OSError), out.folder.reading(FINDINGS) as file:  # where it cannot be read, that was said
+    with suppress(OSError), out.folder.open_file(FINDINGS) as file:  # where it cannot be read, that was said
         for line in map(orjson.loads, file):
             there["filtered_findings" if line.get("filtered") else "findings", line["severity"]] += 1
     recorded = {

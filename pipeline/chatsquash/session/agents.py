@@ -1,4 +1,7 @@
-"""The conversations of agents' and clients' files as records, and what became of each of their replies."""
+"""Convert the conversations of agents' and clients' files to records, with the outcome of each reply.
+
+Such files state their conversations; those of a gateway's log, which have to be derived, are in ``conversations``.
+"""
 
 from __future__ import annotations
 
@@ -30,12 +33,12 @@ from chatsquash.trees.account import Placement, loss_of, outcomes, place_in_file
 from chatsquash.trees.documents import FilePath, is_written, paths_of
 from chatsquash.trees.loss import Judge
 
-_BEGUN = ("subagent", "side")
-"""Kinds of conversations that another one began, which may stand in another file."""
+_STARTED_KINDS = ("subagent", "side")
+"""The kinds of conversations that another one started, possibly in another file."""
 
 
 class DocumentPart(Struct, frozen=True, dict=True):
-    """A log that is a document, or a conversation of one."""
+    """A log that is a document, or a single conversation of one."""
 
     document: LogDocument
     log: Log
@@ -48,26 +51,26 @@ class DocumentPart(Struct, frozen=True, dict=True):
 
     @property
     def paths(self) -> list[FilePath]:
-        """The conversations that are told of with it: of a file that is one session, all."""
+        """The conversations that are reported with it: all of a file that is one session."""
         return paths_of(self.document) if self.log.part is None else [self.place]
 
     @property
-    def is_chosen(self) -> bool:
+    def is_selected(self) -> bool:
         """Whether the conversation is to become a record."""
         return self.is_written(self.place)
 
     def is_written(self, place: FilePath) -> bool:
-        """Whether a conversation of the document is to become a record."""
+        """Return whether a conversation of the document is to become a record."""
         if self.options.conversations == "last" and self.log.part is None:
             return not place.is_copy
         return is_written(place, self.options)
 
     def names(self, place: FilePath) -> tuple[str, str | None]:
-        """The id of a conversation, and of that which it comes from, which may stand in another file."""
+        """Return the id of a conversation and the id of its parent, which may be in another file."""
         own = parent_sessions.name(place, self.log)
         if place.parent:
             return own, parent_sessions.name(place.parent, self.log)
-        home_file = self.home_file if place.kind in _BEGUN else None
+        home_file = self.home_file if place.kind in _STARTED_KINDS else None
         if home_file and home_file.inner:
             return own, home_file.inner
         home = home_file.home if home_file else None
@@ -76,103 +79,112 @@ class DocumentPart(Struct, frozen=True, dict=True):
 
     @cached_property
     def home_file(self) -> parent_sessions.ParentFile | None:
-        """The file of the session that the conversation belongs to, if a sub-agent has a file of its own."""
+        """The file of the session that a sub-agent with a separate file belongs to."""
         options = self.options
-        is_asked = options.divides or options.trace_replies or options.split
-        begun = self.place.session.first if self.place.session else self.place
-        if not is_asked or begun.kind not in _BEGUN or begun.parent:
+        is_needed = options.divides or options.trace_replies or options.split
+        first = self.place.session.first if self.place.session else self.place
+        if not is_needed or first.kind not in _STARTED_KINDS or first.parent:
             return None
-        return parent_sessions.find(self.document, begun, self.log, self.options)
+        return parent_sessions.find(self.document, first, self.log, self.options)
 
     def family(self) -> Family | None:
-        """The session of the conversation, where there are several splits."""
+        """Return the session of the conversation if records are split."""
         if self.options.split is None:
             return None
-        begun = self.place.session.first if self.place.session else self.place
+        first = self.place.session.first if self.place.session else self.place
         home = self.home_file.home if self.home_file else None
-        caller = home.caller(begun) if home else None
+        caller = home.caller(first) if home else None
         if home and caller is not None:
             return home.families[caller]
-        return parent_sessions.family(self.place, self.log, self.options)
+        return parent_sessions.family_of(self.place, self.log, self.options)
 
     def placement(self, snapshot: Snapshot | None) -> Placement[FilePath] | None:
-        """Where the replies of the conversation are, once it was cleaned."""
+        """Return the positions of the conversation's replies after cleaning."""
         if snapshot is None:
             return None
         replies = snapshot.entry.origin.replies if snapshot.entry.origin else ()
         return place_in_file(self.place, snapshot.entry.messages, replies)
 
     def marks(self, snapshot: Snapshot, placement: Placement[FilePath]) -> list[Mark]:
-        """The marks of the conversation's assistant messages."""
+        """Return the marks of the conversation's assistant messages."""
         own = self.place.own if self.log.part is not None else self.place.replies
         origin = snapshot.entry.origin
         judge = Judge(skips_failed=self.options.loss_skip_failed, skips_side=self.options.loss_skip_side)
-        counted = {reply.number for reply in own if not reply.is_copy}
-        return judge.of_file(placement, origin.replies if origin else (), counted)
+        own_numbers = {reply.number for reply in own if not reply.is_copy}
+        return judge.of_file(placement, origin.replies if origin else (), own_numbers)
 
     def rows(
-        self, placements: list[Placement[FilePath]], made: Record | Rejection | None, whys: dict[int, str]
+        self, placements: list[Placement[FilePath]], result: Record | Rejection | None, whys: dict[int, str]
     ) -> list[ReplyOutcome]:
-        """What became of the replies of the conversations; ``whys`` says why some of them are in no record."""
+        """Return the outcomes of the replies; ``whys`` contains why some of them are in no record."""
         chain = self.place.session.chain if self.place.session else []
-        written = chain if made is None or self.log.part is not None else self.place.chain()
-        replaced = {id(path) for path in self.paths if path.kind == "compacted"} | set(map(id, written[1:]))
+        written_paths = chain if result is None or self.log.part is not None else self.place.chain()
+        replaced_paths = {id(path) for path in self.paths if path.kind == "compacted"} | set(map(id, written_paths[1:]))
         return outcomes(
             [(reply, path) for path in self.paths for reply in path.own],
             {reply.number: path for path in self.paths for reply in path.own},
             placements,
             {id(path): self.names(path) for path in self.paths},
-            lambda reply, path: whys.get(reply.number) or loss_of(path, replaced),
+            lambda reply, path: whys.get(reply.number) or loss_of(path, replaced_paths),
         )
 
-    def coverage(self, rows: list[ReplyOutcome], made: Record | Rejection | None) -> Coverage:
-        """The sums over replies and conversations."""
-        counted = [each for each in self.paths if not each.is_copy]
-        others = (each for each in counted if each is not self.place or made is None)
-        return sum_coverage(rows, others, len(counted))
+    def coverage(self, rows: list[ReplyOutcome], result: Record | Rejection | None) -> Coverage:
+        """Sum the outcomes of replies and conversations."""
+        counted_paths = [each for each in self.paths if not each.is_copy]
+        others = (each for each in counted_paths if each is not self.place or result is None)
+        return sum_coverage(rows, others, len(counted_paths))
 
     def repeated_replies(self, placements: list[Placement[FilePath]]) -> set[int]:
-        """The replies in the record that also count in another one: of another log, or of another conversation."""
+        """Return the replies in the record that also count in a record of another log or conversation."""
         owners = {reply.number: self.place.owners[reply.number] for reply in self.place.replies}
         others = {id(path): path for path in owners.values() if path is not self.place} if self.log.is_part else {}
-        written = {key for key, path in others.items() if self.is_written(path)}
-        own = (reply for reply in self.place.replies if reply.is_copy or id(owners[reply.number]) in written)
+        written_paths = {key for key, path in others.items() if self.is_written(path)}
+        own = (reply for reply in self.place.replies if reply.is_copy or id(owners[reply.number]) in written_paths)
         return {reply.number for reply in own for each in placements if reply.number in each.positions}
 
-    def whys(self, snapshot: Snapshot | None, made: Record | Rejection | None) -> dict[int, str]:
-        """Why a conversation that was to become a record is without some of its replies."""
-        if made is None:
+    def whys(self, snapshot: Snapshot | None, result: Record | Rejection | None) -> dict[int, str]:
+        """Return why a conversation that was to become a record is missing some of its replies."""
+        if result is None:
             return {}
-        why = "side-request" if snapshot is None else "refused" if isinstance(made, Rejection) else "cut"
+        why = "side-request" if snapshot is None else "refused" if isinstance(result, Rejection) else "cut"
         return {reply.number: why for reply in self.place.replies}
 
 
 def records(
     document: LogDocument, log: Log, options: Options, session: Session, make: MakeLast
 ) -> tuple[list[Record], Violation | None, SessionCoverage]:
-    """The record of a conversation, if it is asked for, why there is none, and what it holds of the replies."""
+    """Make the record of a conversation if it is selected.
+
+    Returns:
+        The record if there is one, else the reason, and the coverage of the conversation's replies.
+    """
     part = DocumentPart(document, log, options)
     snapshot = session.snapshot
     placement = part.placement(snapshot)
-    asks = needs_marks(options) or len({reply.evidence.model for reply in part.place.replies}) > 1
-    marks = part.marks(snapshot, placement) if snapshot and placement and asks else None
-    made = make(snapshot, marks) if part.is_chosen else None
-    placements = [_keep_written(place_record(placement, made, 0, {}))] if placement and made else []
-    rows = part.rows(placements, made, part.whys(snapshot, made))
-    covered = part.coverage(rows, made)
-    kept = rows if options.trace_replies else []
-    met = [*document.relatives, *(part.home_file.relatives if part.home_file else ())]
-    if isinstance(made, Rejection):
-        return [], made.why, SessionCoverage(covered, kept, [], relatives=met)
+    # The dataset card counts trained text per model, so a conversation with several models needs marks.
+    needs_marks_here = needs_marks(options) or len({reply.evidence.model for reply in part.place.replies}) > 1
+    marks = part.marks(snapshot, placement) if snapshot and placement and needs_marks_here else None
+    record_or_rejection = make(snapshot, marks) if part.is_selected else None
+    placements = (
+        [_keep_written(place_record(placement, record_or_rejection, 0, {}))]
+        if placement and record_or_rejection
+        else []
+    )
+    rows = part.rows(placements, record_or_rejection, part.whys(snapshot, record_or_rejection))
+    coverage = part.coverage(rows, record_or_rejection)
+    reported_rows = rows if options.trace_replies else []
+    looked_at = [*document.relatives, *(part.home_file.relatives if part.home_file else ())]
+    if isinstance(record_or_rejection, Rejection):
+        return [], record_or_rejection.why, SessionCoverage(coverage, reported_rows, [], relatives=looked_at)
     line = snapshot.entry.line if snapshot else None
-    lost = loss_findings(covered, line, options_to_keep=options_keeping(covered, 0, options))
-    lost += find_repeated(len(part.repeated_replies(placements)), line, options)
-    if made is None and part.place.is_copy and not covered.copied:
-        lost.append((line, repeated_conversation()))
-    result = SessionCoverage(covered, kept, lost, family=part.family(), relatives=met)
-    if made is None:
+    losses = loss_findings(coverage, line, options_to_keep=options_keeping(coverage, 0, options))
+    losses += find_repeated(len(part.repeated_replies(placements)), line, options)
+    if record_or_rejection is None and part.place.is_copy and not coverage.copied:
+        losses.append((line, repeated_conversation()))
+    result = SessionCoverage(coverage, reported_rows, losses, family=part.family(), relatives=looked_at)
+    if record_or_rejection is None:
         return [], None, result
-    record = count_flags(made, options)
+    record = count_flags(record_or_rejection, options)
     if not options.writes_last:
         conversation, parent = part.names(part.place)
         record = replace(record, conversation=conversation, kind=part.place.kind, parent=parent)
@@ -180,7 +192,7 @@ def records(
 
 
 def tokens(document: LogDocument, log: Log) -> Tokens:
-    """How many tokens the replies took, each counted where it was sampled."""
+    """Sum the tokens that the replies used, each counted where it was sampled."""
     return total(Tokens(each.prompt_tokens, each.completion_tokens) for each in _own(document, log))
 
 
@@ -190,7 +202,7 @@ def _own(document: LogDocument, log: Log) -> Iterator[OriginReply]:
 
 
 def _keep_written(placement: Placement[FilePath]) -> Placement[FilePath]:
-    """A placement with only the replies that its record, if there is one, contains."""
+    """Return a placement with only the replies that its record contains."""
     if placement.record is None:
         return placement
     positions = {

@@ -1,4 +1,7 @@
-"""The sessions of many files by what continues what: one pass that keeps numbers only, and then their lines by time."""
+"""Group the lines of many files into sessions by which request continues which.
+
+One pass over all files stores only numbers for each line; the lines of each session are then sorted by time.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ from chatsquash.reading.identify import forget, is_readable
 from chatsquash.reading.members import members
 from chatsquash.reading.reader import Reader
 from chatsquash.reading.sessions import SPAN, document_parts, expanded_copy
-from chatsquash.session.parts import UNKNOWN, behind, fill_unknown, pack_time, parts
+from chatsquash.session.parts import UNKNOWN, count_out_of_order, fill_unknown, pack_time, parts
 from chatsquash.sources.changes import as_found
 from chatsquash.sources.compression import ExpandedFile
 from chatsquash.sources.find import discover
@@ -33,75 +36,76 @@ from chatsquash.storage.folder import Folder
 from chatsquash.trees.chains import Chains
 
 _ROW = 4
-"""Numbers that a line takes: its session and file, its number and length, its offset and line feed, its time."""
+"""The number of integers stored per line: session and file, line and length, offset and line feed, time."""
 _HEAD, _LONGEST = 1 << 18, 1 << 24
-"""Bytes that are read at once for the first line of a file, and altogether."""
+"""The number of bytes read at once, and in total, to find the first line of a file."""
 _HALF = 32
 _LOW = (1 << _HALF) - 1
 
 
 class _ReadFile(Struct, frozen=True):
-    """What is known of a file that was read."""
+    """The properties of a file that was read."""
 
     lines: int
     size: int
-    """Bytes, expanded."""
+    """The size in bytes after decompression."""
     is_compressed: bool
     problem: str | None
-    """Why what was read of it is not all."""
+    """The reason why the rest of the file was not read."""
 
 
-class Chained(Struct):
-    """The sessions of logs: ``read`` finds them, and ``sessions`` tells them."""
+class ChainedLogs(Struct):
+    """Finds the sessions of logs with ``read`` and returns them with ``sessions``."""
 
     logs: Sequence[Log]
     options: Options
     expanded: Folder | None = None
-    """As ``read.sessions.split`` has it."""
+    """As in ``reading.sessions.split``."""
     digests: list[str] = field(default_factory=list)
-    """Of each log the hash of its file; empty where it cannot be read."""
+    """The hash of each log's file; empty if it cannot be read."""
     _others: dict[int, list[Log]] = field(default_factory=dict)
-    """What is converted of the logs that have no lines of their own, by their numbers."""
+    """The logs to convert instead of logs without lines to group, by the number of the log."""
     _files: dict[int, _ReadFile] = field(default_factory=dict)
     _copies: dict[int, str] = field(default_factory=dict)
     """The expanded copies of compressed files."""
     _chains: Chains = field(default_factory=Chains)
     _rows: array[int] = field(default_factory=lambda: array("q"))
     _ignores_ids: bool = False
-    """Whether the ids of lines name calls."""
+    """Whether the ids of lines number calls instead of sessions."""
 
     def read(self) -> None:
-        """Look at all logs, in the order of their first times."""
+        """Read all logs in the order of their first times."""
         logs = self.logs
         self._ignores_ids = are_call_ids(logs, self.options)
         self.digests = [""] * len(logs)
-        began = array("q", [0])
-        if len(logs) > 1:  # one that does not tell goes with the one before
-            began = fill_unknown(array("q", (pack_time(_began(log, self.options)) for log in logs)))
+        start_times = array("q", [0])
+        if len(logs) > 1:  # a log without a time keeps its place after the one before
+            start_times = fill_unknown(array("q", (pack_time(_start_time(log, self.options)) for log in logs)))
         reader = Reader(replace(self.options, sessions_by="file"), refers_back=True)
-        for number in sorted(range(len(logs)), key=began.__getitem__):
+        for number in sorted(range(len(logs)), key=start_times.__getitem__):
             try:
                 with open_file(logs[number].path, self.options) as file:
-                    self._read(file, number, reader, began[number])
+                    self._read(file, number, reader, start_times[number])
             except (OSError, MemoryError):
                 self._others[number] = [logs[number]]
         self._chains.close()
 
     def _read(self, file: BinaryIO, number: int, reader: Reader, began: int) -> None:
-        """Take note of the lines of a file which began at some time, or of what else it is."""
+        """Record the lines of a file, or the sessions of a document."""
         log, digest, spans = self.logs[number], xxh3_128(), array("Q")
-        whole = file if isinstance(file, ExpandedFile) else as_found(file, log)
+        complete_file = file if isinstance(file, ExpandedFile) else as_found(file, log)
         self._chains.begin_file()
         sessions, times = array("q"), array("q")
-        for item in reader.read(whole, log, digest.update, spans).items:
+        for item in reader.read(complete_file, log, digest.update, spans).items:
             if isinstance(item, Entry):
+                # A document: its sessions are its conversations, not its lines.
                 if item.reply.included:
                     self._others[number] = document_parts(log, file, self.options) or [log]
                     self.digests[number] = digest.hexdigest()
                     return
                 sessions.append(self._chains.add(structs.replace(item, session_id=None) if self._ignores_ids else item))
                 times.append(pack_time(item.at))
-                if item.line == 1 and item.size > spans[2] + spans[3]:  # an exchange that stands on several lines
+                if item.line == 1 and item.size > spans[2] + spans[3]:  # an exchange that spans several lines
                     spans = array("Q", (1, 0, item.size, 0))
             elif item.lines:
                 sessions.append(UNKNOWN)
@@ -113,6 +117,7 @@ class Chained(Struct):
             return
         problem = file.problem if isinstance(file, ExpandedFile) else None
         if len(sessions) < len(spans) // SPAN:
+            # Reading stopped at the maximum number of lines.
             problem = Bounds.of(self.options).too_many()
             del spans[SPAN * len(sessions) :]
         self._note(number, spans, sessions, fill_unknown(times, began))
@@ -120,17 +125,17 @@ class Chained(Struct):
         self._files[number] = _ReadFile(lines, sum(spans[2::SPAN]) + lines, isinstance(file, ExpandedFile), problem)
 
     def _note(self, file: int, spans: array[int], sessions: array[int], times: array[int]) -> None:
-        """Keep the places of a file's lines."""
+        """Store the positions of a file's lines."""
         for at in range(0, len(spans), SPAN):
             line, offset, length, feed = spans[at : at + SPAN]
             known = at // SPAN
-            length = min(length, _LOW)  # nobody reads a longer line
+            length = min(length, _LOW)  # longer lines are never read
             self._rows.extend(
                 (sessions[known] << _HALF | file, line << _HALF | length, offset << 1 | feed, times[known])
             )
 
     def sessions(self) -> Iterator[Log]:
-        """The sessions, in the order in which their first lines stand in the logs."""
+        """Yield the sessions in the order of their first lines in the logs."""
         first, starts, rows = self._group()
         places = [(key, session) for session, key in enumerate(first) if key]
         places += [(number << _HALF, -1) for number in self._others]
@@ -144,14 +149,14 @@ class Chained(Struct):
         return self._rows[_ROW * row + 3]
 
     def _root(self, row: int) -> int:
-        """The session of a row."""
+        """Return the session of a row."""
         return self._chains.sets.find(self._rows[_ROW * row] >> _HALF)
 
     def _group(self) -> tuple[array[int], array[int], array[int]]:
-        """The rows, session by session.
+        """Sort the rows by session with a counting sort.
 
-        Before them: of each session where it begins in the logs, 0 for those that were joined to others, and where its
-        rows begin.
+        Returns, for each session, the position of its first line in the logs (0 for sessions that were joined to
+        others), the index of its first row, and the sorted rows.
         """
         count, lines = len(self._chains.sets), len(self._rows) // _ROW
         first, starts, rows = (
@@ -172,7 +177,7 @@ class Chained(Struct):
         return first, starts, rows
 
     def _session(self, rows: list[int]) -> Log:
-        """The log of a session, given its lines in order."""
+        """Build the log of a session from its rows, sorted by time."""
         numbers = list(dict.fromkeys(self._file(row) for row in rows))
         files = [self._files[number] for number in numbers]
         reordered = self._reordered(rows)
@@ -193,7 +198,7 @@ class Chained(Struct):
             piece = bases[self._file(row)]
             line, start, _ = self._rows[_ROW * row + 1 : _ROW * row + _ROW]
             spans.extend((piece.line + (line >> _HALF), piece.offset + (start >> 1), line & _LOW, start & 1))
-        whole = log.size if len(numbers) == 1 else None
+        container_size = log.size if len(numbers) == 1 else None
         cut = self._cut(rows, numbers)
         pieces = (*bases.values(),) if len(numbers) > 1 else ()
         path, size = bases[numbers[0]].path, sum(spans[2::SPAN])
@@ -202,7 +207,7 @@ class Chained(Struct):
             path=path,
             size=size,
             spans=spans,
-            container_size=whole,
+            container_size=container_size,
             cut=cut,
             reordered_lines=reordered,
             pieces=pieces,
@@ -212,19 +217,19 @@ class Chained(Struct):
         return self._rows[_ROW * row] & _LOW
 
     def _reordered(self, rows: list[int]) -> int:
-        """How many lines stand in their files behind later ones."""
+        """Return how many lines are in their files after lines with a later time."""
         times: dict[int, array[int]] = {}
         for row in sorted(rows):
             times.setdefault(self._file(row), array("q")).append(self._time(row))
-        return sum(map(behind, times.values()))
+        return sum(map(count_out_of_order, times.values()))
 
     def _cut(self, rows: list[int], files: list[int]) -> str | None:
-        """Why the rest of a file is not read of which a session has the last line."""
+        """Return why the rest of a file was not read, if the session contains the last line read of it."""
         ends = {self._file(row): self._rows[_ROW * row + 1] >> _HALF for row in sorted(rows)}
         return next((file.problem for each in files if ends[each] == (file := self._files[each]).lines), None)
 
     def _path(self, number: int, *, is_part: bool) -> str:
-        """What to open for the lines of a file: of a compressed one its copy, unless it is read through."""
+        """Return the path to open for the lines of a file: the copy of a compressed file, unless it is read in full."""
         log = self.logs[number]
         if not (is_part and self._files[number].is_compressed and self.expanded):
             return log.path
@@ -233,8 +238,8 @@ class Chained(Struct):
         return self._copies[number]
 
 
-def _began(log: Log, options: Options) -> int | None:
-    """The time of a log's first line, in whatever format and envelope the line is; ``None`` if it is unknown."""
+def _start_time(log: Log, options: Options) -> int | None:
+    """Return the time of a log's first line, in any format or envelope; ``None`` if it is unknown."""
     try:
         with open_file(log.path, options) as file:
             line = _first_line(file)
@@ -247,19 +252,19 @@ def _began(log: Log, options: Options) -> int | None:
 
 
 def _first_line(file: BinaryIO) -> bytes:
-    """The first line of a file, or as much of it as may have to be read."""
+    """Return the first line of a file, or as much of it as may have to be read."""
     line = b""
     while len(line) < _LONGEST and (piece := file.read(_HEAD)):
-        begun, feed, _ = piece.partition(b"\n")
-        line += begun
+        start, feed, _ = piece.partition(b"\n")
+        line += start
         if feed:
             break
     return line
 
 
-def chained(logs: Sequence[Log], options: Options, expanded: Folder | None = None) -> Chained:
-    """The sessions in logs that go on from one another."""
-    chains = Chained(logs, options, expanded)
+def chain_logs(logs: Sequence[Log], options: Options, expanded: Folder | None = None) -> ChainedLogs:
+    """Find the sessions whose lines continue one another in some logs."""
+    chains = ChainedLogs(logs, options, expanded)
     chains.read()
     return chains
 
@@ -273,25 +278,27 @@ def each_session(
     work: Callable[[Log], T | None],
     note: Callable[[Finding], T] | None = None,
 ) -> Iterator[T]:
-    """What ``work`` makes of each session of logs, after what ``note`` makes of findings about archives.
+    """Call ``work`` for each session of some logs, after calling ``note`` for each finding about archives.
 
-    ``work`` returns ``None`` for a log that has to be split, and is then given the sessions in it.  Raises as
-    ``inspect``, and ``UsageError`` for a log of which ``work`` raises ``OSError``.
+    ``work`` returns ``None`` for a log that has to be split and is then called for the sessions in it.
+
+    Raises:
+        UsageError: There is nothing to read, or ``work`` raised ``OSError`` for a log.
     """
     roots = list(logs)
-    forget()  # of an earlier run
-    discovered = discover(roots, options, is_readable)
-    notes = list(map(note, discovered.findings)) if note else []
-    if not discovered.logs and not notes:
-        raise nothing_to_read(roots, discovered)
+    forget()  # cached by an earlier run
+    discovery = discover(roots, options, is_readable)
+    notes = list(map(note, discovery.findings)) if note else []
+    if not discovery.logs and not notes:
+        raise nothing_to_read(roots, discovery)
     yield from notes
     by_chain = options.sessions_by == "chain"
-    for log in chained(discovered.logs, options).sessions() if by_chain else discovered.logs:
+    for log in chain_logs(discovery.logs, options).sessions() if by_chain else discovery.logs:
         yield from _sessions_in(log, options, work)
 
 
 def _sessions_in(log: Log, options: Options, work: Callable[[Log], T | None]) -> Iterator[T]:
-    """What is made of a log, or of each of the sessions that its file holds."""
+    """Yield the results for a log, or for each session in its file."""
     is_divided = options.sessions_by == "id" and not log.is_part
     try:
         for part in _parts(log, options) if is_divided else [log]:
@@ -308,7 +315,7 @@ def _sessions_in(log: Log, options: Options, work: Callable[[Log], T | None]) ->
 
 
 def _parts(log: Log, options: Options) -> list[Log]:
-    """The sessions of a log; the log itself if it cannot be read, which ``work`` will report."""
+    """Return the sessions of a log; the log itself if it cannot be read, which ``work`` will report."""
     try:
         return parts(log, options)
     except OSError:

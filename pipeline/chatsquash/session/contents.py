@@ -1,4 +1,4 @@
-"""What records contain as they are written: the numbers of the dataset card."""
+"""Measure the contents of final records for the dataset card."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from chatsquash.session.lengths import Lengths
 
 _Measure = Callable[[list[str]], int]
-"""The length of texts: in tokens if a tokenizer is set, else in characters."""
+"""Measures texts: in tokens if a tokenizer is set, else in characters."""
 
 
 class ContentsMeasure:
@@ -31,38 +31,38 @@ class ContentsMeasure:
         self._length: _Measure = lengths.tokenizer.count if lengths else _characters
 
     def measure(self, outcome: Outcome) -> Outcome:
-        """Add to each record what it contains, and remove its marks."""
+        """Add its contents to each record, and remove its marks."""
         if not outcome.records:
             return outcome
-        made = []
+        records_with_contents = []
         for record in outcome.records:
-            chosen = record.entry or outcome.output.entry
-            contents = self._contents(record, chosen.model or "" if chosen else "")
-            made.append(replace(record, contents=contents, marks=[]))
-        return outcome.with_records(made)
+            entry = record.entry or outcome.output.entry
+            contents = self._contents(record, entry.model or "" if entry else "")
+            records_with_contents.append(replace(record, contents=contents, marks=[]))
+        return outcome.with_records(records_with_contents)
 
     def _contents(self, record: Record, model: str) -> Contents | None:
         try:
             value = jsonio.loads(record.line)
         except jsonio.TooLargeError:
             return None
-        said = records.record(value)
+        content = records.record(value)
         if self._options.preset != presets.DEFAULT:
-            said = records.native(said)  # which asks all presets
+            content = records.native(content)  # recognised by trying all presets
         trained = self._trained(value, record)
         models = {mark.place: mark.model for mark in record.marks if mark.model}
         lengths: Counter[str] = Counter()
-        for at, message in enumerate(said.messages):
-            place = said.place(at)
+        for at, message in enumerate(content.messages):
+            place = content.place(at)
             if message["role"] == "assistant" and (trained is None or place in trained):
                 lengths[models.get(place or 0, model)] += self._length(records.said(message))
         return Contents(
             characters=len(record.line) if record.line.isascii() else len(record.line.decode()),
-            defines_tools=bool(said.tools),
-            calls=sum(map(self._calls, said.messages)),
-            images=bool(value.get("images")) or any(map(media.has_image, said.messages)),
+            defines_tools=bool(content.tools),
+            calls=sum(map(self._calls, content.messages)),
+            images=bool(value.get("images")) or any(map(media.has_image, content.messages)),
             reasons=any(
-                message["role"] == "assistant" and reasoning.text_or_block(message) for message in said.messages
+                message["role"] == "assistant" and reasoning.text_or_block(message) for message in content.messages
             ),
             redacted=bool(record.replaced_secrets or record.addresses)
             or any(not is_secret(each.kind) for each in record.redactions),
@@ -70,11 +70,11 @@ class ContentsMeasure:
         )
 
     def _calls(self, message: Message) -> int:
-        """How many calls a message makes, also in its text if they are written there."""
+        """Count the calls in a message, including calls written in its text."""
         return chat.call_count(message) if self._options.json_tool_calls else len(records.message_calls(message))
 
     def _trained(self, value: dict[str, Json], record: Record) -> set[int] | None:
-        """The places of the messages that are trained on; ``None``: all of the assistant's."""
+        """Return the positions of the messages that are trained on; ``None`` for all assistant messages."""
         flag = self._options.flag
         turns: Any = value.get("messages", value.get("conversations"))
         if flag != "none" and isinstance(turns, list) and "completion" not in value:

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from chatsquash.trees.loss import Judge
 
 RecordResult = tuple[Record | Rejection, list[Violation]]
-"""The record of a snapshot, or why there is none, and all findings."""
+"""The result of converting a snapshot: the record or the reason for its rejection, and the findings."""
 MakeLast = Callable[[Snapshot | None, list[Mark] | None], Record | Rejection]
 """Makes the default record; its assistant messages may have marks."""
 
@@ -132,9 +132,9 @@ def convert_last(
         )
         findings += find_unrelated(session, len(beginnings(trees, paths)), coverage_of_session)
         result = count_flags(result, options)
-    alone = unexplained(trees, paths, session.growth.unanswered)
+    unexplained_lines = unexplained(trees, paths, session.growth.unanswered)
     return result, SessionCoverage(
-        coverage_of_session, rows if options.trace_replies else [], findings, alone, reports_tail=True
+        coverage_of_session, rows if options.trace_replies else [], findings, unexplained_lines, reports_tail=True
     )
 
 
@@ -174,7 +174,7 @@ def _judge(options: Options) -> Judge:
 def place_record(
     placement: Placement[P], result: Record | Rejection, index: int, filters: dict[str, RecordFilter]
 ) -> Placement[P]:
-    """Add to a placement its record, or why it has none, if that depends on the record alone."""
+    """Add to a placement its record, or the reason for its absence."""
     if isinstance(result, Rejection):
         return replace(placement, why="refused")
     if any(why(result) for why in filters.values()):
@@ -217,21 +217,19 @@ def convert_each(
         records.append(replace(count_flags(result, options), conversation=ids[id(path)], kind=path.kind, parent=parent))
     rows = with_side_requests(reply_outcomes(trees, paths, placements, ids), session.side_requests, name, paths, ids)
     selected_ids = set(map(id, selected_paths))
-    coverage_of_session = sum_coverage(
-        rows, (each for each in paths if id(each) not in selected_ids), len(paths), len(session.side_requests)
-    )
+    others = (each for each in paths if id(each) not in selected_ids)
+    sums = sum_coverage(rows, others, len(paths), len(session.side_requests))
     last = session.snapshot.entry.line if session.snapshot else None
-    alone = unexplained(trees, paths, session.growth.unanswered)
-    line_findings += _tail(session, alone, selected, rows)
+    unexplained_lines = unexplained(trees, paths, session.growth.unanswered)
+    line_findings += _tail(session, unexplained_lines, selected, rows)
+    # Replies of filtered records are excluded on purpose, so they are not reported as lost.
     unfiltered = coverage(row for row in rows if row.why != "filtered")
-    losses = loss_findings(
-        coverage_of_session, last, unfiltered, options_keeping(coverage_of_session, len(session.side_requests), options)
-    )
+    losses = loss_findings(sums, last, unfiltered, options_keeping(sums, len(session.side_requests), options))
     losses += find_repeated(sum(bool(row.others) for row in rows), last, options)
     return (
         with_session_prefix(records, first_reply, session, options),
         line_findings,
-        SessionCoverage(coverage_of_session, rows, losses, alone - _continued(trees)),
+        SessionCoverage(sums, rows, losses, unexplained_lines - _continued(trees)),
         why,
     )
 
@@ -249,11 +247,11 @@ def find_repeated(count: int, line: int | None, options: Options) -> list[LineFi
 
 
 def _tail(
-    session: Session, alone: set[int], selected: list[_RestoredPath], rows: list[ReplyOutcome]
+    session: Session, unexplained_lines: set[int], selected: list[_RestoredPath], rows: list[ReplyOutcome]
 ) -> list[LineFinding]:
     """Report a log that ends with a new beginning whose reply no record contains."""
     last = session.growth.last
-    if last is None or last.line not in alone or not selected:
+    if last is None or last.line not in unexplained_lines or not selected:
         return []
     if any(row.line == last.line and row.status != "lost" for row in rows):
         return []
@@ -312,6 +310,7 @@ def _make_all(
     ]
     if all(each.has_all for each in final_placements):
         return results
+    # Replies of records that are not written are trained on in other records that contain them.
     new_marks = judge.of_trees(trees, paths, placements, [each.written_ordinals for each in final_placements])
     return [
         each if before == after else make(snapshot, after)
@@ -340,12 +339,12 @@ def _entries(selected: list[LogPath], session: Session, reread: Reread) -> Itera
 
 def entries_of(replies: Iterable[Reply], session: Session, reread: Reread) -> Iterator[tuple[Reply, Entry]]:
     """Yield the entry of each reply, in the order of the lines; entries no longer in memory are read again."""
-    ordered, entries = sorted(replies, key=lambda reply: reply.line), session.growth.entries
-    missing = {reply.line for reply in ordered if reply.number not in entries}
+    replies_by_line, entries = sorted(replies, key=lambda reply: reply.line), session.growth.entries
+    missing = {reply.line for reply in replies_by_line if reply.number not in entries}
     reread_lines = reread(missing) if missing else iter(())
     # If lines are sorted by time, entries arrive in a different order than their line numbers.
     early: dict[int, Entry] = {}
-    for reply in ordered:
+    for reply in replies_by_line:
         entry = entries.get(reply.number) or early.pop(reply.line, None)
         while entry is None and (each := next(reread_lines, None)):
             if each.line == reply.line:
@@ -371,8 +370,8 @@ def with_full_reply(entry: Entry, reply: Reply, canon: Canon) -> Entry:
 def _snapshot(path: LogPath, entry: Entry, *, last_tools: bool) -> Snapshot:
     """Return the snapshot of a conversation: its last entry, with the tools of the requests that belong to it.
 
-    The client's later requests may have other tools than the conversation before them. If they have none, the calls in
-    that conversation still need their definitions.
+    The client's later requests may have other tools than the conversation before them. If they define no tools, the
+    calls in that conversation still need their definitions.
     """
     replies = path.last.path()
     tools = ToolUnion(last_tools)
@@ -381,5 +380,5 @@ def _snapshot(path: LogPath, entry: Entry, *, last_tools: bool) -> Snapshot:
             pass
     tools.settle()
     times = [reply.at for reply in replies if reply.at is not None]
-    started, ended = (times[0], times[-1]) if times else (None, None)
-    return Snapshot(entry, tools.settled(), started, ended, len(replies) - 1, 0)
+    started_at, ended_at = (times[0], times[-1]) if times else (None, None)
+    return Snapshot(entry, tools.settled(), started_at, ended_at, len(replies) - 1, 0)

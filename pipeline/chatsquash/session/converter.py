@@ -1,7 +1,7 @@
 """Convert one session log to one outcome.
 
 ``Converter`` reads the log, runs the plan for each record of the session and collects findings, accounting and
-coverage. What happens to the conversation itself is in ``plan``; distributing logs over processes is in
+coverage. The stages of a conversation are in ``plan``; distributing logs over processes is in
 ``chatsquash.conversion``.
 """
 
@@ -71,7 +71,7 @@ if TYPE_CHECKING:
     from chatsquash.session.samples import Make, Reread
 
 _Result = tuple[list[Record], Violation | None, list[LineFinding], SessionCoverage]
-"""The records of a session, why there are none, findings, and the coverage of the session."""
+"""The records of a session or the reason for its rejection, findings, and the coverage of the session."""
 
 
 LogVisitor = Callable[[Log, BinaryIO, Hashed], None]
@@ -153,6 +153,7 @@ class Converter:
                 return None
             if visit:
                 visit(log, file, self.hashed)
+            # Checked after reading, because the log may have changed in the meantime.
             how = change(log, file)
             return self._as_found(file, log, outcome, how) if how else outcome
 
@@ -200,14 +201,9 @@ class Converter:
         if log.agents:
             session = self._with_agents(session, file, log)
         snapshot = session.snapshot
-        result = self._records(read, session, file, log)
-        records, left_out, later, session_coverage = result
-        findings = in_files(
-            session_coverage.without_explained(session).findings(
-                [*later, *session_coverage.notes], name, log.display_path
-            ),
-            log,
-        )
+        records, left_out, later, session_coverage = result = self._records(read, session, file, log)
+        explained = session_coverage.without_explained(session)
+        findings = in_files(explained.findings([*later, *session_coverage.notes], name, log.display_path), log)
         account, sizes = accounts(session, records)
         report = SessionFindings(
             left_out=left_out.code if left_out and not records else None,
@@ -230,8 +226,8 @@ class Converter:
         tokens = _sampled_tokens(read, session, log)
         replies = SessionReplies(session_coverage.of_records(records), session_coverage.rows, tokens, meeting(session))
         output = self._output(read, session, file, log, result)
-        privacy = SessionPrivacy(addresses=sum([each.addresses for each in records]))
-        return Outcome(name, output, report, lines, replies, privacy)
+        addresses = sum([each.addresses for each in records])
+        return Outcome(name, output, report, lines, replies, SessionPrivacy(addresses=addresses))
 
     def _mark_copies(self, document: LogDocument, log: Log) -> None:
         """Mark the replies of a document that count in another log of the run, or in the session it is joined with."""
@@ -263,7 +259,7 @@ class Converter:
     def _joined_outcome(self, read: Reading, session: Session, log: Log) -> Outcome:
         """Return the outcome of an agent's conversation that is part of a gateway's session."""
         name = session.id or stem(log)
-        lines, sizes = session.accounts(written=False)
+        lines, sizes = session.accounts(has_record=False)
         report = SessionFindings(findings=session.findings([], name, log.display_path), rejected=session.rejected)
         account = SessionAccount(
             lines=session.lines.all,
@@ -325,6 +321,7 @@ class Converter:
 
             records, refusal, session_coverage = agents.records(read.document, log, self._options, session, make_last)
             return records, refusal, findings, session_coverage
+        # The common case needs no trees.
         if self._only_grew(session):
             snapshot = session.snapshot
             marks = session.growth.grown_marks(snapshot.entry) if snapshot else None
@@ -337,9 +334,7 @@ class Converter:
             if not rejection and snapshot and self._options.restore != "none":
                 snapshot, more = conversations.restore_last(session, snapshot, self._options.restore)
                 findings += [(snapshot.entry.line, each) for each in more]
-            record, session_coverage = conversations.convert_last(
-                session, snapshot, session.id or log.identity, self._options, make_last
-            )
+            record, session_coverage = conversations.convert_last(session, snapshot, name, self._options, make_last)
             if isinstance(record, Rejection):
                 return [], record.why, findings, session_coverage
             return [record], None, findings, session_coverage

@@ -89,7 +89,7 @@ def last_exit(view: View, source: str | None = None) -> tuple[int | None, str | 
             for at, content in results if evidence != "nothing" else ():
                 code, where = exit_code(content), "in the result"
                 if code is None and call.get("name") == "Bash" and _is_success(view, source, at):
-                    code, where = 0, "since there is no error in the result"
+                    code, where = 0, "because there is no error in the result"
                 if code is not None and (evidence == "code" or code == 0):
                     return code, f"message {at}, {code} {where} of a command that runs tests or a build"
             # Only the last such command counts: an earlier exit code is not how the conversation ended.
@@ -117,20 +117,20 @@ def _calls(view: View) -> Iterator[tuple[dict[str, Any], list[tuple[int, Json]]]
     """Yield each call's function, last call first, with its results and their positions."""
     columns = view.columns
     # If all results follow their calls in order, the columns already pair them.
-    if columns.calls is not None and columns.matched:
+    if columns.calls is not None and columns.are_matched:
         count = len(columns.results)
-        answered = list(zip(columns.results, columns.given, strict=True))
-        for at in reversed(range(len(columns.calls.given))):
-            yield columns.calls.given[at]["function"], [answered[at]] if at < count else []
+        results = list(zip(columns.results, columns.result_contents, strict=True))
+        for at in reversed(range(len(columns.calls.objects))):
+            yield columns.calls.objects[at]["function"], [results[at]] if at < count else []
         return
     for call in reversed(view.once(exchanges).calls):
-        function = call.given.get("function")
+        function = call.call_object.get("function")
         if isinstance(function, dict) and isinstance(function.get("arguments"), str):
             yield function, [(each.at, view.messages[each.at].get("content")) for each in call.results]
 
 
 def _command(arguments: str) -> str:
-    """Return the command in some arguments; empty if there is none."""
+    """Return the command in some arguments, or an empty string."""
     if arguments[:1] == "{" and not any(map(arguments.__contains__, _QUOTED_NAMES)):
         return ""
     try:
@@ -229,7 +229,7 @@ def _code_in_json(text: str) -> int | None:
     except (ValueError, RecursionError):
         return None
     holders = [value, *(each for each in value.values() if isinstance(each, dict))]
-    codes = (holder[name] for holder in holders for name in _CODES if name in holder)
+    codes = (fields[name] for fields in holders for name in _CODES if name in fields)
     return next((code for code in map(_valid_code, codes) if code is not None), None)
 
 
@@ -294,7 +294,7 @@ def judge_last_message(view: View) -> tuple[LastUser, str | None]:
 
 
 def _typed_text(text: str) -> str:
-    """Return the beginning of what the user typed, without the tagged blocks that clients add."""
+    """Return the start of the user's own text, without the tagged blocks that clients add."""
     at = 0
     while tag := _TAGGED.match(text, at):
         closing = f"</{tag[1]}>"
@@ -336,8 +336,8 @@ def detect_ending(view: View, reply: Response, origin: Origin | None = None, sou
     """
     finish, evidence, truncated, why = _finish_reason(reply)
     reward, reward_evidence = (origin.reward, origin.reward_evidence) if origin else (None, None)
-    exits, said, failed = last_exit(view, source), judge_last_message(view), failed_results(view)
-    return Ending(*exits, reward, reward_evidence, finish, evidence, truncated, why, *failed, *said)
+    exits, last_user, failed = last_exit(view, source), judge_last_message(view), failed_results(view)
+    return Ending(*exits, reward, reward_evidence, finish, evidence, truncated, why, *failed, *last_user)
 
 
 def failed_results(view: View) -> tuple[int, str | None]:

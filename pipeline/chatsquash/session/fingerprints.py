@@ -1,4 +1,4 @@
-"""By what records are compared with others: digests of what they hold, and sketches of their words."""
+"""Fingerprints for comparing records: digests of their contents and sketches of their words."""
 
 from __future__ import annotations
 
@@ -19,45 +19,46 @@ from chatsquash.records.reading import native, record, said
 from chatsquash.records.sketch import sketch
 
 SIZE = 16
-"""Bytes of a digest."""
+"""The size of a digest in bytes."""
 _MESSAGES = ("messages", "conversations", "prompt", "completion", "tools")
-"""Members of records that hold their messages and tools."""
+"""The fields of records with messages and tools."""
 _DIGITS = re.compile(r"\d+")
 _Object = dict[str, Any]
 
 
 def of_outcome(outcome: Outcome, options: Options) -> Outcome:
-    """An outcome whose records have what they are compared by, where somebody compares them."""
+    """Add fingerprints to the records of an outcome if any option compares them."""
     if not options.compares or not outcome.records:
         return outcome
     records = [replace(each, alike=of_record(each, options)) for each in outcome.records]
     return outcome.with_records(records)
 
 
-def of_record(made: Record, options: Options) -> Likeness:
-    """What a record is compared by, as far as the options ask for it.
+def of_record(full_record: Record, options: Options) -> Likeness:
+    """Return the fingerprints that the options need.
 
-    Of one that would take more memory than may be, its bytes are.
+    A record that would take too much memory to parse is compared by its bytes.
     """
-    if made.alike is not None:
-        return made.alike
+    if full_record.alike is not None:
+        return full_record.alike
     try:
-        return _likeness(jsonio.loads(made.line), made, options)
+        return _likeness(jsonio.loads(full_record.line), full_record, options)
     except jsonio.TooLargeError:
-        whole = digest(made.line)
-        return Likeness(whole, whole, sketch([], whole) if _asks_words(options) else b"")
+        record_digest = digest(full_record.line)
+        return Likeness(record_digest, record_digest, sketch([], record_digest) if _asks_words(options) else b"")
 
 
-def _likeness(value: _Object, made: Record, options: Options) -> Likeness:
-    written = record(value)
-    read, rule, flag = native(written), options.duplicate_mode, options.flag
-    beside = {key: each for key, each in value.items() if key not in _MESSAGES}
-    beside["prompt"] = len(value["prompt"]) if isinstance(value.get("prompt"), list) else None
+def _likeness(value: _Object, full_record: Record, options: Options) -> Likeness:
+    as_written = record(value)
+    as_messages, rule, flag = native(as_written), options.duplicate_mode, options.flag
+    other_fields = {key: each for key, each in value.items() if key not in _MESSAGES}
+    # Equal messages that are divided differently into prompt and completion are different records.
+    other_fields["prompt"] = len(value["prompt"]) if isinstance(value.get("prompt"), list) else None
     return Likeness(
-        same=_digests(read, beside, flag)[-SIZE:] if rule in ("ids", "prefix") else b"",
-        begins=_digests(written, beside, "") if rule == "prefix" else b"",
-        sketch=sketch(_words(read), made.digest.hex().encode()) if _asks_words(options) else b"",
-        prompt=_prompt(read) if options.clusters else b"",
+        same=_digests(as_messages, other_fields, flag)[-SIZE:] if rule in ("ids", "prefix") else b"",
+        begins=_digests(as_written, other_fields, "") if rule == "prefix" else b"",
+        sketch=sketch(_words(as_messages), full_record.digest.hex().encode()) if _asks_words(options) else b"",
+        prompt=_prompt(as_messages) if options.clusters else b"",
     )
 
 
@@ -65,24 +66,25 @@ def _asks_words(options: Options) -> bool:
     return options.duplicate_mode == "near" or options.clusters
 
 
-def _digests(record: StoredRecord, beside: _Object, flag: str) -> bytes:
-    """The digests of what a record begins with, one for each of its messages; messages without a flag."""
-    seen = blake2b(jsonio.dumps([record.tools, beside], sort_keys=True), digest_size=SIZE)
-    digests, ids = [seen.digest()], dict[str, str]()
+def _digests(record: StoredRecord, other_fields: _Object, flag: str) -> bytes:
+    """Return a digest for each prefix of a record, from no message to all; ``flag`` is ignored in messages."""
+    running_digest = blake2b(jsonio.dumps([record.tools, other_fields], sort_keys=True), digest_size=SIZE)
+    digests, ids = [running_digest.digest()], dict[str, str]()
     for message in record.messages:
+        # Every digest includes the messages before it, so equal digests mean equal prefixes.
         spelled = jsonio.dumps(_canonical(message, flag, ids), sort_keys=True)
-        seen.update(b"%d %b" % (len(spelled), spelled))
-        digests.append(seen.digest())
+        running_digest.update(b"%d %b" % (len(spelled), spelled))
+        digests.append(running_digest.digest())
     return b"".join(digests)
 
 
 def _canonical(message: _Object, flag: str, ids: dict[str, str]) -> _Object:
-    """A message without a flag, with the ids of calls in the order in which they appear, and arguments as values."""
+    """Return a message without its flag, with call ids numbered in order of appearance and arguments as parsed JSON."""
     members = {key: value for key, value in message.items() if key != flag}
     if isinstance(calls := message.get("tool_calls"), list):
         members["tool_calls"] = [_call(call, ids) if isinstance(call, dict) else call for call in calls]
-    if isinstance(answered := message.get("tool_call_id"), str):
-        members["tool_call_id"] = _with_numbers(answered, ids)
+    if isinstance(call_id := message.get("tool_call_id"), str):
+        members["tool_call_id"] = _with_numbers(call_id, ids)
     return members
 
 
@@ -101,7 +103,7 @@ def _with_numbers(name: str, ids: dict[str, str]) -> str:
 
 
 def _value(arguments: str) -> Json:
-    """The value of arguments; a text that is none stays itself, and is told apart from the value that is this text."""
+    """Parse arguments as JSON, wrapped in a list to distinguish them from text that is not JSON."""
     try:
         return [jsonio.loads(arguments)]
     except (ValueError, RecursionError):
@@ -109,9 +111,9 @@ def _value(arguments: str) -> Json:
 
 
 def _words(record: StoredRecord) -> Iterator[str]:
-    """All that is said and called; system prompts aside, which are the same in most sessions of an agent.
+    """Yield all words that are said or called, without system prompts, which are the same in most sessions of an agent.
 
-    An image, or whatever else is no text, is a word.
+    An image or any other part that is not text counts as one word.
     """
     for message in record.messages:
         if message["role"] == "system":
@@ -124,7 +126,7 @@ def _words(record: StoredRecord) -> Iterator[str]:
 
 
 def _prompt(record: StoredRecord) -> bytes:
-    """A digest of what the user says first, in any case, spacing and numbers."""
+    """Return a digest of the first user message, ignoring case, white space and numbers."""
     first = next((message for message in record.messages if message["role"] == "user"), None)
     text = chat.text(first) if first else None
     words = _DIGITS.sub("0", text or "").casefold().split()

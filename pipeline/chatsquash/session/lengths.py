@@ -1,4 +1,4 @@
-"""How many tokens records have, and records that are cut to fit."""
+"""Count the tokens of records, and cut records to a maximum length."""
 
 from __future__ import annotations
 
@@ -19,83 +19,87 @@ from chatsquash.templates.counting import Counter, RefusedError, Tokenizer
 
 
 class Lengths:
-    """Counts the tokens of records, and leaves off what does not fit."""
+    """Counts the tokens of records and drops exchanges that do not fit."""
 
     def __init__(self, options: Options) -> None:
-        """Raises ``UsageError`` for a tokenizer or a template that cannot be used."""
+        """Load the tokenizer and the template; raise ``UsageError`` if either cannot be used."""
         assert options.tokenizer is not None
         template = None
         if options.template is not None:
-            from chatsquash.templates.confined import open_template  # which counts without a template do not need
+            from chatsquash.templates.confined import (
+                open_template,
+            )  # imported here because counting without a template does not need it
 
             template = open_template(options.template)
         self.tokenizer = Tokenizer(options.tokenizer)
         self._count = Counter(self.tokenizer, template)
-        self._most = options.max_tokens
+        self._max_tokens = options.max_tokens
         self._cuts = options.too_long == "cut" and options.samples == "session"
 
-    def measure(self, made: Record) -> tuple[Record | Violation, list[Violation]]:
-        """A record with its number of tokens, cut to fit if that is wanted; or why there is none."""
-        value = jsonio.loads(made.line)
+    def measure(self, original: Record) -> tuple[Record | Violation, list[Violation]]:
+        """Count the tokens of a record, cut to fit if requested; return it or why it is rejected, and findings."""
+        value = jsonio.loads(original.line)
         try:
             tokens = self._count(record(value))
-            if self._most is None or tokens <= self._most or not self._cuts:
-                return replace(made, tokens=tokens), []
-            return self._cut(made, value, tokens)
+            if self._max_tokens is None or tokens <= self._max_tokens or not self._cuts:
+                return replace(original, tokens=tokens), []
+            return self._cut(original, value, tokens)
         except RefusedError as problem:
             why = checks.not_rendered(str(problem))
             return why, [why]
 
     def count_tokens(self, record_line: bytes) -> int | None:
-        """How many tokens a record has; ``None`` for one that its template refuses."""
+        """Count the tokens of a record; ``None`` if the template refuses it."""
         try:
             return self._count(record(jsonio.loads(record_line)))
         except RefusedError:
             return None
 
-    def _cut(self, made: Record, value: dict[str, Any], tokens: int) -> tuple[Record, list[Violation]]:
-        """A record without the exchanges at its end that do not fit; as it is where the first one does not."""
-        ends = _ends(value, made.marks)
+    def _cut(self, original: Record, value: dict[str, Any], tokens: int) -> tuple[Record, list[Violation]]:
+        """Drop exchanges at the end of a record until it fits; if not even one exchange fits, keep all of it."""
+        ends = _ends(value, original.marks)
         counts: dict[int, int] = {}
+        # The record is counted again for every candidate end, so the results are cached for the binary search.
 
         def count(end: int) -> int:
             counts[end] = counts.get(end) or self._count(record(_shorten(value, end)))
             return counts[end]
 
-        assert self._most is not None
-        place = bisect_right(ends, self._most, key=count)
+        assert self._max_tokens is not None
+        place = bisect_right(ends, self._max_tokens, key=count)
         if place == 0:
-            return replace(made, tokens=tokens), []
+            return replace(original, tokens=tokens), []
         end = ends[place - 1]
         line = jsonio.dumps(_shorten(value, end))
-        marks = [mark for mark in made.marks if mark.place < end]
-        cut = replace(made, line=line, marks=marks, tokens=counts[end], digest=xxh3_128_digest(line))
-        if made.unflagged:
-            cut = replace(cut, unflagged=made.unflagged + str(end).encode())
-        return cut, [checks.truncated_to_fit(tokens, self._most, len(ends) + 1 - place)]
+        marks = [mark for mark in original.marks if mark.place < end]
+        cut = replace(original, line=line, marks=marks, tokens=counts[end], digest=xxh3_128_digest(line))
+        # The digest of the full record and the position of the cut identify the cut record.
+        if original.unflagged:
+            cut = replace(cut, unflagged=original.unflagged + str(end).encode())
+        return cut, [checks.truncated_to_fit(tokens, self._max_tokens, len(ends) + 1 - place)]
 
 
 def _ends(value: dict[str, Any], marks: list[Mark]) -> list[int]:
-    """Where each exchange but the last one ends: behind what an assistant says, and not within a reply."""
-    said = native(record(value))
-    roles = [message["role"] for message in said.messages]
+    """Return where each exchange but the last ends: after assistant messages, and not within a reply."""
+    content = native(record(value))
+    roles = [message["role"] for message in content.messages]
     pairs = zip(roles, [*roles[1:], ""], strict=True)
-    spoken = [_at(said, at) + 1 for at, (role, behind) in enumerate(pairs) if role == "assistant" != behind]
+    ends = [_at(content, at) + 1 for at, (role, next_role) in enumerate(pairs) if role == "assistant" != next_role]
     parts: dict[int, list[int]] = {}
     for mark in marks:
         for reply in mark.at:
             parts.setdefault(reply, []).append(mark.place)
-    within = {end for places in parts.values() for end in spoken if min(places) < end <= max(places)}
-    return sorted({*spoken[:-1]} - within)
+    within = {end for places in parts.values() for end in ends if min(places) < end <= max(places)}
+    return sorted({*ends[:-1]} - within)
 
 
-def _at(said: StoredRecord, at: int) -> int:
-    place = said.place(at)
+def _at(content: StoredRecord, at: int) -> int:
+    place = content.place(at)
     assert place is not None
     return place
 
 
 def _shorten(value: dict[str, Any], end: int) -> dict[str, Json]:
-    """A record up to a place."""
+    """Truncate a record before a position."""
     name = "messages" if "messages" in value else "conversations"
     return {**value, name: value[name][:end]}

@@ -1,8 +1,8 @@
-"""Which logs of a run repeat one another, and which of their replies count in another log.
+"""Find logs of a run that repeat one another, and replies in them that count in another log.
 
-A fork or a resumed session may begin with the messages of its parent.  Logs with the same first message, and those that
-name a parent, are a lineage.  They are looked for when the first file of an agent is converted, so that a run on other
-logs opens none of them twice.
+A fork or a resumed session may begin with the messages of its parent. Logs with the same first message, and logs that
+name a parent, form a lineage. Lineages are searched for when the first file of an agent is converted, so that a run on
+other logs opens none of them twice.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from chatsquash.trees.copies import LineageMember, SampledReply
 
 MOST = 1_000
-"""Logs of a lineage that are compared."""
+"""The maximum number of logs compared in a lineage."""
 _SAMPLE = 16
-"""Logs by which is decided whether a run is on files of agents."""
+"""The number of logs sampled to decide whether a run contains files of agents."""
 _RECENT = 4
-"""Lineages whose copies are remembered: forks are usually next to their parents."""
+"""The number of lineages whose copies are cached; forks are usually next to their parents."""
 
 
 class Lineages:
@@ -37,29 +37,29 @@ class Lineages:
     def __init__(self, logs: Sequence[Log], options: Options) -> None:
         self._logs, self._options = logs, options
         self._members: dict[str, list[int]] | None = None
-        """The numbers of the logs of a lineage, by the shown paths of all of them; others are missing."""
+        """The numbers of the logs in a lineage, by the display path of each of them; other logs are absent."""
         self._copies: OrderedDict[str, dict[str, frozenset[int]]] = OrderedDict()
 
     def look_ahead(self) -> None:
-        """Look for lineages now, if some logs are files of agents, so that worker processes need not do it each."""
-        from chatsquash.reading.ancestry import ancestry  # which single processes may not need
+        """Search for lineages now if the sample contains files of agents, so that worker processes do not have to."""
+        from chatsquash.reading.ancestry import ancestry  # imported here because not every process needs it
 
         step = max(1, len(self._logs) // _SAMPLE)
         if self._logs and is_remote(self._logs[0].path):
-            step = len(self._logs)  # each takes a request
+            step = len(self._logs)  # each remote log costs a request
         if any(ancestry(self._logs[at], self._options).keys for at in range(0, len(self._logs), step)):
             self.groups()
 
     def known_groups(self) -> list[list[int]]:
-        """The same as ``groups``, if they were looked for."""
+        """Return the same as ``groups`` if lineages were searched for already, else an empty list."""
         return self.groups() if self._members is not None else []
 
     def groups(self) -> list[list[int]]:
-        """The numbers of the logs of each lineage."""
+        """Return the numbers of the logs in each lineage."""
         return list({id(each): each for each in self._by_path().values()}.values())
 
     def state(self, log: Log) -> bytes:
-        """A fingerprint of the other logs of a lineage; empty if there are none."""
+        """Return a fingerprint of the other logs in a log's lineage; empty if there is no other log."""
         others = [each for each in self._lineage(log) if each.display_path != log.display_path]
         digest = xxh3_128()
         for each in others:
@@ -67,7 +67,7 @@ class Lineages:
         return digest.digest() if others else b""
 
     def excess(self, log: Log) -> int:
-        """How many logs begin as this one, if they are too many to compare."""
+        """Return the number of logs in a log's lineage if there are too many to compare, else 0."""
         count = len(self._by_path().get(log.display_path, ())) - 1
         return count if count >= MOST else 0
 
@@ -75,17 +75,17 @@ class Lineages:
         """Mark the replies of a document that count in another log."""
         members = self._lineage(log)
         if not members or len(members) > MOST or log.unit is not None:
-            return  # the sessions of a database are related by its format
-        from chatsquash.trees.documents import paths_of  # as above
+            return  # the format relates the sessions of a database
+        from chatsquash.trees.documents import paths_of
 
         paths = paths_of(document)
-        copied = self._copies_in(members, document, log)
+        copy_numbers = self._copies_in(members, document, log)
         for reply in (reply for path in paths for reply in path.replies):
-            reply.is_copy = reply.number in copied
+            reply.is_copy = reply.number in copy_numbers
 
     def _copies_in(self, members: list[Log], document: LogDocument, log: Log) -> frozenset[int]:
-        """The replies of a document that count in another log, by their numbers."""
-        from chatsquash.trees.copies import copies, sampled_replies  # as above
+        """Return the numbers of the replies that count in another log."""
+        from chatsquash.trees.copies import copies, sampled_replies
         from chatsquash.trees.documents import paths_of
 
         first = members[0].display_path
@@ -98,8 +98,8 @@ class Lineages:
         return self._copies[first][log.display_path]
 
     def _read(self, log: Log, known: dict[str, list[SampledReply]]) -> LineageMember:
-        """A log of a lineage; ``known`` are the replies of logs that were read."""
-        from chatsquash.reading.ancestry import ancestry  # as above
+        """Read a log of a lineage; ``known`` contains the replies of logs already read."""
+        from chatsquash.reading.ancestry import ancestry
         from chatsquash.trees.copies import LineageMember
 
         origin = ancestry(log, self._options)
@@ -109,7 +109,7 @@ class Lineages:
         return LineageMember(f"{log.name}\n{log.display_path}", origin.session, origin.parents, origin.started, replies)
 
     def _lineage(self, log: Log) -> list[Log]:
-        """The logs of the lineage of a log; empty if it is alone."""
+        """Return the logs in the lineage of a log; empty if there is no other."""
         return [self._logs[number] for number in self._by_path().get(log.display_path, ())]
 
     def _by_path(self) -> dict[str, list[int]]:
@@ -118,7 +118,7 @@ class Lineages:
         return self._members
 
     def _find(self) -> dict[str, list[int]]:
-        """Join the logs that have a first message in common, and those of which one names or contains the other's."""
+        """Join logs with a common first message, and logs of which one names or contains the other."""
         known = [*self._ancestries()]
         sets, keys = Sets(), Index()
         sessions: dict[str, list[int]] = {}
@@ -143,8 +143,8 @@ class Lineages:
         return {self._logs[each].display_path: group for group in groups.values() if len(group) > 1 for each in group}
 
     def _ancestries(self) -> Iterator[tuple[int, Ancestry]]:
-        """The numbers of the files of agents, each once, and what they say of their sessions."""
-        from chatsquash.reading.ancestry import ancestry  # as above
+        """Yield the number of each file of an agent once, with the origin of its session."""
+        from chatsquash.reading.ancestry import ancestry
 
         seen: set[str] = set()
         for number, log in enumerate(self._logs) if len(self._logs) > 1 else ():
@@ -155,13 +155,13 @@ class Lineages:
                 yield number, origin
 
     def _with_summaries(self, summaries: dict[str, int], numbers: list[int]) -> Iterator[tuple[int, int]]:
-        """Find the files in whose middle the summaries are with which others begin, in the same folders.
+        """Find files that contain a summary with which another file in the same folders begins.
 
-        ``summaries`` are ids and the places of these files among ``numbers``.
+        ``summaries`` maps the ids of these summaries to the positions of the other files in ``numbers``.
         """
         if not summaries:
             return
-        from chatsquash.reading.ancestry import ids_in  # as above
+        from chatsquash.reading.ancestry import ids_in
 
         folders = {_folder(self._logs[numbers[place]]) for place in summaries.values()}
         for other, number in enumerate(numbers):
@@ -175,8 +175,8 @@ def _folder(log: Log) -> str:
 
 
 def _replies(log: Log, options: Options) -> list[SampledReply]:
-    """What identifies the replies of a log; nothing for one that cannot be read."""
-    from chatsquash.formats.base import TurnError  # as above
+    """Return what identifies the replies of a log; nothing if it cannot be read."""
+    from chatsquash.formats.base import TurnError
     from chatsquash.reading.identify import read_document
     from chatsquash.sources.open import open_file
     from chatsquash.trees.copies import sampled_replies

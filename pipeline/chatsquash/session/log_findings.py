@@ -70,12 +70,16 @@ def cut_rejection(session: Session, findings: list[LineFinding], options: Option
 
 def log_rejection(seen: LogHead | None, session: Session) -> Violation | None:
     """Return why a log cannot be converted."""
-    dropped_lines = session.lines.cleaned
+    dropped_lines = session.lines.dropped_entries
     if seen and seen.why and not seen.format and (seen.conflict or not (session.snapshot or dropped_lines)):
         return reading.unknown_format(seen.why)
     if session.snapshot:
         other = _other_format(seen, session.snapshot)
-        return reading.unknown_format(f"the response is not of {seen.format}, but {other}") if seen and other else None
+        return (
+            reading.unknown_format(f"the response has the format {other}, not {seen.format}")
+            if seen and other
+            else None
+        )
     if session.rejected or session.side_requests:
         return reading.empty_session(dropped_lines, len(session.rejected))
     return reading.unanswered_session()
@@ -134,7 +138,7 @@ def _in_file(finding: Finding, log: Log) -> Finding:
 
 
 def rejected_outcome(log: Log, why: Violation) -> Outcome:
-    """Return the outcome of a log that is rejected before it is read."""
+    """Return the outcome of a log of which only the reason for its rejection is known."""
     return Outcome(stem(log), report=SessionFindings(why.code, [finding(why, stem(log), log.display_path)]))
 
 
@@ -226,7 +230,7 @@ def find_unrelated(session: Session, count: int, coverage: Coverage) -> list[Lin
 def accounts(session: Session, records: list[Record]) -> tuple[Account, Account]:
     """Account for the lines of a session, and for their bytes."""
     selected = {record.entry.line for record in records if record.entry and record.entry.line}
-    return session.accounts_of(selected) if selected else session.accounts(written=bool(records))
+    return session.accounts_of(selected) if selected else session.accounts(has_record=bool(records))
 
 
 def with_side_requests(
@@ -273,8 +277,8 @@ def convert_grown(
     session: Session, record: Record | Rejection, findings: list[LineFinding]
 ) -> tuple[list[Record], Violation | None, list[LineFinding], SessionCoverage]:
     """Return the result for a session whose every request continues the previous reply."""
-    covered = of_grown(session.growth)
+    coverage = of_grown(session.growth)
     if isinstance(record, Rejection):
-        return [], record.why, findings, SessionCoverage(covered.without_record("refused"), [], [])
+        return [], record.why, findings, SessionCoverage(coverage.without_record("refused"), [], [])
     line = session.snapshot.entry.line if session.snapshot else None
-    return [record], None, findings, SessionCoverage(covered, [], loss_findings(covered, line))
+    return [record], None, findings, SessionCoverage(coverage, [], loss_findings(coverage, line))

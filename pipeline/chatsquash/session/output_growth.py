@@ -1,4 +1,4 @@
-"""A bound on the records of a session: branches, and samples with their histories, may repeat a log many times."""
+"""Limit the size of a session's records: branches, and samples with their histories, may repeat a log many times."""
 
 from __future__ import annotations
 
@@ -18,27 +18,29 @@ if TYPE_CHECKING:
 
 
 def check_growth(session: Session, document: LogDocument | None, options: Options) -> Violation | None:
-    """Return why a session has no records if they would take too many times the bytes of its log.
+    """Return why a session has no records if they would be too large in proportion to its log.
 
-    No record is longer than its log, so only sessions with very many of them are measured.
+    No record is longer than its log, so only sessions with more records than the limit are measured.
     """
     if document and document.conversations:
-        if document.growth is None or document.growth[0] is not options:  # once for all of its conversations
+        if (
+            document.growth is None or document.growth[0] is not options
+        ):  # computed once for all conversations of the document
             sizes = _sizes_of_file(document, options)
             document.growth = options, _beyond(sizes, document.size, options.max_output_growth)
         why: Violation | None = document.growth[1]
         return why
     trees = session.growth.trees
-    if trees is None or not (options.conversations == "all" or _repeats(options)):
-        grown = session.growth.growing_requests if _repeats(options) else []
-        trees = session.growth.branch() if len(grown) > options.max_output_growth else None
+    if trees is None or not (options.conversations == "all" or _repeats_histories(options)):
+        lines = session.growth.growing_requests if _repeats_histories(options) else []
+        trees = session.growth.branch() if len(lines) > options.max_output_growth else None
     return (
         _beyond(_sizes_of_log(trees.replies, options), session.sizes.all, options.max_output_growth) if trees else None
     )
 
 
-def _repeats(options: Options) -> bool:
-    """Whether replies are written with their histories, each in a record of its own."""
+def _repeats_histories(options: Options) -> bool:
+    """Return whether each reply is written in a separate record with its history."""
     return options.samples != "session" or options.pairs != "none"
 
 
@@ -48,32 +50,35 @@ def _beyond(sizes: list[int], log: int, most: int) -> Violation | None:
 
 
 def _sizes_of_log(replies: list[Reply], options: Options) -> list[int]:
-    """The sizes of the records of a gateway's log, about."""
+    """Estimate the sizes of the records of a gateway's log."""
+    # No record is longer than the log, so this many cannot exceed the limit.
     if len(replies) <= options.max_output_growth:
         return []
     sizes: dict[int, int] = {}
     for reply in replies:
         path = []
         each: Reply | None = reply
-        while each and each.number not in sizes:  # a reply may be logged before the one that it continues
+        while each and each.number not in sizes:  # a reply may be logged before the one it continues
             path.append(each)
             each = each.parent
         size = sizes[each.number] if each else 0
         for each in reversed(path):
             size += sum(map(_size, each.new_messages), _size(each.message))
             sizes[each.number] = size
-    replaced = {reply.parent.number for reply in replies if reply.wording and reply.parent}
+    reworded = {reply.parent.number for reply in replies if reply.wording and reply.parent}
     return [
-        sizes[reply.number] for reply in replies if _repeats(options) or not reply.children or reply.number in replaced
+        sizes[reply.number]
+        for reply in replies
+        if _repeats_histories(options) or not reply.children or reply.number in reworded
     ]
 
 
 def _sizes_of_file(document: LogDocument, options: Options) -> list[int]:
-    """The sizes of the records of an agent's file, about."""
-    from chatsquash.trees.documents import is_written, paths_of  # which logs do not need
+    """Estimate the sizes of the records of an agent's file."""
+    from chatsquash.trees.documents import is_written, paths_of  # imported here because most logs do not need it
 
     paths = [path for path in paths_of(document) if is_written(path, options)]
-    if not _repeats(options):
+    if not _repeats_histories(options):
         return _sizes_of_paths(paths) if len(paths) > options.max_output_growth else []
     if sum(path.length for path in paths) <= options.max_output_growth:
         return []
@@ -87,5 +92,5 @@ def _sizes_of_paths(paths: list[FilePath]) -> list[int]:
 
 
 def _size(message: Any) -> int:
-    """The bytes of a message in a record."""
+    """Return the size of a message in a record, in bytes."""
     return len(jsonio.dumps({key: message[key] for key in message if key != PRIVATE}))

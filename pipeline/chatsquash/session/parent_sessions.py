@@ -1,4 +1,4 @@
-"""What conversations of agents' files are called, and which conversation of which file began a sub-agent."""
+"""Name the conversations in agents' files, and find the conversation that started a sub-agent in another file."""
 
 from __future__ import annotations
 
@@ -30,82 +30,82 @@ from chatsquash.trees.documents import FilePath, paths_of
 from chatsquash.trees.kinds import digest
 
 _BEGINNING = 16
-"""Messages by which it is told what a conversation begins with."""
+"""The number of messages that may determine the beginning of a conversation."""
 
 
 class Home(Struct, frozen=True):
-    """What the file of a session tells of the sub-agents whose files lie elsewhere."""
+    """Information in the file of a session about sub-agents in other files."""
 
     by_call: dict[str, int]
-    """The conversations by the ids of their calls."""
+    """The conversation for each call id."""
     by_agent: dict[str, int]
-    """Those by the sub-agents that they began."""
+    """The conversation that started each sub-agent."""
     by_session: dict[str, list[int]]
-    """Those of a person in each session, in the order in which they began."""
+    """The user's conversations of each session, in the order of their start."""
     started: list[int]
-    """When each began; 0 where nobody knows."""
+    """The start time of each conversation; 0 if unknown."""
     names: list[str]
     """The ids of the conversations."""
     families: list[Family]
-    """The sessions that they belong to."""
+    """The session of each conversation."""
 
     def caller(self, place: FilePath) -> int | None:
-        """The conversation that began a sub-agent; of an agent that none names, the one of its session at the time."""
-        begun = place.root_origin
+        """Return the conversation that started a sub-agent, or if none names it, the current one of its session."""
+        start = place.root_origin
         known = (
-            self.by_call.get(begun.call or ""),
-            self.by_agent.get(begun.id),
-            self.by_agent.get(begun.session_id or ""),
+            self.by_call.get(start.call or ""),
+            self.by_agent.get(start.id),
+            self.by_agent.get(start.session_id or ""),
         )
-        named = self.by_session.get(begun.parent or "") or self.by_session.get(begun.session_id or "", [])
-        earlier = [number for number in named if self.started[number] <= (begun.started_at or 0)]
-        return next((number for number in (*known, *earlier[-1:], *named) if number is not None), None)
+        in_session = self.by_session.get(start.parent or "") or self.by_session.get(start.session_id or "", [])
+        earlier = [number for number in in_session if self.started[number] <= (start.started_at or 0)]
+        return next((number for number in (*known, *earlier[-1:], *in_session) if number is not None), None)
 
 
 def name(place: FilePath, log: Log) -> str:
-    """The id of a conversation: a digest of its session, of what it begins with and of its last reply."""
+    """Return the id of a conversation: a hash of its session, its first user message and its last reply."""
     messages, replies = place.conversation.messages, place.origin.replies
     first = next((message for message in messages if message["role"] == "user"), None)
     last = messages[replies[-1].at] if replies and replies[-1].at is not None else None
     return digest(place.origin.session_id or log.name, first, last, place.origin.id or place.number)
 
 
-def family(place: FilePath, log: Log, options: Options) -> Family:
-    """The session that a conversation belongs to."""
+def family_of(place: FilePath, log: Log, options: Options) -> Family:
+    """Return the session that a conversation belongs to."""
     first = place.session.first if place.session else place
     started = first.origin.started_at
-    logged = path_day(log.name) or (day(started) if started is not None else None)
+    start_day = path_day(log.name) or (day(started) if started is not None else None)
     outer = first.root_origin.parent if first.kind == "subagent" else None
     session = outer or first.origin.session_id or stem(log)
     prefix = prefix_of_messages(_clean_beginning(first, options), options, has_private=True) if options.split else ""
-    return Family(session, prefix, stem(log), logged)
+    return Family(session, prefix, stem(log), start_day)
 
 
 def _clean_beginning(place: FilePath, options: Options) -> list[Message]:
-    """What a conversation begins with, once it is cleaned."""
+    """Return the first messages of a conversation after cleaning."""
     messages = list(islice(place.conversation.messages, _BEGINNING))
     entry = Entry(1, None, None, messages, (AddedRun(tuple(messages)),), [], Response(included=True))
-    left = clean(iter([entry]), options.cleanups) if options.cleanups else [entry]
-    return next((each.messages for each in left if isinstance(each, Entry)), messages)
+    entries = clean(iter([entry]), options.cleanups) if options.cleanups else [entry]
+    return next((each.messages for each in entries if isinstance(each, Entry)), messages)
 
 
 class ParentFile(NamedTuple):
-    """The file of a session that a sub-agent was begun in."""
+    """The file of the session in which a sub-agent was started."""
 
     home: Home | None
     relatives: tuple[Relative, ...]
     """The files that were looked for."""
     inner: str | None = None
-    """The id of the conversation of another sub-agent that holds the call, where that file does not."""
+    """The id of another sub-agent's conversation that contains the call, if the session's file does not."""
 
 
 _last: tuple[object, ParentFile] | None = None
-"""What was found last, since the sub-agents of a session lie beside each other."""
+"""The last result, cached because the sub-agents of a session are in the same folder."""
 
 
 def find(document: LogDocument, place: FilePath, log: Log, options: Options) -> ParentFile | None:
-    """The file of the session that began a sub-agent; ``None`` where nobody knows where that would be."""
-    global _last  # noqa: PLW0603 - one of a process
+    """Find the file of the session that started a sub-agent; ``None`` if its location is unknown."""
+    global _last  # noqa: PLW0603 - one per process
     path = relatives.absolute(log.path)
     pattern = formats.get_format(document.format).home(uncompressed(path), place.root_origin)
     if pattern is None:
@@ -114,19 +114,22 @@ def find(document: LogDocument, place: FilePath, log: Log, options: Options) -> 
     key = relative, document.format, options
     if _last is None or _last[0] != key:
         parent = _read_parent(document.format, path, pattern, options)
-        home = _home(*parent, path, log, options) if parent else None
+        home = _read_home(*parent, path, log, options) if parent else None
         _last = key, ParentFile(home, (relative, *(parent[1].relatives if parent else ())))
-    known = _last[1]
+    parent_file = _last[1]
     call_id = place.root_origin.call
-    beside = formats.get_format(document.format).siblings(uncompressed(path)) if call_id else None
-    if call_id is None or beside is None or (known.home and call_id in known.home.by_call):
-        return known
-    inner = (_inner(document.format, each, call_id, options) for each in relatives.paths_of(beside) if each != path)
-    return ParentFile(known.home, (*known.relatives, relatives.look(beside)), next(filter(None, inner), None))
+    siblings = formats.get_format(document.format).siblings(uncompressed(path)) if call_id else None
+    if call_id is None or siblings is None or (parent_file.home and call_id in parent_file.home.by_call):
+        return parent_file
+    # Another sub-agent may have made the call; its file is next to this one.
+    inner = (_inner(document.format, each, call_id, options) for each in relatives.paths_of(siblings) if each != path)
+    return ParentFile(
+        parent_file.home, (*parent_file.relatives, relatives.look(siblings)), next(filter(None, inner), None)
+    )
 
 
 def _inner(form: str, path: str, call_id: str, options: Options) -> str | None:
-    """The id of the conversation in a file that holds a call; files that do not name it are not parsed."""
+    """Return the id of the conversation in a file that contains a call; files without the call id are not parsed."""
     try:
         with open_file(path, options) as file:
             data = contents.read_all(file)
@@ -141,28 +144,28 @@ def _inner(form: str, path: str, call_id: str, options: Options) -> str | None:
 
 
 def forget() -> None:
-    """Let go of what was found last."""
-    global _last  # noqa: PLW0603 - as above
+    """Clear the cached result."""
+    global _last  # noqa: PLW0603 - one per process
     _last = None
 
 
 def _read_parent(form: str, path: str, pattern: str, options: Options) -> tuple[str, LogDocument] | None:
-    """The file that fits a glob, and what it holds."""
-    fitting = relatives.path_of(pattern)
-    if fitting is None or fitting == path:
+    """Return the path of the file that matches a glob, with its document."""
+    match = relatives.path_of(pattern)
+    if match is None or match == path:
         return None
     try:
-        with open_file(fitting, options) as file:
+        with open_file(match, options) as file:
             document = read_document(file, options)
     except (OSError, TurnError):
         return None
-    return (fitting, document) if document and document.format == form else None
+    return (match, document) if document and document.format == form else None
 
 
-def _home(file: str, document: LogDocument, path: str, log: Log, options: Options) -> Home:
+def _read_home(file: str, document: LogDocument, path: str, log: Log, options: Options) -> Home:
     below = os.path.relpath(file, Path(path).parent)
-    named = os.path.normpath(PurePosixPath(log.name).parent / below)
-    return _home_of(paths_of(document), Log(file, file, named, document.size), options)
+    log_name = os.path.normpath(PurePosixPath(log.name).parent / below)
+    return _home_of(paths_of(document), Log(file, file, log_name, document.size), options)
 
 
 def _home_of(places: list[FilePath], log: Log, options: Options) -> Home:
@@ -173,7 +176,7 @@ def _home_of(places: list[FilePath], log: Log, options: Options) -> Home:
         if place.kind in ("main", "compacted") and place.origin.session_id:
             sessions.setdefault(place.origin.session_id, []).append(place.number)
     families = {id(place.session): place for place in places}
-    by_session = {session: family(place, log, options) for session, place in families.items()}
+    by_session = {session: family_of(place, log, options) for session, place in families.items()}
     names = [name(place, log) for place in places]
     started = [place.origin.started_at or 0 for place in places]
     return Home(calls, agents, sessions, started, names, [by_session[id(place.session)] for place in places])

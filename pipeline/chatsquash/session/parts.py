@@ -1,4 +1,4 @@
-"""The sessions in a file, by their ids or by their histories; the order and the days of its lines."""
+"""Split a file into its sessions, by id or by history, and determine the order and the days of its lines."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from chatsquash.trees.kinds import are_unrelated
 
 
 def parts(log: Log, options: Options, expanded: Folder | None = None) -> list[Log]:
-    """The sessions in a file, as ``split`` gives them; a session that was found, with its lines in order.
+    """Return the sessions in a file, as ``split`` does; a session already found is returned with its lines sorted.
 
-    Where no line has an id and no request goes on from another, each exchange is one, unless the user said what is.
-    The first session of a file that only its ids tell to be mixed has the number of all.
+    If no line has an id and no request continues another one, each exchange is a session, unless the user set
+    ``--sessions-by``. If only the ids show that a file is mixed, the first session records the number of sessions.
     """
     return sessions.split(log, options, expanded, _parts) if log.spans is None else [_in_order(log, options)]
 
@@ -51,37 +51,37 @@ def _parts(log: Log, file: BinaryIO, options: Options) -> list[Log]:
     return _by_tree(logs[0], log, file, options, is_mixed=False)
 
 
-def _by_tree(whole: Log, log: Log, file: BinaryIO, options: Options, *, is_mixed: bool) -> list[Log]:
-    """The sessions among lines that name none, whose places ``whole`` has.
+def _by_tree(lines_log: Log, log: Log, file: BinaryIO, options: Options, *, is_mixed: bool) -> list[Log]:
+    """Return the sessions among lines without ids; ``lines_log`` has their positions.
 
-    Of a log that mixes sessions these are the requests that go on from one another; of any other one each exchange is
-    one if none goes on from another, and else all are one.
+    In a log that mixes sessions, requests that continue one another form a session. In any other log, each exchange is
+    a session if none continues another one; otherwise all of them are one session.
     """
-    followed = GrowthTracker()
+    growth = GrowthTracker()
     file.seek(0)
     reader = Reader(replace(options, sessions_by="file"))
-    for item in reader.read(file, whole if is_mixed else log).items:
+    for item in reader.read(file, lines_log if is_mixed else log).items:
         if isinstance(item, Entry):
             if item.session_id is not None:
-                return [whole]
-            followed.add(item)
-    trees = followed.branch()
+                return [lines_log]
+            growth.add(item)
+    trees = growth.branch()
     if not (is_mixed or are_unrelated(trees)):
-        return [whole]
+        return [lines_log]
     trees_of = {reply.line: reply.tree for reply in trees.replies}
     trees_of |= {each.line: each.by.tree for each in trees.repeats}
-    spans = whole.spans or array("Q")
+    spans = lines_log.spans or array("Q")
     places: dict[int, array[int]] = {}
     session = 0
     for at in range(0, len(spans), SPAN):
         session = trees_of.get(spans[at], session)
         places.setdefault(session, array("Q")).extend(spans[at : at + SPAN])
-    logs = [structs.replace(whole, size=sum(each[2::SPAN]), spans=each) for each in places.values()]
+    logs = [structs.replace(lines_log, size=sum(each[2::SPAN]), spans=each) for each in places.values()]
     return logs if is_mixed else [structs.replace(logs[0], separate_sessions=len(logs)), *logs[1:]]
 
 
 def _in_order(log: Log, options: Options) -> Log:
-    """A session of one file with its lines in the order of their times; those without one go with the line before."""
+    """Sort the lines of a session in one file by time; lines without a time stay after the line before."""
     spans = log.spans or array("Q")
     known: dict[int, int] = {}
     with open_file(log.path, options) as file:
@@ -89,34 +89,34 @@ def _in_order(log: Log, options: Options) -> Log:
             if isinstance(item, Entry):
                 known[item.line] = pack_time(item.at)
     times = fill_unknown(array("q", (known.get(line, UNKNOWN) for line in spans[::SPAN])))
-    ordered = array("Q")
+    sorted_spans = array("Q")
     for number in sorted(range(len(times)), key=times.__getitem__):
-        ordered.extend(spans[SPAN * number : SPAN * (number + 1)])
-    return structs.replace(log, spans=ordered, reordered_lines=behind(times))
+        sorted_spans.extend(spans[SPAN * number : SPAN * (number + 1)])
+    return structs.replace(log, spans=sorted_spans, reordered_lines=count_out_of_order(times))
 
 
-_FARTHEST = (1 << 63) - 1
-UNKNOWN = -_FARTHEST - 1
-"""What stands for a number that is not known."""
+_MAX_TIME = (1 << 63) - 1
+UNKNOWN = -_MAX_TIME - 1
+"""Stands for an unknown number."""
 
 
 def pack_time(at: int | None) -> int:
-    """A time as far as it fits into 64 bits."""
-    return UNKNOWN if at is None else max(-_FARTHEST, min(at, _FARTHEST))
+    """Limit a time to 64 bits."""
+    return UNKNOWN if at is None else max(-_MAX_TIME, min(at, _MAX_TIME))
 
 
-def fill_unknown(numbers: array[int], otherwise: int = 0) -> array[int]:
-    """Numbers of which each unknown one is that before it, and those at the beginning are the first known one."""
-    last = next((number for number in numbers if number != UNKNOWN), otherwise)
-    filled = array("q")
+def fill_unknown(numbers: array[int], default: int = 0) -> array[int]:
+    """Replace each unknown number with the one before it; unknown numbers at the start become the first known one."""
+    last = next((number for number in numbers if number != UNKNOWN), default)
+    result = array("q")
     for number in numbers:
         last = last if number == UNKNOWN else number
-        filled.append(last)
-    return filled
+        result.append(last)
+    return result
 
 
-def behind(times: Iterable[int]) -> int:
-    """How many times stand behind later ones."""
+def count_out_of_order(times: Iterable[int]) -> int:
+    """Count the times that are after a later one."""
     count, latest = 0, UNKNOWN
     for at in times:
         count += at < latest
@@ -125,19 +125,19 @@ def behind(times: Iterable[int]) -> int:
 
 
 def days_logged(options: Options, log: Log) -> list[str]:
-    """The UTC date of the first readable time that cleaning leaves in a log: that by which it is grouped.
+    """Return the UTC dates by which a log is grouped: usually that of its first readable time after cleaning.
 
-    Of a document that holds several sessions, the dates of all of them; of a log each of whose conversations may become
-    a record, all dates.
+    For a document with several sessions, these are the dates of all of them; for a log whose conversations may each
+    become a record, all dates.
     """
     with open_file(log.path, options) as file:
         items = Reader(replace(options, sessions_by="file")).read(file, log).items
-        left = (entry for entry in plan(options, None).clean_entries(items) if isinstance(entry, Entry))
-        first = next((entry for entry in left if entry.origin or entry.at is not None), None)
+        entries = (entry for entry in plan(options, None).clean_entries(items) if isinstance(entry, Entry))
+        first = next((entry for entry in entries if entry.origin or entry.at is not None), None)
         times = [first.at if first else None]
         if options.divides and first and not first.origin:
-            times += [entry.at for entry in left]  # since any line may begin a conversation
+            times += [entry.at for entry in entries]  # any line may begin a conversation
         if first and first.origin and options.sessions_by != "file":
-            document = document_in(file, options)  # which was read just now
+            document = document_in(file, options)  # already parsed above
             times = [each.origin.started_at for each in document.conversations if each.origin] if document else []
         return list(dict.fromkeys(day(at) for at in times if at is not None))

@@ -2,7 +2,7 @@
 
 ``plan`` builds them once per run from the options. A session then passes through these steps:
 
-1. Entry stages process the stream of log entries. Cleaning removes what the agent added around the conversation;
+1. Entry stages process the stream of log entries. Cleaning removes additions of the agent;
    validation checks session ids and timestamps.
 2. ``select`` consumes the stream and picks the snapshot: the last entry with the most messages. On the way it counts
    every line, collects tool definitions and tracks which reply each request continues.
@@ -32,7 +32,7 @@ from msgspec.structs import replace
 from xxhash import xxh3_128_digest
 
 from chatsquash.checks import examine, reading
-from chatsquash.checks.contents import unfit
+from chatsquash.checks.contents import first_violation
 from chatsquash.checks.phrases import Phrases
 from chatsquash.checks.registry import View
 from chatsquash.core.accounting import Usage
@@ -114,17 +114,9 @@ class Plan(NamedTuple):
         version: str | None = None,
         marks: list[Mark] | None = None,
     ) -> tuple[Record | Rejection, list[Violation]]:
-        """Convert a snapshot into its record.
+        """Convert a snapshot; return its record, or the reason for rejecting it, and all findings.
 
-        Args:
-            snapshot: The snapshot to convert.
-            has_private: Whether the log has a format other than plain OpenAI chat.
-            source: The name of the format.
-            version: The version of the agent that wrote the log.
-            marks: The marks of the assistant messages; the record returns them with their final positions.
-
-        Returns:
-            The record, or the reason why there is none, and all findings.
+        ``marks`` are those of the assistant messages; the record has them with their final positions.
         """
         conversation, composed = self.compose(snapshot, has_private=has_private, source=source, version=version)
         shared_calls = {id(conversation.messages[at]): number for at, number in snapshot.shared_calls.items()}
@@ -139,7 +131,7 @@ class Plan(NamedTuple):
         for check in self.checks:
             findings += check(conversation, view)
         usage = self.measure(view, shared_calls)
-        # The ending and the checks look at the logged conversation: later stages may remove what they look for.
+        # The ending and the checks look at the logged conversation: later stages may remove the content they look for.
         session_ending = detect_ending(view, snapshot.entry.reply, snapshot.entry.origin, source)
         why = self.refuse(view)
         if why:
@@ -148,7 +140,7 @@ class Plan(NamedTuple):
             findings = with_logged_positions(findings, logged_messages, conversation.messages)
         if why:
             return Rejection(why), findings
-        source_without_tools = format_without_tools(conversation) if self.checks else ""
+        without_tools = format_without_tools(conversation) if self.checks else ""
         conversation, more = run_stages(self.record_stages, conversation)
         line = self.encode(conversation)
         findings += [*more, *line.findings]
@@ -156,16 +148,8 @@ class Plan(NamedTuple):
             assert line.refused
             return Rejection(line.refused), findings
         digest = xxh3_128_digest(line.data)
-        result = Record(
-            line.data,
-            usage,
-            line.images,
-            source_without_tools,
-            unflagged=line.unflagged,
-            marks=line.marks,
-            digest=digest,
-        )
-        return replace(result, ending=session_ending), findings
+        result = Record(line.data, usage, line.images, without_tools, unflagged=line.unflagged, marks=line.marks)
+        return replace(result, digest=digest, ending=session_ending), findings
 
     def _check_reply(self, conversation: Conversation, snapshot: Snapshot) -> Violation | None:
         """Return why a session without any reply has no record; in the default format, a plain log's request is one."""
@@ -185,11 +169,13 @@ def needs_conversations(options: Options) -> bool:
     return needs or options.restore != "none" or options.loss != "none"
 
 
-def with_logged_positions(findings: list[Violation], logged: list[Message], messages: list[Message]) -> list[Violation]:
+def with_logged_positions(
+    findings: list[Violation], logged_messages: list[Message], messages: list[Message]
+) -> list[Violation]:
     """Add to findings the logged position of their message, if messages were added or dropped since."""
-    if len(logged) == len(messages) and all(map(is_, logged, messages)):
+    if len(logged_messages) == len(messages) and all(map(is_, logged_messages, messages)):
         return findings
-    places = {id(message): at for at, message in enumerate(logged)}
+    places = {id(message): at for at, message in enumerate(logged_messages)}
     return [
         each if each.at is None else each._replace(log_index=places.get(id(messages[each.at]), each.log_index))
         for each in findings
@@ -243,7 +229,7 @@ def plan(options: Options, anonymizer: Anonymizer | None) -> Plan:
         ),
         checks=(checks,) if options.integrity_analysis else (),
         measure=measure,
-        refuse=unfit if is_shaped else _refuse_nothing,
+        refuse=first_violation if is_shaped else _refuse_nothing,
         record_stages=(*_chat_stages(options, joins), *_optional_stages(options, anonymizer)),
         encode=_encoder(options),
         is_shaped=is_shaped,

@@ -1,4 +1,4 @@
-"""What may be private besides records: texts of an outcome, paths of its log, and lines that could not be read."""
+"""Private values outside of records: texts of an outcome, paths of its log, and unreadable lines."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from chatsquash.sources.open import open_file
 from chatsquash.sources.unfolding import UnfoldedFile
 
 Hide = Callable[[str], str]
-"""Gives a text with nothing private in it."""
+"""Returns a text without private values."""
 _ENDING = (
     "finish",
     "exit_evidence",
@@ -34,12 +34,12 @@ _ENDING = (
     "failed_results_evidence",
     "last_user_evidence",
 )
-_GONE = Relative(b"", b"")
-"""Stands for a file whose path is not told; it is never the same, so that its session is converted again."""
+_UNKNOWN_FILE = Relative(b"", b"")
+"""Stands for a file whose path is private; it never compares as unchanged, so its session is converted again."""
 
 
-def texts(outcome: Outcome, log: Log) -> list[str]:
-    """All texts that come from a log, each once; the lines of records aside."""
+def collect_texts(outcome: Outcome, log: Log) -> list[str]:
+    """Return all distinct texts that come from a log, except for the lines of records."""
     unique: dict[str, None] = {}
 
     def note(text: str) -> str:
@@ -52,12 +52,12 @@ def texts(outcome: Outcome, log: Log) -> list[str]:
 
 
 def hide_texts(outcome: Outcome, log: Log, hide: Hide, digest: Hide = str) -> Outcome:
-    """An outcome whose texts are hidden, and which says how its log is called where something was private there.
+    """Apply ``hide`` to all texts of an outcome, and record the log's new names if they change.
 
-    ``digest`` tells the path of such a log from others.
+    ``digest`` distinguishes the paths of such logs.
     """
     paths = {path: hide(path) for path in (log.display_path, *log.other_files)}
-    chosen, family = outcome.output.entry, outcome.output.family
+    entry, family = outcome.output.entry, outcome.output.family
     relatives = [_relative(each, hide) for each in outcome.account.relatives]
     return structs.replace(
         outcome,
@@ -65,7 +65,7 @@ def hide_texts(outcome: Outcome, log: Log, hide: Hide, digest: Hide = str) -> Ou
         output=structs.replace(
             outcome.output,
             records=[_record(record, hide) for record in outcome.records],
-            entry=_hide_selection(chosen, hide) if chosen else None,
+            entry=_hide_selection(entry, hide) if entry else None,
             family=family and family._replace(session=hide(family.session), log=hide(family.log)),
         ),
         report=structs.replace(
@@ -79,33 +79,39 @@ def hide_texts(outcome: Outcome, log: Log, hide: Hide, digest: Hide = str) -> Ou
     )
 
 
-def with_names(log: Log, named: LogNames | None) -> Log:
-    """A log as reports call it."""
-    if named is None:
+def with_log_names(log: Log, log_names: LogNames | None) -> Log:
+    """Return a log with the names under which reports list it."""
+    if log_names is None:
         return log
-    paths = iter(named.other_files)
+    paths = iter(log_names.other_files)
     pieces = tuple(structs.replace(piece, display_path=next(paths)) for piece in log.pieces)
     agents = tuple(structs.replace(agent, display_path=next(paths)) for agent in log.agents)
     join = structs.replace(log.join, agents=agents) if log.join else None
-    return structs.replace(log, display_path=named.display_path, name=named.name, pieces=pieces, join=join)
+    return structs.replace(log, display_path=log_names.display_path, name=log_names.name, pieces=pieces, join=join)
 
 
 def _log_names(log: Log, paths: dict[str, str], hide: Hide, digest: Hide) -> LogNames | None:
-    named = LogNames(paths[log.display_path], hide(log.name), [paths[each] for each in log.other_files])
-    return None if with_names(log, named) == log else structs.replace(named, digest=digest(printable(log.display_path)))
+    log_names = LogNames(paths[log.display_path], hide(log.name), [paths[each] for each in log.other_files])
+    return (
+        None
+        if with_log_names(log, log_names) == log
+        else structs.replace(log_names, digest=digest(printable(log.display_path)))
+    )
 
 
 def _record(record: Record, hide: Hide) -> Record:
-    usage, facts, chosen = record.usage, record.facts, record.entry
+    usage, facts, entry = record.usage, record.facts, record.entry
     tools = tuple(_tool(each, hide) for each in usage.tools)
-    shared = tuple(each._replace(tools=tuple(_tool(tool, hide) for tool in each.tools)) for each in usage.shared_uses)
-    usage = usage._replace(tool_names=tuple(map(hide, usage.tool_names)), tools=tools, shared_uses=shared)
+    shared_uses = tuple(
+        each._replace(tools=tuple(_tool(tool, hide) for tool in each.tools)) for each in usage.shared_uses
+    )
+    usage = usage._replace(tool_names=tuple(map(hide, usage.tool_names)), tools=tools, shared_uses=shared_uses)
     return structs.replace(
         record,
         usage=usage,
         facts=_facts(facts, hide) if facts else None,
         ending=_ending(record.ending, hide),
-        entry=_hide_selection(chosen, hide) if chosen else None,
+        entry=_hide_selection(entry, hide) if entry else None,
         contents=record.contents and _hide_contents(record.contents, hide),
         marks=[mark._replace(model=hide(mark.model)) if mark.model else mark for mark in record.marks],
     )
@@ -116,8 +122,8 @@ def _facts(facts: Facts, hide: Hide) -> Facts:
     return hidden._replace(model=hide(facts.model)) if facts.model else hidden
 
 
-def _hide_selection(chosen: SelectedEntry, hide: Hide) -> SelectedEntry:
-    return chosen._replace(model=hide(chosen.model)) if chosen.model else chosen
+def _hide_selection(entry: SelectedEntry, hide: Hide) -> SelectedEntry:
+    return entry._replace(model=hide(entry.model)) if entry.model else entry
 
 
 def _hide_contents(contents: Contents, hide: Hide) -> Contents:
@@ -139,24 +145,25 @@ def _tool(tool: ToolUse, hide: Hide) -> ToolUse:
 
 def _finding(finding: Finding, paths: dict[str, str], hide: Hide) -> Finding:
     text = hide(finding.text)
-    for path, shown in paths.items():
-        text = text.replace(path, shown) if path else text
+    for path, replacement in paths.items():
+        # Texts of findings quote paths.
+        text = text.replace(path, replacement) if path else text
     file = paths.get(finding.file) or hide(finding.file)
     return finding._replace(session=hide(finding.session), file=file, text=text)
 
 
 def _relative(relative: Relative, hide: Hide) -> Relative:
     pattern = relative.pattern.decode("utf-8", "surrogateescape")
-    return relative if hide(pattern) == pattern else _GONE
+    return relative if hide(pattern) == pattern else _UNKNOWN_FILE
 
 
 _PIECE = 1 << 20
 
 
 def rejected_lines(log: Log, outcome: Outcome, options: Options, names: Privacy) -> Iterator[Iterable[bytes]]:
-    """Each line of a log that could not be read, as ``Given.rejected`` has it; it is read before the next one is.
+    """Yield the unreadable lines of a log as in ``Given.rejected``; each one is read before the next.
 
-    There are none of captures of HTTP, in which keys and cookies stand.
+    Lines of HTTP captures are never yielded, because they contain keys and cookies.
     """
     if not may_be_kept(log, options):
         return
@@ -165,16 +172,17 @@ def rejected_lines(log: Log, outcome: Outcome, options: Options, names: Privacy)
         return
     with opened_log(log, options) as file:
         for rejected in outcome.report.rejected:
-            yield kept_line(file, rejected, names)
+            yield read_rejected_line(file, rejected, names)
 
 
 def may_be_kept(log: Log, options: Options) -> bool:
-    """Whether lines of a log may be copied; not of a capture of HTTP, nor of what can no longer be told from one."""
+    """Return whether lines of a log may be copied: not if it is an HTTP capture, or might be one."""
     files = [(piece.path, piece.display_path) for piece in log.pieces] or [(log.path, log.display_path)]
+    # The path of a copy does not show where it comes from, so the original file is checked.
     if not log.is_copy:
         return all(_may_be_kept(path, options) for path, _ in files)
     try:
-        return all(_may_be_kept(shown, options) for _, shown in files)
+        return all(_may_be_kept(display_path, options) for _, display_path in files)
     except OSError:
         return False
 
@@ -187,13 +195,15 @@ def _may_be_kept(path: str, options: Options) -> bool:
         return not unfold.may_be_capture(path, head)
 
 
-def kept_line(file: BinaryIO, rejected: RejectedLine, names: Privacy, also: Finder | None = None) -> Iterator[bytes]:
-    """A line of an open log in pieces; what ``also`` finds is replaced, too."""
+def read_rejected_line(
+    file: BinaryIO, rejected: RejectedLine, names: Privacy, also: Finder | None = None
+) -> Iterator[bytes]:
+    """Yield a line of an open log in pieces, with private values replaced, and with those that ``also`` finds."""
     return names.pieces(without_credentials(_pieces(file, rejected)), also)
 
 
 def _pieces(file: BinaryIO, rejected: RejectedLine) -> Iterator[bytes]:
-    """The bytes of a line, a moderate number at a time."""
+    """Yield the bytes of a line in pieces of moderate size."""
     file.seek(rejected.offset)
     length = rejected.length
     while length and (piece := file.read(min(length, _PIECE))):
@@ -202,44 +212,44 @@ def _pieces(file: BinaryIO, rejected: RejectedLine) -> Iterator[bytes]:
 
 
 START_MAX = 1 << 16
-"""Bytes that stand before a credential at most: its name, and what is between the two."""
+"""The maximum number of bytes before a credential: its name and the separators."""
 _NAMES = (b"authorization", b"cookie", b"apikey", b"api-key", b"api_key", b"token", b"secret")
 _REMOVED = b"[removed]"
-# No part of these patterns may begin where an earlier one began and failed later on.
-_NAMED = (
-    # A member, a pair, or a name and a value; within JSON that is text its quotes have backslashes.
+# To keep matching linear, no pattern may start at a position where an earlier attempt started and then failed.
+_AS_MEMBER = (
+    # A JSON member, a pair, or a name and a value; if the JSON is itself inside a string, its quotes are escaped.
     rb'"[\w-]*+(?:' + b"|".join(b"(?<=%b)" % name for name in _NAMES) + rb")"
     rb'\\*+"\s*+[:,]\s*+(?:\\*+"value\\*+"\s*+:\s*+)?(?P<opening>\\*+"|\[)'
 )
-_SENT = b"(?P<sent>(?:" + b"|".join(_NAMES) + rb'):[ \t]*+)(?=[^"\\\r\n])'
-_QUERY = rb'(?P<query>[?&](?:api_?)?key=)(?=[^&"\\\s])'
-_START = b"|".join((_NAMED, _SENT, _QUERY))
+_AS_HEADER = b"(?P<sent>(?:" + b"|".join(_NAMES) + rb'):[ \t]*+)(?=[^"\\\r\n])'
+_AS_QUERY = rb'(?P<query>[?&](?:api_?)?key=)(?=[^&"\\\s])'
+_START = b"|".join((_AS_MEMBER, _AS_HEADER, _AS_QUERY))
 _QUOTE = rb'(?<!\\)(?P<slashes>\\*+)"'
 _SENT_END, _QUERY_END = rb'["\\\r\n]', rb'[&"\\\s]'
 
 
 @cache
 def compile_pattern(pattern: bytes) -> re.Pattern[bytes]:
-    """A pattern, compiled when first needed, which takes longer than converting a small log."""
+    """Compile a pattern when it is first needed, since compiling takes longer than converting a small log."""
     return re.compile(pattern, re.IGNORECASE)
 
 
 class _Credential(NamedTuple):
-    """A credential that has begun: what opened it, and how far the end of its bytes was looked for."""
+    """A credential that has started, possibly in an earlier piece."""
 
     opening: bytes
-    """Its quote with the backslashes before it, a bracket, or the pattern of the byte that ends it."""
+    """The quote that opens it with its backslashes, a bracket, or the pattern of the byte that ends it."""
     quoted: bool = False
 
     def end(self, data: bytes, at: int) -> tuple[int, bool]:
-        """Where it ends, and whether it does; else from where on the next piece has to be looked at with it."""
+        """Return the end of the credential and ``True``, or where to continue in the next piece and ``False``."""
         if self.quoted:
             return self._quoted_end(data, at)
         match = compile_pattern(self.opening).search(data, at)
         return (match.start(), True) if match else (len(data), False)
 
     def _quoted_end(self, data: bytes, at: int) -> tuple[int, bool]:
-        """Behind the quote that closes it, or before the one that ends the text that all of this stands in."""
+        """Return the position after the closing quote, or before the quote that ends the string around it."""
         depth = len(self.opening) - 1
         for quote in compile_pattern(_QUOTE).finditer(data, at):
             slashes = len(quote["slashes"])
@@ -250,27 +260,29 @@ class _Credential(NamedTuple):
 
 
 def without_credentials(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Bytes without credentials, however they are cut into pieces; no more is kept than a piece and ``START_MAX``."""
+    """Remove credentials from a stream of bytes; at most a piece and ``START_MAX`` bytes are in memory."""
     rest = b""
-    begun: _Credential | None = None
+    open_credential: _Credential | None = None
     for piece in pieces:
-        plain, rest, begun = _remove_credentials(rest + piece, begun, START_MAX)
+        plain, rest, open_credential = _remove_credentials(rest + piece, open_credential, START_MAX)
         yield plain
-    yield _remove_credentials(rest, begun, 0)[0]
+    yield _remove_credentials(rest, open_credential, 0)[0]
 
 
-def _remove_credentials(data: bytes, begun: _Credential | None, ahead: int) -> tuple[bytes, bytes, _Credential | None]:
-    """What may be written, what has to be looked at with the next piece, and the credential that this goes on with.
+def _remove_credentials(
+    data: bytes, open_credential: _Credential | None, ahead: int
+) -> tuple[bytes, bytes, _Credential | None]:
+    """Return the clean bytes, the bytes to look at with the next piece, and the credential that continues there.
 
-    What starts within the last bytes (``ahead``) is left for the next piece.
+    A match that starts within the last ``ahead`` bytes is left to the next piece.
     """
     pieces: list[bytes] = []
     at = 0
     while True:
-        if begun:
-            at, ended = begun.end(data, at)
-            if not ended:
-                return b"".join(pieces), data[at:], begun
+        if open_credential:
+            at, is_closed = open_credential.end(data, at)
+            if not is_closed:
+                return b"".join(pieces), data[at:], open_credential
         match = compile_pattern(_START).search(data, at)
         last = max(at, len(data) - ahead)
         if not match or match.start() >= last:
@@ -278,7 +290,7 @@ def _remove_credentials(data: bytes, begun: _Credential | None, ahead: int) -> t
         opening = match["opening"] or b""
         quote = opening if opening.endswith(b'"') else b'"' if opening else b""
         pieces += (data[at : match.end() - len(opening)], quote, _REMOVED, quote)
-        at, begun = match.end(), _open_credential(match)
+        at, open_credential = match.end(), _open_credential(match)
 
 
 def _open_credential(match: re.Match[bytes]) -> _Credential:

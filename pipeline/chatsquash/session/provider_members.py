@@ -1,4 +1,4 @@
-"""Members of blocks and definitions that only their provider has, and that the model got; records do not have them."""
+"""Provider-specific fields of blocks and definitions that the model received but records do not support."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ _OF_BLOCKS = {
     "openai": ("pending_safety_checks",),
     "google": ("audioTranscription",),
 }
-"""Those of texts, media and calls: what a document or a search result is, a transcript next to a medium."""
+"""Fields of texts, media and calls: the origin of a document or search result, or the transcript of a medium."""
 _OF_DEFINITIONS = {
     "anthropic": ("input_examples",),
     "openai": ("output_schema", "description"),
     "google": ("response", "responseJsonSchema"),
 }
-"""Those of tools; the description is that of a namespace."""
-_HOLDERS = ("wrapper", "document", "more", "namespace")
-"""Members of a native object that have such members in turn."""
+"""Fields of tools; ``description`` is that of a namespace."""
+_CONTAINERS = ("wrapper", "document", "more", "namespace")
+"""Fields of a native object that contain such fields in turn."""
 
 
 def of_block(block: Block) -> Iterator[str]:
-    """The names of such members of a text, a medium or a call."""
+    """Yield the names of such fields in a text, a medium or a call."""
     if isinstance(block, Text | Media | Call) and block.native:
         yield from _names(block.native, _OF_BLOCKS)
 
 
 def of_definitions(tools: list[Tool]) -> list[tuple[Tool, list[str]]]:
-    """The definitions with such members, and the names of these."""
+    """Return the definitions with such fields, each with their names."""
     return [(tool, names) for tool in tools if (names := list(_names(chat.private(tool), _OF_DEFINITIONS)))]
 
 
@@ -41,11 +41,11 @@ def _names(native: dict[str, Any], table: dict[str, tuple[str, ...]]) -> Iterato
         names = table.get(provider, ())
         if not names or not isinstance(members, dict):
             continue
-        for holder in (members, *map(members.get, _HOLDERS)):
-            if isinstance(holder, dict):
-                yield from (name for name in names if holder.get(name) and not _is_place(name, holder[name]))
+        for container in (members, *map(members.get, _CONTAINERS)):
+            if isinstance(container, dict):
+                yield from (name for name in names if container.get(name) and not _is_place(name, container[name]))
 
 
 def _is_place(name: str, value: Any) -> bool:
-    """Whether a source says where the data of a document is, and not where a search found it."""
+    """Return whether a source states where a document's data is, as opposed to where a search found it."""
     return name == "source" and not isinstance(value, str)

@@ -94,7 +94,7 @@ def _names(names: frozenset[str]) -> tuple[str, ...]:
 
 def _tool_use(view: View) -> tuple[ToolUse, ...]:
     calls, result_count = view.columns.calls, len(view.columns.results)
-    if calls is None or not view.columns.matched or view.once(bad_results):
+    if calls is None or not view.columns.are_matched or view.once(bad_results):
         return _by_tool(outcomes(view))
     calls_by_name, unanswered = Counter(calls.names), Counter(calls.names[result_count:])
     return tuple([ToolUse(name, count, 0, unanswered[name]) for name, count in sorted(calls_by_name.items())])

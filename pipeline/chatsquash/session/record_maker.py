@@ -1,4 +1,4 @@
-"""A snapshot to its record, with the facts that the log states about it, and a digest of what it begins with."""
+"""Make the record of a snapshot, with the facts in the log and a digest of the record's beginning."""
 
 from __future__ import annotations
 
@@ -32,87 +32,93 @@ if TYPE_CHECKING:
 
 
 class RecordMaker:
-    """Makes the records of sessions by one plan."""
+    """Makes the records of sessions with one plan."""
 
     def __init__(self, options: Options, plan: Plan, anonymizer: Anonymizer | None) -> None:
         self._options, self._plan, self._anonymizer = options, plan, anonymizer
         self._template: Template | None = None
         self.lengths = _lengths(options)
-        """Counts the tokens of records, if a tokenizer is set."""
+        """Counts the tokens of records if a tokenizer is set."""
 
     def make(
         self, seen: LogHead | None, session: Session, log: Log, snapshot: Snapshot, marks: list[Mark] | None
     ) -> tuple[Record | Rejection, list[Violation]]:
-        """The record of a snapshot with facts, pseudonyms, lengths and logprobs, or why there is none; and findings."""
+        """Make a record with facts, pseudonyms, lengths and logprobs.
+
+        Returns:
+            The record or the reason for rejecting it, and the findings.
+        """
         source, version = (seen.format, seen.version) if seen else (None, None)
         before = self._anonymizer.count if self._anonymizer else 0
         if self._anonymizer:
-            self._anonymizer.passwords.clear()  # those of what became no record
+            self._anonymizer.passwords.clear()  # left from snapshots that became no record
         has_private = session.has_private
         snapshot = session.other_files.with_failures(snapshot) if session.other_files else snapshot
-        made, findings = self._plan.make_record(
+        record, findings = self._plan.make_record(
             snapshot, has_private=has_private, source=source, version=version, marks=marks
         )
-        if isinstance(made, Rejection):
-            return made, findings
+        if isinstance(record, Rejection):
+            return record, findings
         addresses = self._anonymizer.count - before if self._anonymizer else 0
-        facts = self._facts(session, snapshot, log, made.line)
+        facts = self._facts(session, snapshot, log, record.line)
         if self._options.tools_file is not None:
-            facts = facts._replace(tools_supplied=any(found.code == "supplied-tools" for found in findings))
-        made = structs.replace(made, facts=facts, addresses=addresses)
-        made = with_passwords(made, self._anonymizer)
+            facts = facts._replace(tools_supplied=any(violation.code == "supplied-tools" for violation in findings))
+        record = structs.replace(record, facts=facts, addresses=addresses)
+        record = with_passwords(record, self._anonymizer)
         if self._options.keep != "none" and self._options.samples == "session":
-            from chatsquash.session.samples import with_logprobs  # which few runs ask for
+            from chatsquash.session.samples import with_logprobs  # imported here because few runs need it
 
-            made = with_logprobs(session, snapshot, made)
+            record = with_logprobs(session, snapshot, record)
         if self.lengths:
-            fitted, more = self.lengths.measure(made)
+            result, more = self.lengths.measure(record)
             findings = [*findings, *more]
-            if isinstance(fitted, Violation):
-                return Rejection(fitted), findings
-            made = fitted
-        made = session.other_files.with_exit_code(made, snapshot) if session.other_files else made
+            if isinstance(result, Violation):
+                return Rejection(result), findings
+            record = result
+        record = session.other_files.with_exit_code(record, snapshot) if session.other_files else record
         if session.entries:
-            made = structs.replace(made, entry=self.selection(snapshot), size=snapshot.entry.size)
-        return made, findings
+            record = structs.replace(record, entry=self.selection(snapshot), size=snapshot.entry.size)
+        return record, findings
 
     def selection(self, snapshot: Snapshot) -> SelectedEntry:
-        """What the log says about the entry that becomes the record."""
+        """Return what the log states about the entry that becomes the record."""
         entry = snapshot.entry
         model = entry.reply.model
         if model is None:
             model = of_entry(entry).model
-        ended = entry.origin.ended_at if entry.origin else snapshot.ended_at
-        return SelectedEntry(entry.line, _stamped(snapshot.started_at), _stamped(ended), model, snapshot.superseded + 1)
+        ended_at = entry.origin.ended_at if entry.origin else snapshot.ended_at
+        return SelectedEntry(
+            entry.line, _format_time(snapshot.started_at), _format_time(ended_at), model, snapshot.superseded + 1
+        )
 
     def _facts(self, session: Session, snapshot: Snapshot, log: Log, line: bytes) -> Facts:
-        """What the log says beside the conversation, without addresses where these are replaced."""
+        """Return what the log states about the session, without addresses if they are replaced."""
         entry = snapshot.entry
-        used = of_entry(entry)
-        named, dot, suffix = log.name.rpartition(".")  # with a suffix behind it, no address is one
-        names = (session.id or stem(log), named or suffix, used.model)
+        tokens = of_entry(entry)
+        name_part, dot, suffix = log.name.rpartition(".")  # an address with a suffix after it is not recognised
+        names = (session.id or stem(log), name_part or suffix, tokens.model)
         name, source, model = self._anonymizer.counted(list(names))[0] if self._anonymizer else names
         return Facts(
             prefix=prefix_of_line(line) if self._options.split else "",
             session=printable(name),
-            source=printable(f"{source}{dot}{suffix}" if named else source),
+            source=printable(f"{source}{dot}{suffix}" if name_part else source),
             model=printable(model) if model else None,
-            started_at=_stamped(snapshot.started_at),
+            started_at=_format_time(snapshot.started_at),
             entries=snapshot.superseded + 1,
-            prompt_tokens=used.prompt_tokens,
-            completion_tokens=used.completion_tokens,
+            prompt_tokens=tokens.prompt_tokens,
+            completion_tokens=tokens.completion_tokens,
         )
 
     def location(self, log: Log, line: int | None) -> str:
-        """Where something was logged, without addresses where these are replaced."""
+        """Return where something was logged, without addresses if they are replaced."""
         file, at = log.at(line) if log.pieces or log.agents else (log.name, line)
-        named, dot, suffix = file.rpartition(".")
-        name = self._anonymizer.counted([named or suffix])[0][0] if self._anonymizer else named or suffix
-        whole = printable(f"{name}{dot}{suffix}" if named else name)
-        return whole if at is None else f"{whole}:{at}"
+        name_part, dot, suffix = file.rpartition(".")
+        name = self._anonymizer.counted([name_part or suffix])[0][0] if self._anonymizer else name_part or suffix
+        path = printable(f"{name}{dot}{suffix}" if name_part else name)
+        return path if at is None else f"{path}:{at}"
 
     def inference(self) -> Inference | None:
-        """What the samples of a session are rendered with."""
+        """Return the template and tokenizer for rendering samples."""
         if self._options.samples != "auto":
             return None
         from chatsquash.templates.confined import Inference, open_template
@@ -123,7 +129,7 @@ class RecordMaker:
 
 
 def _lengths(options: Options) -> Lengths | None:
-    """What counts the tokens of records, where somebody asks."""
+    """Return the counter of tokens if a tokenizer is set."""
     if options.tokenizer is None:
         return None
     from chatsquash.session.lengths import Lengths
@@ -131,16 +137,16 @@ def _lengths(options: Options) -> Lengths | None:
     return Lengths(options)
 
 
-def _stamped(at: int | None) -> str | None:
+def _format_time(at: int | None) -> str | None:
     return None if at is None else stamp(at)
 
 
 _REPLY: Message = {"role": "assistant", "content": "."}
-"""Stands behind a beginning, since presets hold no conversation without a reply."""
+"""Appended to a beginning, because presets reject conversations without a reply."""
 
 
 def prefix_of_line(line: bytes) -> str:
-    """The digest of what a record begins with; of all of it where parsing it would take more memory than may be."""
+    """Return the digest of a record's beginning, or of the record itself if parsing it would take too much memory."""
     try:
         return prefix(record(jsonio.loads(line)).messages)
     except jsonio.TooLargeError:
@@ -148,28 +154,28 @@ def prefix_of_line(line: bytes) -> str:
 
 
 def prefix_of_messages(messages: Iterable[Message], options: Options, *, has_private: bool) -> str:
-    """The digest of what the record of a conversation would begin with, which may not be written itself.
+    """Return the digest of the beginning that the record of a conversation would have, which may not be written itself.
 
-    Where the preset cannot hold the beginning, no record has it, and what was logged tells such sessions apart.
+    If the preset rejects the beginning, no record has it, and the logged messages distinguish such sessions.
     """
-    # All that is said before a reply, since some presets make one message of several.
-    said = takewhile(lambda message: message["role"] != "assistant", messages)
-    first = [normalise(message) for message in said]
-    made = _plan(options)
-    conversation, _ = run_stages(made.logged_stages, Conversation([*first, _REPLY], [], has_private=has_private))
-    conversation, _ = run_stages(made.record_stages, conversation)
-    line = made.encode(conversation).data
+    # All messages before the first reply, because some presets join several into one.
+    beginning = takewhile(lambda message: message["role"] != "assistant", messages)
+    first = [normalise(message) for message in beginning]
+    steps = _plan(options)
+    conversation, _ = run_stages(steps.logged_stages, Conversation([*first, _REPLY], [], has_private=has_private))
+    conversation, _ = run_stages(steps.record_stages, conversation)
+    line = steps.encode(conversation).data
     return prefix(first) if line is None else prefix_of_line(line)
 
 
 @lru_cache(maxsize=1)
 def _plan(options: Options) -> Plan:
-    """That of the run, with pseudonyms of its own, which are the same with one key."""
+    """Return the plan of the run with separate pseudonyms, which are the same for the same key."""
     return plan(options, anonymizer(options))
 
 
 def prefix(messages: list[Message]) -> str:
-    """A digest of what a conversation begins with: its system prompt and its first message of anybody else."""
+    """Return a digest of the system prompt and the first other message."""
     digest = sha256()
     for message in messages:
         role = message["role"]

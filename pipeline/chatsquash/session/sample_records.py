@@ -1,4 +1,4 @@
-"""Records of sessions in which each logged reply becomes a sample, and the outcome of every reply."""
+"""Make the records of sessions whose replies become samples, with the outcome of every reply."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from chatsquash.session.log_findings import (
     with_side_requests,
 )
 from chatsquash.session.record_filters import of_records
-from chatsquash.session.samples import Reread, Sample, SampleRequest, Sampling, alone, said
+from chatsquash.session.samples import Reread, Sample, SampleRequest, Sampling, messages_of, truncate_snapshot
 from chatsquash.session.select import ToolUnion
 from chatsquash.session.session import LineFinding, Session, Snapshot
 from chatsquash.trees.account import Placement, ReplyPosition, assistants, place_replies, reply_outcomes
@@ -41,7 +41,7 @@ from chatsquash.trees.replies import LogPath, Reply
 from chatsquash.trees.trees import Trees
 
 SampledSession = tuple[list[Record], Violation | None, list[LineFinding], SessionCoverage]
-"""As in ``session.converter``."""
+"""The records of a session or the reason for its rejection, findings, and the coverage of the session."""
 
 
 class _Selection(Struct, frozen=True):
@@ -51,11 +51,11 @@ class _Selection(Struct, frozen=True):
     paths: list[LogPath]
     """All paths of the session."""
     selected: list[tuple[LogPath, list[Reply]]]
-    """Those that become samples, with their replies in order."""
+    """The paths that become samples, with their replies in order."""
     ids: dict[int, str]
-    """The names of all conversations by their ``id()``."""
+    """The names of all conversations by the ``id()`` of their path."""
     whys: list[str]
-    """Why each reply of the session is not to be trained on, by number; empty for those that are."""
+    """For each reply by number, why it is not trained on; empty if it is."""
     last_only: bool
     """Whether only the last reply of each selected path has a sample."""
 
@@ -64,65 +64,67 @@ class _Selection(Struct, frozen=True):
         """The numbers of the last replies of the selected paths."""
         return {replies[-1].number for _, replies in self.selected}
 
-    def sampled(self, wanted: Collection[int]) -> set[int]:
-        """The numbers of those of the replies that have a sample."""
-        trained = {number for number in wanted if not self.whys[number]}
+    def with_sample(self, numbers: Collection[int]) -> set[int]:
+        """Return the numbers of those replies that have a sample."""
+        trained = {number for number in numbers if not self.whys[number]}
         return trained & self.lasts if self.last_only else trained
 
     def reply_paths(self) -> dict[int, tuple[Reply, LogPath]]:
-        """The replies by their numbers, each with its conversation: its own where that was chosen, else the first."""
+        """Return the replies by number, each with its own conversation if selected, else the first with it."""
         owners = {reply.number: path for path in self.paths for reply in path.own}
         are_selected = {id(path) for path, _ in self.selected}
-        wanted: dict[int, tuple[Reply, LogPath]] = {}
+        result: dict[int, tuple[Reply, LogPath]] = {}
         for path, replies in self.selected:
             for reply in replies:
                 owner = owners.get(reply.number)
                 own = owner if owner and id(owner) in are_selected else path
-                wanted.setdefault(reply.number, (reply, own))
-        return wanted
+                result.setdefault(reply.number, (reply, own))
+        return result
 
 
-def of_log(session: Session, name: str, asked: SampleRequest) -> SampledSession:
-    """The samples of a session's log of this name, why there are none, what was found, and what they hold."""
-    each = _select(session, name, asked.options, asked.reread)
-    wanted = each.reply_paths()
-    sampling = Sampling(asked, lambda longer, shorter: _goes_on(each.trees.replies, longer, shorter))
-    sampling.canon = each.trees.requests.canon
-    sampled = each.sampled(wanted)
-    made_of = (wanted[number][0] for number in sampled | each.lasts)
-    for reply, entry in entries_of(made_of, session, asked.reread):
-        conversation, snapshot = each.ids[id(wanted[reply.number][1])], snapshot_of(reply.path(), entry)
-        if reply.number in sampled:
+def of_log(session: Session, name: str, request: SampleRequest) -> SampledSession:
+    """Make the samples of a gateway's log."""
+    selection = _select(session, name, request.options, request.reread)
+    replies = selection.reply_paths()
+    sampling = Sampling(request, lambda longer, shorter: _continues(selection.trees.replies, longer, shorter))
+    sampling.canon = selection.trees.requests.canon
+    sampled_numbers = selection.with_sample(replies)
+    replies_to_read = (replies[number][0] for number in sampled_numbers | selection.lasts)
+    for reply, entry in entries_of(replies_to_read, session, request.reread):
+        conversation, snapshot = selection.ids[id(replies[reply.number][1])], snapshot_of(reply.path(), entry)
+        if reply.number in sampled_numbers:
             sampling.add(reply.number, conversation, snapshot)
         else:
             sampling.end(conversation, snapshot)
     samples = sampling.finish()
-    if logged := session.growth.logprobs:
-        from chatsquash.session.samples import in_sample  # which few runs ask for
+    if logprobs := session.growth.logprobs:
+        from chatsquash.session.samples import in_sample  # imported here because few runs need it
 
         for sample in samples:
-            sample.draft = in_sample(sample, each.trees.replies, logged)
-    begins = first_conversation(each.trees, each.paths)
+            sample.draft = in_sample(sample, selection.trees.replies, logprobs)
+    begins = first_conversation(selection.trees, selection.paths)
     records = [
-        _of_conversation(count_flags(record, asked.options), wanted[sample.key][1], each.ids)
+        _of_conversation(count_flags(record, request.options), replies[sample.key][1], selection.ids)
         for sample, record in zip(samples, sampling.records(samples), strict=True)
     ]
-    records = with_session_prefix(records, begins, session, asked.options)
-    rows = _rows(each, wanted, sampling, [*zip(samples, records, strict=True)])
-    rows = with_side_requests(rows, session.side_requests, name, each.paths, each.ids)
-    seen = {id(path) for path, _ in each.selected}
-    others = (path for path in each.paths if id(path) not in seen)
-    covered = sum_coverage(rows, others, len(each.paths), len(session.side_requests))
+    records = with_session_prefix(records, begins, session, request.options)
+    rows = _rows(selection, replies, sampling, [*zip(samples, records, strict=True)])
+    rows = with_side_requests(rows, session.side_requests, name, selection.paths, selection.ids)
+    seen = {id(path) for path, _ in selection.selected}
+    others = (path for path in selection.paths if id(path) not in seen)
+    coverage = sum_coverage(rows, others, len(selection.paths), len(session.side_requests))
     last = session.snapshot.entry.line if session.snapshot else None
-    noted = sampling.notes(samples)
-    why = sampling.refused[0][0] if sampling.refused else None
+    findings = sampling.notes(samples)
+    why = sampling.rejections[0][0] if sampling.rejections else None
     if not records and why is None:
-        why = checks.no_sample(len(wanted))
-        noted.append((last, why))
-    noted += loss_findings(covered, last, None, options_keeping(covered, len(session.side_requests), asked.options))
-    noted += find_unrelated(session, len(beginnings(each.trees, each.paths)), covered) if records else []
-    alone = unexplained(each.trees, each.paths, session.growth.unanswered)
-    return records, why, noted, SessionCoverage(covered, rows, [], alone)
+        why = checks.no_sample(len(replies))
+        findings.append((last, why))
+    findings += loss_findings(
+        coverage, last, None, options_keeping(coverage, len(session.side_requests), request.options)
+    )
+    findings += find_unrelated(session, len(beginnings(selection.trees, selection.paths)), coverage) if records else []
+    unexplained_lines = unexplained(selection.trees, selection.paths, session.growth.unanswered)
+    return records, why, findings, SessionCoverage(coverage, rows, [], unexplained_lines)
 
 
 def _select(session: Session, name: str, options: Options, reread: Reread) -> _Selection:
@@ -144,21 +146,21 @@ def _select(session: Session, name: str, options: Options, reread: Reread) -> _S
     return each
 
 
-def _failed_calls(each: _Selection, judge: Judge, session: Session, reread: Reread) -> Iterator[int]:
-    """The replies with a call that failed and was then corrected."""
-    ends = {replies[-1].number: (path, replies) for path, replies in each.selected}
-    for last, entry in entries_of((replies[-1] for _, replies in each.selected), session, reread):
-        shown = place_replies(*ends[last.number], said(entry), each.trees.requests.canon)
-        (marks,) = judge.of_trees(each.trees, each.paths, [shown], [shown.all_ordinals])
-        yield from (number for number, stands in shown.positions.items() if marks[stands.ordinal].why == FAILED)
+def _failed_calls(selection: _Selection, judge: Judge, session: Session, reread: Reread) -> Iterator[int]:
+    """Yield the replies with a call that failed and was then corrected."""
+    ends = {replies[-1].number: (path, replies) for path, replies in selection.selected}
+    for last, entry in entries_of((replies[-1] for _, replies in selection.selected), session, reread):
+        placement = place_replies(*ends[last.number], messages_of(entry), selection.trees.requests.canon)
+        (marks,) = judge.of_trees(selection.trees, selection.paths, [placement], [placement.all_ordinals])
+        yield from (number for number, position in placement.positions.items() if marks[position.ordinal].why == FAILED)
 
 
-def _goes_on(replies: list[Reply], longer: int, shorter: int) -> bool:
+def _continues(replies: list[Reply], longer: int, shorter: int) -> bool:
     return any(reply.number == shorter for reply in replies[longer].back())
 
 
 def snapshot_of(path: list[Reply], entry: Entry) -> Snapshot:
-    """The snapshot of a reply: its own request, with the tools that this had."""
+    """Return the snapshot of a reply: its own request, with the tools of that request."""
     tools = ToolUnion()
     for _ in tools.offer(entry.tools, entry.line):
         pass
@@ -173,33 +175,37 @@ def _of_conversation(record: Record, path: LogPath, ids: dict[int, str]) -> Reco
 
 
 def _rows(
-    each: _Selection,
-    wanted: dict[int, tuple[Reply, LogPath]],
+    selection: _Selection,
+    replies: dict[int, tuple[Reply, LogPath]],
     sampling: Sampling,
-    made: list[tuple[Sample, Record]],
+    records: list[tuple[Sample, Record]],
 ) -> list[ReplyOutcome]:
-    """What became of every reply: the sample in which it has loss, else the first one that holds it as context."""
-    unwanted = of_records(sampling.asked.options)
+    """Return the outcome of every reply: in the sample that trains on it, else in the first one with it as context."""
+    filters = of_records(sampling.request.options)
     placements: list[Placement[LogPath]] = []
-    aside = wanted.keys() - each.sampled(wanted)
-    for index, (sample, record) in enumerate(made):
-        path = wanted[sample.key][1]
-        standing = {trained.key: ReplyPosition(trained.ordinal, False) for trained in sample.trained}
-        if aside:
-            before = [reply for reply in each.trees.replies[sample.key].back() if reply.number in aside]
-            context = _context(path, before, sample.messages, each.trees)
-            standing |= context
-            aside -= context.keys()
-        shown = Placement(path, sample.messages, assistants(sample.messages), standing)
-        is_filtered = any(why(record) for why in unwanted.values())
+    remaining = replies.keys() - selection.with_sample(replies)
+    for index, (sample, record) in enumerate(records):
+        path = replies[sample.key][1]
+        positions = {trained.key: ReplyPosition(trained.ordinal, False) for trained in sample.trained}
+        if remaining:
+            before = [reply for reply in selection.trees.replies[sample.key].back() if reply.number in remaining]
+            context = _context(path, before, sample.messages, selection.trees)
+            positions |= context
+            remaining -= context.keys()
+        placement = Placement(path, sample.messages, assistants(sample.messages), positions)
+        is_filtered = any(why(record) for why in filters.values())
         marks = by_ordinal(sampling.marks(sample))
-        placements.append(replace(shown, why="filtered") if is_filtered else replace(shown, record=index, marks=marks))
-    for _, key, _ in sampling.refused:
-        reply, path = wanted[key]
-        shown = Placement(path, [reply.message], [0], {key: ReplyPosition(0, False)})
-        placements.append(replace(shown, why="refused"))
-    rows = reply_outcomes(each.trees, each.paths, placements, each.ids)
-    whys = {each.trees.replies[number].line: each.whys[number] for number in aside if each.whys[number]}
+        placements.append(
+            replace(placement, why="filtered") if is_filtered else replace(placement, record=index, marks=marks)
+        )
+    for _, key, _ in sampling.rejections:
+        reply, path = replies[key]
+        placement = Placement(path, [reply.message], [0], {key: ReplyPosition(0, False)})
+        placements.append(replace(placement, why="refused"))
+    rows = reply_outcomes(selection.trees, selection.paths, placements, selection.ids)
+    whys = {
+        selection.trees.replies[number].line: selection.whys[number] for number in remaining if selection.whys[number]
+    }
     return [replace(row, why=whys[row.line]) if row.line in whys and row.status == "lost" else row for row in rows]
 
 
@@ -211,60 +217,62 @@ def _context(
 
 
 def of_document(
-    part: DocumentPart, snapshot: Snapshot | None, asked: SampleRequest, why: Violation | None
+    part: DocumentPart, snapshot: Snapshot | None, request: SampleRequest, why: Violation | None
 ) -> tuple[list[Record], Violation | None, list[LineFinding], SessionCoverage]:
-    """The samples of a conversation, why there are none, what was found, and what they hold of the replies."""
-    sampling = Sampling(asked, lambda longer, shorter: longer > shorter)
+    """Make the samples of a conversation in an agent's file."""
+    sampling = Sampling(request, lambda longer, shorter: longer > shorter)
     placement = part.placement(snapshot)
     unmarked: dict[int, str] = {}
-    is_made = part.is_chosen and snapshot is not None and why is None
+    is_convertible = part.is_selected and snapshot is not None and why is None
     conversation, parent = part.names(part.place)
-    if is_made:
+    if is_convertible:
         assert snapshot is not None
         assert placement is not None
         for at, mark in zip(placement.assistants, part.marks(snapshot, placement), strict=True):
             if mark.why:
                 unmarked[at] = mark.why
             elif at == placement.assistants[-1] or part.options.samples != "last":
-                sampling.add(at, conversation, alone(snapshot, snapshot.entry.messages[: at + 1]))
+                sampling.add(at, conversation, truncate_snapshot(snapshot, snapshot.entry.messages[: at + 1]))
         sampling.end(conversation, snapshot)
     samples = sampling.finish()
     kind = part.place.kind
     records = [
         replace(count_flags(record, part.options), kind=kind, parent=parent) for record in sampling.records(samples)
     ]
-    noted = sampling.notes(samples)
-    why = why or (sampling.refused[0][0] if sampling.refused else None)
-    if is_made and not records and why is None:
+    findings = sampling.notes(samples)
+    why = why or (sampling.rejections[0][0] if sampling.rejections else None)
+    if is_convertible and not records and why is None:
         why = checks.no_sample(part.place.length)
-        noted.append((None, why))
-    made = records[0] if records else Rejection(why) if part.is_chosen and why else None
-    unmarked |= {key: "refused" for _, key, _ in sampling.refused}
-    whys = part.whys(snapshot, made)
+        findings.append((None, why))
+    result = records[0] if records else Rejection(why) if part.is_selected and why else None
+    unmarked |= {key: "refused" for _, key, _ in sampling.rejections}
+    whys = part.whys(snapshot, result)
     if placement:
         at_of = {number: placement.assistants[each.ordinal] for number, each in placement.positions.items()}
         whys |= {number: unmarked[at] for number, at in at_of.items() if at in unmarked}
-    rows = part.rows(_placements(placement, sampling, samples) if placement else [], made, whys)
-    covered = part.coverage(rows, made)
+    rows = part.rows(_placements(placement, sampling, samples) if placement else [], result, whys)
+    coverage = part.coverage(rows, result)
     line = snapshot.entry.line if snapshot else None
-    noted += loss_findings(covered, line, options_to_keep=options_keeping(covered, 0, part.options)) if records else []
-    met = [*part.document.relatives, *(part.home_file.relatives if part.home_file else ())]
-    return records, why, noted, SessionCoverage(covered, rows, [], family=part.family(), relatives=met)
+    findings += (
+        loss_findings(coverage, line, options_to_keep=options_keeping(coverage, 0, part.options)) if records else []
+    )
+    looked_at = [*part.document.relatives, *(part.home_file.relatives if part.home_file else ())]
+    return records, why, findings, SessionCoverage(coverage, rows, [], family=part.family(), relatives=looked_at)
 
 
 def _placements(placement: Placement[FilePath], sampling: Sampling, samples: list[Sample]) -> list[Placement[FilePath]]:
-    """The placement of each sample: replies are where they are trained on, else in the first sample that has them."""
+    """Return a placement for each sample; a reply is in the sample that trains on it, else in the first with it."""
     marks = [by_ordinal(sampling.marks(sample)) for sample in samples]
     places: dict[int, int] = {}
     for index, of_sample in enumerate(marks):
         for ordinal, mark in of_sample.items():
             if ordinal not in places or not mark.why:
                 places[ordinal] = index
-    standing: list[dict[int, ReplyPosition]] = [{} for _ in samples]
+    positions: list[dict[int, ReplyPosition]] = [{} for _ in samples]
     for number, each in placement.positions.items():
         if each.ordinal in places:
-            standing[places[each.ordinal]][number] = each
+            positions[places[each.ordinal]][number] = each
     return [
         replace(placement, record=index, marks=of_sample, positions=of_index)
-        for index, (of_sample, of_index) in enumerate(zip(marks, standing, strict=True))
+        for index, (of_sample, of_index) in enumerate(zip(marks, positions, strict=True))
     ]

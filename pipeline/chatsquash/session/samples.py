@@ -1,4 +1,4 @@
-"""The replies of a session as samples, each behind its logged context, and the logged tokens of messages."""
+"""Turn the replies of a session into samples, each with its logged context, and add logprobs to messages."""
 
 from __future__ import annotations
 
@@ -27,144 +27,152 @@ if TYPE_CHECKING:
     from chatsquash.templates.confined import Inference
 
 Reread = Callable[[set[int]], Iterator[Entry]]
-"""Gives the entries of some lines of the log once more."""
+"""Reads the entries at the given lines of the log once more."""
 Make = Callable[[Snapshot, list[Mark] | None], tuple[Record | Rejection, list[Violation]]]
-"""Makes the record of a snapshot, whose assistant messages may have marks, and says what was found."""
+"""Makes the record of a snapshot, whose assistant messages may have marks; also returns findings."""
 
 
 class SampleRequest(Struct, frozen=True):
-    """What samples are made by."""
+    """The inputs for making samples."""
 
     options: Options
     make: Make
     reread: Reread
     inference: Inference | None
-    """``None``: each reply is a sample."""
+    """Renders samples as at inference; if ``None``, each reply is a sample."""
 
 
-class Trained(Struct, frozen=True):
+class TrainedReply(Struct, frozen=True):
     """A reply that is trained on in a sample."""
 
     key: int
-    """What tells it from the other replies of the session."""
+    """The number of the reply in its session."""
     ordinal: int
-    """Which of the assistant's messages it is, in the sample's context."""
+    """The position of the reply among the assistant messages of the sample."""
     span: MessageSpan
-    """Where it stands in the record."""
+    """The position of the reply in the record."""
     model: str
-    """The model that gave it, as logged; empty if it is not known."""
+    """The logged model of the reply; empty if unknown."""
 
 
 class Sample(Struct):
-    """A logged reply behind its context, and the replies that are trained on in it, itself among them."""
+    """A logged reply with its context, and the replies that are trained on in it, including itself."""
 
     key: int
     conversation: str
-    """The id of its conversation."""
+    """The id of the reply's conversation."""
     line: int
     messages: list[Message]
-    """Those of its request, and itself."""
+    """The messages of its request, and the reply."""
     draft: Draft
-    trained: list[Trained]
+    trained: list[TrainedReply]
     is_true: bool | None = None
-    """Whether it stands behind what the template gives at inference; ``None``: nobody asked."""
+    """Whether the context equals what the template renders at inference; ``None`` if this was not compared."""
 
     @property
     def models(self) -> dict[int, str]:
-        """Which of the assistant's messages are trained on, and the models that wrote them."""
+        """The models of the assistant messages that are trained on, by position."""
         return {each.ordinal: each.model for each in self.trained}
 
 
 class Sampling(Struct):
-    """Makes the samples of a session, one reply after the other."""
+    """Makes the samples of a session, one reply after another.
 
-    asked: SampleRequest
-    goes_on: Callable[[int, int], bool]
-    """Whether a reply, by its key, goes on from another one."""
+    Without an inference template each reply becomes a sample. With one, a reply whose rendering is a prefix of a later
+    reply's rendering is trained on in the later sample.
+    """
+
+    request: SampleRequest
+    continues: Callable[[int, int], bool]
+    """Whether the first reply, by its key, continues the second one."""
     canon: Canon = field(default_factory=Canon)
-    refused: list[tuple[Violation, int, str]] = field(default_factory=list)
-    """Why replies have no sample, with their keys and their conversations."""
+    rejections: list[tuple[Violation, int, str]] = field(default_factory=list)
+    """The reasons why replies have no sample, with their keys and conversations."""
     _notes: dict[tuple[str, str, int | None], LineFinding] = field(default_factory=dict)
-    """What was found of each message of a conversation, said last, since that tells of most."""
-    _alone: list[Sample] = field(default_factory=list)
+    """The findings by conversation, code and message; later samples contain more context, so their findings win."""
+    _samples: list[Sample] = field(default_factory=list)
     _numbers: dict[int, tuple[Message, int]] = field(default_factory=dict)
-    """What messages with calls are the same by, by their ``id()``."""
-    _shared: dict[tuple[int, int], int] = field(default_factory=dict)
+    """The number of each message with calls, by ``id()``; equal messages have equal numbers."""
+    _call_numbers: dict[tuple[int, int], int] = field(default_factory=dict)
     _endings: dict[str, Ending] = field(default_factory=dict)
-    """How conversations ended, by their ids."""
+    """The endings of conversations by id."""
 
     def end(self, conversation: str, snapshot: Snapshot) -> None:
-        """Note how a conversation ended, given its last snapshot, which has no sample of its own."""
-        made, _ = self.asked.make(snapshot, None)
-        if not isinstance(made, Rejection):
-            self._endings[conversation] = made.ending
+        """Record the ending of a conversation, given its last snapshot, which has no sample."""
+        result, _ = self.request.make(snapshot, None)
+        if not isinstance(result, Rejection):
+            self._endings[conversation] = result.ending
 
     def add(self, key: int, conversation: str, snapshot: Snapshot) -> None:
-        """The next reply, which is the last message of a snapshot."""
+        """Add the next reply, which is the last message of a snapshot."""
         entry = snapshot.entry
-        messages = said(entry)
+        messages = messages_of(entry)
         ordinal = sum(message["role"] == "assistant" for message in messages) - 1
         marks = [*(Mark((at,), CONTEXT) for at in range(ordinal)), Mark((ordinal,))]
-        made, findings = self.asked.make(replace(snapshot, shared_calls=self._shared_calls(messages)), marks)
+        result, findings = self.request.make(replace(snapshot, shared_calls=self._shared_calls(messages)), marks)
         self._note(conversation, entry, findings)
-        if isinstance(made, Rejection):
-            self.refused.append((made.why, key, conversation))
+        if isinstance(result, Rejection):
+            self.rejections.append((result.why, key, conversation))
             return
-        self._endings[conversation] = made.ending
-        drafted = draft(made)
-        span = drafted.span(ordinal)
-        if span is None or span.stop != drafted.messages:
-            self._refuse(checks.joined_reply(), key, conversation, entry)
+        self._endings[conversation] = result.ending
+        record_draft = draft(result)
+        span = record_draft.span(ordinal)
+        if span is None or span.stop != record_draft.messages:
+            self._reject(checks.joined_reply(), key, conversation, entry)
             return
         model = _model(entry, len(messages) - 1)
-        sample = Sample(key, conversation, entry.line, messages, drafted, [Trained(key, ordinal, span, model)])
-        self._take(sample, span, entry)
+        sample = Sample(
+            key, conversation, entry.line, messages, record_draft, [TrainedReply(key, ordinal, span, model)]
+        )
+        self._place(sample, span, entry)
 
-    def _take(self, sample: Sample, span: MessageSpan, entry: Entry) -> None:
-        if self.asked.inference is None:
-            self._alone.append(sample)
+    def _place(self, sample: Sample, span: MessageSpan, entry: Entry) -> None:
+        if self.request.inference is None:
+            self._samples.append(sample)
             return
-        rendered = self.asked.inference.renderings(sample.draft.record.line, sample.draft.messages - span.start)
+        rendered = self.request.inference.renderings(sample.draft.record.line, sample.draft.messages - span.start)
         if rendered.problem:
-            self._refuse(checks.not_rendered(rendered.problem), sample.key, sample.conversation, entry)
+            self._reject(checks.not_rendered(rendered.problem), sample.key, sample.conversation, entry)
             return
         sample.is_true = rendered.is_true
-        aside = self.asked.inference.longest.add(rendered.text, sample, self._takes) if rendered.is_true else sample
-        if aside is not None:
-            self._alone.append(aside)
+        separate = (
+            self.request.inference.longest.add(rendered.text, sample, self._absorb) if rendered.is_true else sample
+        )
+        if separate is not None:
+            self._samples.append(separate)
 
-    def _takes(self, longer: Sample, shorter: Sample) -> bool:
-        """Have a sample train on the replies of another one, whose rendering begins its own, if it can say so."""
-        options = self.asked.options
+    def _absorb(self, longer: Sample, shorter: Sample) -> bool:
+        """Train on the shorter sample's replies in the longer one, which extends it; return whether that worked."""
+        options = self.request.options
         if options.shape == "messages" and options.flag == "none":
             return False
-        if not self.goes_on(longer.key, shorter.key):
+        if not self.continues(longer.key, shorter.key):
             return False
         if any(longer.draft.span(each.ordinal) != each.span for each in shorter.trained):
             return False
-        both = [*shorter.trained, *longer.trained]
+        trained = [*shorter.trained, *longer.trained]
         if options.shape == "prompt-completion":
-            first = min((each.span for each in both), key=lambda span: span.start)
-            if not longer.draft.is_whole(first, {each.ordinal for each in both}):
+            first = min((each.span for each in trained), key=lambda span: span.start)
+            if not longer.draft.is_whole(first, {each.ordinal for each in trained}):
                 return False
-        longer.trained = both
+        longer.trained = trained
         return True
 
-    def _refuse(self, finding: Violation, key: int, conversation: str, entry: Entry) -> None:
-        self.refused.append((finding, key, conversation))
+    def _reject(self, finding: Violation, key: int, conversation: str, entry: Entry) -> None:
+        self.rejections.append((finding, key, conversation))
         self._note(conversation, entry, [finding])
 
     def _note(self, conversation: str, entry: Entry, findings: Iterable[Violation]) -> None:
         for fact in findings:
-            if fact.code == "unanswered-call" and fact.at is not None and fact.at >= len(said(entry)) - 1:
+            if fact.code == "unanswered-call" and fact.at is not None and fact.at >= len(messages_of(entry)) - 1:
                 continue  # a sample ends with its reply
-            about = fact._replace(conversation=conversation)
-            self._notes[conversation, fact.code, fact.at] = (line_of(entry, fact), about)
+            fact_in_conversation = fact._replace(conversation=conversation)
+            self._notes[conversation, fact.code, fact.at] = (line_of(entry, fact), fact_in_conversation)
 
     def _shared_calls(self, messages: list[Message]) -> dict[int, int]:
-        """The messages with calls, by index, each with a number that it has in the other samples, too."""
+        """Number the messages with calls by index, so that a message has the same number in all samples."""
         times: dict[int, int] = {}
-        shared: dict[int, int] = {}
+        numbers_by_index: dict[int, int] = {}
         for at, message in enumerate(messages):
             if message["role"] != "assistant" or not message.get("tool_calls"):
                 continue
@@ -172,116 +180,117 @@ class Sampling(Struct):
                 self._numbers[id(message)] = message, self.canon.number(message)
             number = self._numbers[id(message)][1]
             times[number] = times.get(number, 0) + 1
-            shared[at] = self._shared.setdefault((number, times[number]), len(self._shared))
-        return shared
+            numbers_by_index[at] = self._call_numbers.setdefault((number, times[number]), len(self._call_numbers))
+        return numbers_by_index
 
     def finish(self) -> list[Sample]:
-        """The samples, in the order of the lines."""
-        longest = self.asked.inference.longest.items() if self.asked.inference else iter(())
-        return sorted([*self._alone, *longest], key=lambda sample: (sample.line, sample.key))
+        """Return the samples in the order of the lines."""
+        longest = self.request.inference.longest.items() if self.request.inference else iter(())
+        return sorted([*self._samples, *longest], key=lambda sample: (sample.line, sample.key))
 
     def marks(self, sample: Sample) -> list[Mark]:
-        """The marks of a sample's assistant messages."""
+        """Return the marks of a sample's assistant messages."""
         return reply_marks(sample.draft, sample.models)
 
     def records(self, samples: list[Sample]) -> Iterator[Record]:
-        """The record of each sample."""
+        """Yield the record of each sample."""
         for number, sample in enumerate(samples, start=1):
-            made = make_sample(sample.draft, self.marks(sample), self.asked.options)
-            true = len(sample.trained) if sample.is_true else 0
+            record = make_sample(sample.draft, self.marks(sample), self.request.options)
+            matching = len(sample.trained) if sample.is_true else 0
             yield replace(
-                made,
+                record,
                 conversation=sample.conversation,
                 sample=number,
                 samples=len(samples),
                 trained=len(sample.trained),
-                inference_matches=true if sample.is_true is not None else None,
+                inference_matches=matching if sample.is_true is not None else None,
                 ending=self._endings[sample.conversation],
             )
 
     def notes(self, samples: list[Sample]) -> list[LineFinding]:
-        """What was found of all."""
+        """Return the findings of all samples."""
         findings = [*self._notes.values()]
-        if untrue := [sample for sample in samples if sample.is_true is False]:
-            findings.append((untrue[0].line, checks.context_mismatch(len(untrue))))
-        if self.asked.options.restore != "none" and samples:
+        if mismatches := [sample for sample in samples if sample.is_true is False]:
+            findings.append((mismatches[0].line, checks.context_mismatch(len(mismatches))))
+        if self.request.options.restore != "none" and samples:
             findings.append((samples[0].line, checks.restore_not_applied()))
         return findings
 
 
-def said(entry: Entry) -> list[Message]:
-    """The messages of a request, and its reply."""
+def messages_of(entry: Entry) -> list[Message]:
+    """Return the messages of a request with its reply."""
     reply = entry.reply.message
     return [*entry.messages, reply] if reply is not None and not entry.reply.included else entry.messages
 
 
 def _model(entry: Entry, at: int) -> str:
-    """The model that gave the reply at the end of a request, or at a place in a document."""
+    """Return the model of the reply at the end of a request, or at a position in a document."""
     if entry.origin is None:
         return model_of(entry.reply) or ""
     return next((reply.model or "" for reply in entry.origin.replies if reply.at == at), "")
 
 
-def alone(snapshot: Snapshot, messages: list[Message]) -> Snapshot:
-    """A snapshot of a document with its first messages only."""
+def truncate_snapshot(snapshot: Snapshot, messages: list[Message]) -> Snapshot:
+    """Return a snapshot of a document with its first messages only."""
     return replace(snapshot, entry=replace(snapshot.entry, messages=messages))
 
 
 MEMBER = "logprobs"
 
 
-def with_logprobs(session: Session, snapshot: Snapshot, made: Record) -> Record:
-    """A record whose replies have theirs, as far as they stand in it word for word, each as one message."""
-    logged = session.growth.logprobs
+def with_logprobs(session: Session, snapshot: Snapshot, record: Record) -> Record:
+    """Add logprobs to the replies of a record that are unchanged in it and a single message each."""
+    logprobs = session.growth.logprobs
     trees = session.growth.branch()
     end = session.growth.last_reply(snapshot.entry.line)
-    if not logged or end is None or not made.marks:
-        return made
-    replies, messages = end.path(), said(snapshot.entry)
-    shown = place_replies(LogPath(last=end), replies, messages, trees.requests.canon)
+    if not logprobs or end is None or not record.marks:
+        return record
+    replies, messages = end.path(), messages_of(snapshot.entry)
+    placement = place_replies(LogPath(last=end), replies, messages, trees.requests.canon)
     places: dict[int, bytes] = {}
-    alone = {mark.at[0]: mark.place for mark in made.marks if len(mark.at) == 1}
-    times = Counter(at for mark in made.marks for at in mark.at)
+    single_messages = {mark.at[0]: mark.place for mark in record.marks if len(mark.at) == 1}
+    times = Counter(at for mark in record.marks for at in mark.at)
     for reply in replies:
-        ordinal = shown.positions[reply.number].ordinal if reply.number in shown.positions else -1
-        is_one = ordinal in alone and times[ordinal] == 1
+        ordinal = placement.positions[reply.number].ordinal if reply.number in placement.positions else -1
+        # A reply that was split, joined or changed no longer has the text that was sampled.
+        is_one = ordinal in single_messages and times[ordinal] == 1
         if (
             is_one
             and not reply.choice
-            and reply.line in logged
-            and _is_whole(shown.message(reply.number), reply.message)
+            and reply.line in logprobs
+            and _is_whole(placement.message(reply.number), reply.message)
         ):
-            places[alone[ordinal]] = logged[reply.line]
-    return _with_logprobs_at(made, places)
+            places[single_messages[ordinal]] = logprobs[reply.line]
+    return _with_logprobs_at(record, places)
 
 
-def in_sample(sample: Sample, replies: Sequence[Reply], logged: dict[int, bytes]) -> Draft:
-    """The draft of a sample in which the replies that are trained on have theirs.
+def in_sample(sample: Sample, replies: Sequence[Reply], logprobs: dict[int, bytes]) -> Draft:
+    """Add logprobs to the replies that are trained on in a sample.
 
-    Those of its context stand in the samples of these: in all that hold them, they would grow with the square of the
-    session.
+    Replies of its context have them in their own samples: repeated in every sample, logprobs would grow quadratically
+    with the session.
     """
-    spoken = [message for message in sample.messages if message["role"] == "assistant"]
+    assistant_messages = [message for message in sample.messages if message["role"] == "assistant"]
     places: dict[int, bytes] = {}
     for each in sample.trained:
         reply = replies[each.key]
         is_one = each.span.stop - each.span.start == 1 and not reply.choice
-        if is_one and reply.line in logged and _is_whole(spoken[each.ordinal], reply.message):
-            places[each.span.start] = logged[reply.line]
+        if is_one and reply.line in logprobs and _is_whole(assistant_messages[each.ordinal], reply.message):
+            places[each.span.start] = logprobs[reply.line]
     return replace(sample.draft, record=_with_logprobs_at(sample.draft.record, places))
 
 
-def _with_logprobs_at(made: Record, places: dict[int, bytes]) -> Record:
-    """A record whose messages at these places have what was logged of their tokens."""
+def _with_logprobs_at(record: Record, places: dict[int, bytes]) -> Record:
+    """Add logprobs to the messages at the given positions."""
     if not places:
-        return made
-    value = jsonio.loads(made.line)
-    for place, logged in places.items():
-        value["messages"][place][MEMBER] = jsonio.loads(logged)
+        return record
+    value = jsonio.loads(record.line)
+    for place, logprobs_of_message in places.items():
+        value["messages"][place][MEMBER] = jsonio.loads(logprobs_of_message)
     line = jsonio.dumps(value)
-    return replace(made, line=line, digest=xxh3_128_digest(line))
+    return replace(record, line=line, digest=xxh3_128_digest(line))
 
 
 def _is_whole(one: Message, other: Message) -> bool:
-    """Whether a reply stands in the record with the text that was sampled."""
+    """Return whether a reply has the sampled text in the record."""
     return (one.get("content") or "") == (other.get("content") or "")

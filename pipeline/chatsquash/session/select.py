@@ -28,15 +28,8 @@ def select(
 ) -> Session:
     """Select the last entry with the most messages; count every line.
 
-    Later entries with fewer messages are usually side requests of the client. Findings from comparing entries count
-    only once a later entry is selected.
-
-    Args:
-        items: The entries and skipped lines of a session, in order.
-        trace_roles: Check that each request begins with the roles of the one before.
-        last_tools: Of definitions with the same name, use the last one instead of the first.
-        trace_calls: Record which of several definitions applied to each call.
-        begin: Creates the tally.
+    Findings from comparing entries count only up to the snapshot. ``last_tools``: the last definition of a name wins.
+    ``trace_calls``: record which definition applied to each call. ``begin`` creates the tally.
     """
     tally = begin()
     best: Entry | None = None
@@ -99,15 +92,15 @@ class _EntryRange(Struct, frozen=True, gc=False):
 
     def extend(self, entry: Entry) -> _EntryRange:
         """Return the totals including the next entry."""
-        ended = self.ended_at if entry.at is None else entry.at
+        ended_at = self.ended_at if entry.at is None else entry.at
         return _EntryRange(
-            self.entries + 1, self.size + entry.size, ended if self.started_at is None else self.started_at, ended
+            self.entries + 1, self.size + entry.size, ended_at if self.started_at is None else self.started_at, ended_at
         )
 
 
 Key = tuple[str, bytes | str]
 _MAX_SEEN = 1024
-"""The number of definitions remembered as seen, besides those of the current list."""
+"""The number of definitions remembered as seen, in addition to those of the current list."""
 
 
 class ToolUnion(Struct):
@@ -179,7 +172,9 @@ class ToolUnion(Struct):
                 self._redefined[name] = [(first_line, first)]
                 yield (
                     line,
-                    definition_checks.tool_conflict(name, first_line, line, kept="last" if self.last_wins else "first"),
+                    definition_checks.tool_conflict(
+                        name, first_line, line, kept_definition="last" if self.last_wins else "first"
+                    ),
                 )
 
     def _track_redefined(self, tools: list[Tool], line: int) -> None:
@@ -202,7 +197,7 @@ class ToolUnion(Struct):
             first, first_line = self._customs.setdefault(name, (key, line))
             if first != key and ("custom", name) not in self._conflicts:
                 self._conflicts.add(("custom", name))
-                yield line, definition_checks.tool_conflict(name, first_line, line, kept="each")
+                yield line, definition_checks.tool_conflict(name, first_line, line, kept_definition="each")
 
     def _unseen(self, tools: list[Tool]) -> list[Tool]:
         """Return the tools not seen before (compared by identity)."""
@@ -243,7 +238,7 @@ _WithMembers = list[tuple[Tool, list[str]]]
 
 @Last
 def _keyed(tools: list[Tool]) -> tuple[list[tuple[Key, Tool]], _WithMembers, _WithMembers]:
-    """Flatten definitions and pair each with its name, or with its full content if it has none.
+    """Flatten definitions and pair each with its name, or with its full content if it is unnamed.
 
     Also returns the definitions with unknown fields, and those with fields that records do not support.
     """
@@ -254,11 +249,11 @@ def _keyed(tools: list[Tool]) -> tuple[list[tuple[Key, Tool]], _WithMembers, _Wi
     ]
     if definition_members.are_usual(*tools, *flat):
         return keyed, [], []
-    return keyed, definition_members.odd_definitions(tools), provider_members.of_definitions(tools)
+    return keyed, definition_members.definitions_with_unknown(tools), provider_members.of_definitions(tools)
 
 
 def flatten(tool: Tool) -> Tool:
-    """Return the function of a tool definition, or the definition itself if it has none."""
+    """Return the function of a tool definition, or the definition itself."""
     function = tool.get("function") if isinstance(tool, dict) else None
     return function if isinstance(function, dict) else tool
 
@@ -296,7 +291,7 @@ class Trace(Struct):
         """Advance to an entry whose tokens extend the previous ones; return whether they do."""
         tokens, at = self._tokens, 0
         more: list[str] = []
-        # The common case, at the cost of what the entry adds.
+        # The common case; its cost depends only on the messages that the entry adds.
         for run in entry.edits:
             if type(run) is KeptRun:
                 if run.start != at:

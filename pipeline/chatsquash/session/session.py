@@ -73,7 +73,7 @@ class LineCounts(Struct):
     all: int = 0
     blank: int = 0
     unreadable: int = 0
-    cleaned: int = 0
+    dropped_entries: int = 0
     """The lines of entries that cleaning dropped completely."""
 
     def account(self, entries: tuple[int, int, int] | None) -> Account:
@@ -83,10 +83,10 @@ class LineCounts(Struct):
             entries: The counts for the selected entry, the entries before it and those after it; ``None`` without a
                 record.
         """
-        other = self.cleaned + self.unreadable + self.blank
+        other = self.dropped_entries + self.unreadable + self.blank
         selected, superseded, cut = entries or (0, 0, 0)
         left_out = 0 if entries else self.all - other
-        account = Account(selected, superseded, cut, self.cleaned, left_out, self.unreadable, self.blank)
+        account = Account(selected, superseded, cut, self.dropped_entries, left_out, self.unreadable, self.blank)
         assert sum(account) == self.all, (account, self.all)
         return account
 
@@ -155,9 +155,9 @@ class Session(_Sums, frozen=True):  # type: ignore[misc]  # msgspec structs may 
             (finding for _, finding in self.notes if finding.severity == "error" and finding.code in INVALID), None
         )
 
-    def accounts(self, *, written: bool) -> tuple[Account, Account]:
+    def accounts(self, *, has_record: bool) -> tuple[Account, Account]:
         """Account for all lines, and for their bytes."""
-        if not self.snapshot or not written:
+        if not self.snapshot or not has_record:
             return self.lines.account(None), self.sizes.account(None)
         snapshot = self.snapshot
         lines = snapshot.entry.lines, snapshot.superseded, snapshot.cut
@@ -176,8 +176,10 @@ class Session(_Sums, frozen=True):  # type: ignore[misc]  # msgspec structs may 
 
     def findings(self, later: Iterable[LineFinding], name: str, file: str) -> list[Finding]:
         """Return all findings, including ``later`` ones, in the order of their lines."""
-        repeated = [(first, _RULES[each.code](*each.values, times)) for each, (first, times) in self.repeats.items()]
-        line_findings = sorted([*self.notes, *later, *repeated], key=lambda each: each[0] or 0)
+        repeated_findings = [
+            (first, _RULES[each.code](*each.values, times)) for each, (first, times) in self.repeats.items()
+        ]
+        line_findings = sorted([*self.notes, *later, *repeated_findings], key=lambda each: each[0] or 0)
         return [finding(violation, name, file, line) for line, violation in line_findings]
 
 
@@ -213,7 +215,7 @@ class Tally(_Sums):
             counts.all += more
             counts.blank += more if line.why == "blank" else 0
             counts.unreadable += more if line.why == "unreadable" else 0
-            counts.cleaned += more if line.why == "cleaned" else 0
+            counts.dropped_entries += more if line.why == "cleaned" else 0
         if line.rule:
             self.dropped[line.rule] = self.dropped.get(line.rule, 0) + 1
         if line.replied and line.line:
@@ -271,8 +273,8 @@ def meeting(session: Session) -> Meeting | None:
 def meeting_of(session_id: str | None, user: Message | None, before: Message | None, reply: Message | None) -> Meeting:
     """Compute the keys from the id, the first user message, and the last replies of the first request and the log."""
     id_hash = xxh3_64_intdigest(session_id.encode("utf-8", "surrogatepass")) if session_id else 0
-    said = (chat.text(user) if user else None) or ""
-    return Meeting(id_hash, _reply_hash(said, before), _reply_hash(said, reply))
+    user_text = (chat.text(user) if user else None) or ""
+    return Meeting(id_hash, _reply_hash(user_text, before), _reply_hash(user_text, reply))
 
 
 def _reply_hash(user: str, reply: Message | None) -> int:
@@ -283,6 +285,7 @@ def _reply_hash(user: str, reply: Message | None) -> int:
     if not calls:
         from chatsquash.trees.canonical import is_long  # imported here because most sessions do not need it
 
+        # A short reply without calls does not identify a session.
         if not is_long(f"{user} {text}"):
             return 0
     return xxh3_64_intdigest(jsonio.dumps([user.strip(), text, calls]))

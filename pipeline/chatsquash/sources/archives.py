@@ -246,7 +246,7 @@ class Member(PositionedFile):
                     raise OSError(EINVAL, "the member ends early")
             try:
                 made = self._stream.decompress(data, min(left, _PIECE))
-            except decoders.problems():
+            except decoders.error_types():
                 raise OSError(EINVAL, "the member is damaged") from None
             if len(made) > left:
                 raise OSError(EFBIG, "the member is larger than its archive says")

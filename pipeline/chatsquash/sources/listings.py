@@ -38,7 +38,7 @@ class ListedFile(Struct, frozen=True):
 
 def entry_log(entry: ListedFile) -> Log:
     """A file in a store as a log."""
-    return Log(entry.path, stores.shown(entry.path), entry.name, entry.size, modified=entry.state)
+    return Log(entry.path, stores.without_query(entry.path), entry.name, entry.size, modified=entry.state)
 
 
 class Listing(Struct):
@@ -60,49 +60,53 @@ class Listing(Struct):
             yield from self._entries(place)
         except OSError as problem:
             why = problem.strerror or type(problem).__name__
-            raise UsageError(f"{place.shown}: cannot be listed ({why})") from None
+            raise UsageError(f"{place.display_url}: cannot be listed ({why})") from None
 
     def _entries(self, place: Address) -> Iterator[ListedFile]:
         store = stores.store(place)
         self._out = _inside(self.out, place)
         if self._out is not None and f"{place.key}/".startswith(self._out):
-            raise UsageError(f"{place.shown}: lies in the output, which is never read; choose another with --output")
+            raise UsageError(
+                f"{place.display_url}: lies in the output, which is never read; choose another with --output"
+            )
         status = _status(store, place.key)
-        if status and not place.shown.endswith("/"):
-            if not stores.listable(place) and place.shown.lower().endswith(_LIST):
+        if status and not place.display_url.endswith("/"):
+            if not stores.listable(place) and place.display_url.lower().endswith(_LIST):
                 yield from self._of_list(store, place, status)
             else:
-                yield _entry(place, status, place.shown.rpartition("/")[2])
+                yield _entry(place, status, place.display_url.rpartition("/")[2])
             return
         if not stores.listable(place):
-            raise UsageError(f"{place.shown}: {_NO_KEY}; folders cannot be listed there: write a text file of URLs")
+            raise UsageError(
+                f"{place.display_url}: {_NO_KEY}; folders cannot be listed there: write a text file of URLs"
+            )
         folder, pattern = _divide(place.key)
         count = 0
-        for each in self._entries_below(store, folder, "" if pattern else place.shown):
+        for each in self._entries_below(store, folder, "" if pattern else place.display_url):
             name = each.key[len(folder) :].lstrip("/")
             if not pattern or _fits(tuple(name.split("/")), pattern):
                 count += 1
                 yield _entry(place, each, name)
         if not count:
-            raise UsageError(f"{place.shown}: {'nothing matches' if pattern else 'nothing lies there'}")
+            raise UsageError(f"{place.display_url}: {'nothing matches' if pattern else 'nothing lies there'}")
 
     def _of_list(self, store: Store, place: Address, entry: StoredObject) -> Iterator[ListedFile]:
         """The files of a text file with a URL on each line; empty lines and those with # are none."""
         if entry.size > _LONGEST_LIST:
-            raise UsageError(f"{place.shown}: has more than {_LONGEST_LIST:,} bytes, so it is not a list of URLs")
+            raise UsageError(f"{place.display_url}: has more than {_LONGEST_LIST:,} bytes, so it is not a list of URLs")
         text = bytes(store.get(place.key, 0, _LONGEST_LIST, None).data).decode("utf-8", "replace")
         for number, line in enumerate(text.splitlines(), 1):
             url = line.strip()
             if not url or url.startswith("#"):
                 continue
             if not url.startswith(f"{place.scheme}://"):
-                raise UsageError(f"{place.shown}:{number}: is not a URL that begins with {place.scheme}://")
+                raise UsageError(f"{place.display_url}:{number}: is not a URL that begins with {place.scheme}://")
             named = stores.address(url)
-            if len(named.shown) > LONGEST_KEY:
-                raise UsageError(f"{place.shown}:{number}: is a URL of more than {LONGEST_KEY:,} characters")
+            if len(named.display_url) > LONGEST_KEY:
+                raise UsageError(f"{place.display_url}:{number}: is a URL of more than {LONGEST_KEY:,} characters")
             if (there := _status(stores.store(named), named.key)) is None:
-                raise UsageError(f"{place.shown}:{number}: {quote(named.shown)} {_NO_KEY}")
-            yield _entry(named, there, named.shown.partition("://")[2])
+                raise UsageError(f"{place.display_url}:{number}: {quote(named.display_url)} {_NO_KEY}")
+            yield _entry(named, there, named.display_url.partition("://")[2])
 
     def _entries_below(self, store: Store, folder: str, named: str) -> Iterator[StoredObject]:
         """What lies below a folder, without the outputs of earlier runs; ``named`` is its URL where all of it is."""

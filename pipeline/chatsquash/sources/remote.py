@@ -10,7 +10,7 @@ from typing import Any
 
 from chatsquash.core.errors import UsageError
 from chatsquash.sources.compression import PositionedFile
-from chatsquash.storage.stores import StoredBytes, locate, shown
+from chatsquash.storage.stores import StoredBytes, locate, without_query
 from chatsquash.storage.stores.base import PendingCall
 
 FIRST = 4 << 20
@@ -36,7 +36,7 @@ class StoredLog(PositionedFile):
             self._store, self._key = locate(path)
         except UsageError as problem:  # of this log, then
             raise OSError(EINVAL, str(problem)) from None
-        self.name = shown(path)
+        self.name = without_query(path)
         first = self._store.get(self._key, 0, FIRST, None)
         self.size, self.state, self._tag = first.size, first.state, first.tag
         self._ranges: OrderedDict[int, PendingCall[StoredBytes] | memoryview] = OrderedDict({0: memoryview(first.data)})

@@ -1,1 +1,4 @@
-"""Files and object stores: a local folder without links, locks, remote stores, confined processes."""
+"""Access to files and object stores: output folders, locks, atomic commits, remote stores and confined processes.
+
+Nothing here knows what the files contain, except for the readers in ``confine``.
+"""

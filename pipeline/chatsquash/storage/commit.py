@@ -1,10 +1,10 @@
-"""The commit: all staged files take their places, and what a killed run left half done is finished by the next.
+"""Commits: move all staged files into place, and let the next run complete the commit of a killed run.
 
-The plan is on the disk before the first file moves, and goes after the last.  While it is there, ``run.json`` is not,
-or the files do not have the hashes that it names: a mixture of two runs is never taken for a result.  What is replaced
-or removed is kept aside until then, so that a commit that fails leaves the old files as they were.
+The plan is written to the disk before the first file is moved, and removed after the last.  While it exists,
+``run.json`` does not, or the files do not match the hashes in it, so that a mixture of two runs never counts as a
+result.  Replaced and removed files are backed up until then, so that a failed commit leaves the old files unchanged.
 
-Staged files, plan and what is kept aside are in one journal folder, which belongs to one run at a time.
+Staged files, plan and backup are in one journal folder, which belongs to one run at a time.
 """
 
 from __future__ import annotations
@@ -20,73 +20,78 @@ import msgspec
 from msgspec import Struct
 
 from chatsquash.core import platform
-from chatsquash.storage.folder import Folder, above, inside
+from chatsquash.storage.folder import Folder, parent_folders, validate_name
 
 RUN = "run.json"
 STAGING = "staging"
 PLAN = "commit.json"
 _PLAN_BYTES = 1 << 27
-"""Bytes that a plan may have: a million names."""
-_REPLACING, _REPLACED = "replacing", "replaced"
-"""What is being put aside, and all that was: only then does the first file move."""
+"""The most bytes of a plan, enough for a million names."""
+_PARTIAL_BACKUP, _BACKUP = "replacing", "replaced"
+"""The backup folder while it is being filled, and when it is complete; no file is moved before that."""
 
 
 class CommitPlan(Struct):
-    """What a commit has to do."""
+    """The steps of a commit."""
 
     files: dict[str, int]
-    """Names below OUT and sizes, in the order in which they take their places; ``run.json`` is the last."""
-    gone: list[str]
-    """What an earlier run wrote and this one did not."""
+    """Names below OUT with sizes, in the order in which they are moved into place; ``run.json`` is the last."""
+    removals: list[str] = msgspec.field(name="gone")
+    """Files that an earlier run wrote and this one did not."""
     memory: bytes
-    """What the run wants to know the next time."""
+    """State for the next run."""
 
 
 class Commit:
-    """One commit in an output folder; ``ours`` is its journal folder."""
+    """A commit in an output folder.
 
-    def __init__(self, out: Folder, ours: Folder, plan: CommitPlan) -> None:
-        self._out, self._ours, self._plan = out, ours, plan
-        self._staging = ours.folder(STAGING)
+    If a step fails before the plan is complete, the folder is restored to its previous state.
+    """
 
-    def carry_out(self, beside: Iterable[Callable[[], object]] = ()) -> None:
-        """Do all of it; where something fails, the folder is as it was before.
+    def __init__(self, out: Folder, journal: Folder, plan: CommitPlan) -> None:
+        self._out, self._journal, self._plan = out, journal, plan
+        self._staging = journal.folder(STAGING)
 
-        ``beside`` are calls that flush what else has to be on the disk before the plan is.
+    def carry_out(self, flushes: Iterable[Callable[[], object]] = ()) -> None:
+        """Execute the commit; if it fails, restore the folder.
+
+        Args:
+            flushes: Calls that flush other data, which must be on the disk before the plan is.
         """
         try:
-            self._prepare(beside)
+            self._prepare(flushes)
         except Exception:
             self._give_up()
             raise
         self._complete()
 
     def finish(self) -> None:
-        """Do the rest of what a killed run left; where that cannot be done, the folder is as it was before that run.
+        """Complete the commit of a killed run; if that is impossible, restore the folder as it was before that run.
 
-        Raises ``ValueError`` for a plan that would replace or move anything but regular files, as none of ours does.
+        Raises:
+            ValueError: The plan would replace or move something other than a regular file, so it was not written here.
         """
-        for name in (*self._plan.files, *self._plan.gone):
+        for name in (*self._plan.files, *self._plan.removals):
             for status in (self._staging.status(name), self._out.status(name)):
                 if status and not stat.S_ISREG(status.st_mode):
                     raise ValueError(PLAN)
-        if not all(self._has(name, size) for name, size in self._plan.files.items()):
+        if not all(self._has_file(name, size) for name, size in self._plan.files.items()):
             self._undo()
             return
         try:
             self._complete()
         except OSError:
-            if is_pending(self._ours):  # neither could be done
+            if is_pending(self._journal):  # it could be neither completed nor undone
                 raise
 
-    def _has(self, name: str, size: int) -> bool:
-        """Whether a file is staged or in its place, where the one that it replaces does not count."""
-        staged, placed = self._staging.status(name), self._out.status(name)
-        if staged:
-            return staged.st_size == size
-        olds = [self._ours.folder(aside).status(name) for aside in (_REPLACING, _REPLACED)]
-        is_old = any(old and placed and os.path.samestat(old, placed) for old in olds)
-        return placed is not None and placed.st_size == size and not is_old
+    def _has_file(self, name: str, size: int) -> bool:
+        """Check whether a file is staged or already in place; the file that it replaces does not count."""
+        staged_status, current_status = self._staging.status(name), self._out.status(name)
+        if staged_status:
+            return staged_status.st_size == size
+        olds = [self._journal.folder(aside).status(name) for aside in (_PARTIAL_BACKUP, _BACKUP)]
+        is_old = any(old and current_status and os.path.samestat(old, current_status) for old in olds)
+        return current_status is not None and current_status.st_size == size and not is_old
 
     def _complete(self) -> None:
         with platform.uninterrupted():
@@ -98,66 +103,66 @@ class Commit:
             self._conclude()
 
     def _give_up(self) -> None:
-        with suppress(OSError):  # the next run tries it again
+        with suppress(OSError):  # the next run tries again
             self._undo()
 
-    def _prepare(self, beside: Iterable[Callable[[], object]]) -> None:
-        """Make sure that all staged files and the plan are on the disk: from here on the commit will be finished."""
-        ours, plan = self._ours, self._plan
-        for name in (_REPLACING, _REPLACED):
-            if ours.status(name):  # it would be put back
+    def _prepare(self, flushes: Iterable[Callable[[], object]]) -> None:
+        """Flush all staged files and the plan to the disk; from then on, the commit will be completed."""
+        ours, plan = self._journal, self._plan
+        for name in (_PARTIAL_BACKUP, _BACKUP):
+            if ours.status(name):  # an old backup would be restored
                 raise OSError(ENOTEMPTY, f"{ours.path / name}: cannot be removed")
-        written = {**self._notes(), PLAN: _plan_bytes(plan)}
+        contents = {**self._notes(), PLAN: _plan_bytes(plan)}
         try:
-            for name, data in written.items():
+            for name, data in contents.items():
                 ours.write_new(name, data)
-            new = (partial(ours.sync, f"{name}.new") for name in written)
-            staged = (partial(self._staging.sync, name) for name in plan.files)
-            platform.run_concurrently([*beside, *new, *staged, *_folders(self._staging, plan.files)])
-            for name in written:
+            new_syncs = (partial(ours.sync, f"{name}.new") for name in contents)
+            staged_syncs = (partial(self._staging.sync, name) for name in plan.files)
+            platform.run_concurrently([*flushes, *new_syncs, *staged_syncs, *_folders(self._staging, plan.files)])
+            for name in contents:
                 ours.move(f"{name}.new", ours, name)
         except BaseException:
-            for name in written:
+            for name in contents:
                 ours.remove(f"{name}.new")
             raise
         ours.sync()
 
     def _notes(self) -> dict[str, bytes]:
-        """Files of the journal folder that have to be on the disk before the plan is, by name."""
+        """Return files of the journal folder that must be on the disk before the plan, by name."""
         return {}
 
     def _place(self) -> None:
-        """Put the files in their places, those that are not there yet.
+        """Move the remaining files into place.
 
-        The old ``run.json`` goes first and the new one comes when all else is on the disk.
+        The old ``run.json`` is removed first, and the new one moved when everything else is on the disk.
         """
         out, plan = self._out, self._plan
-        self._put_aside()
+        self._back_up()
         if self._staging.status(RUN):
             out.remove(RUN)
-        for name in plan.gone:
+        for name in plan.removals:
             out.remove(name)
         for name in plan.files:
             if name != RUN:
-                self._settle(name)
-        platform.run_concurrently(_folders(out, [*plan.files, *plan.gone]))
+                self._move_into_place(name)
+        platform.run_concurrently(_folders(out, [*plan.files, *plan.removals]))
         if RUN in plan.files:
-            self._settle(RUN)
+            self._move_into_place(RUN)
             out.sync()
 
-    def _put_aside(self) -> None:
-        """Keep what will be replaced or removed; it stays in its place, too, where the system has such links."""
-        if self._ours.status(_REPLACED):
+    def _back_up(self) -> None:
+        """Back up files that will be replaced or removed, with hard links if possible, so that they stay in place."""
+        if self._journal.status(_BACKUP):
             return
-        self._ours.make(_REPLACING)
-        aside = self._ours.folder(_REPLACING)
-        for name in (*self._plan.gone, *self._plan.files):
+        self._journal.make(_PARTIAL_BACKUP)
+        aside = self._journal.folder(_PARTIAL_BACKUP)
+        for name in (*self._plan.removals, *self._plan.files):
             if self._out.status(name) and not aside.status(name):
                 self._out.link(name, aside, name)
         aside.close()
-        self._ours.move(_REPLACING, self._ours, _REPLACED)
+        self._journal.move(_PARTIAL_BACKUP, self._journal, _BACKUP)
 
-    def _settle(self, name: str) -> None:
+    def _move_into_place(self, name: str) -> None:
         if self._staging.status(name):
             self._staging.move(name, self._out, name)
 
@@ -167,22 +172,22 @@ class Commit:
         self._close()
 
     def _note_completion(self) -> None:
-        """Write what the next run uses; if that fails, it does without."""
+        """Write optional data for the next run; errors are ignored."""
 
     def _close(self) -> None:
-        self._ours.remove(PLAN)
-        self._ours.sync()
-        sweep(self._ours)
+        self._journal.remove(PLAN)
+        self._journal.sync()
+        sweep(self._journal)
 
     def _undo(self) -> None:
-        """Put back what stood there before."""
-        if not self._ours.status(PLAN):
+        """Restore the previous files."""
+        if not self._journal.status(PLAN):
             return
-        names = [*self._plan.gone, *self._plan.files]
+        names = [*self._plan.removals, *self._plan.files]
         with platform.uninterrupted():
-            aside = self._ours.folder(_REPLACING)
-            if self._ours.status(_REPLACED):
-                aside = self._ours.folder(_REPLACED)
+            aside = self._journal.folder(_PARTIAL_BACKUP)
+            if self._journal.status(_BACKUP):
+                aside = self._journal.folder(_BACKUP)
                 for name in reversed(self._plan.files):  # ``run.json`` first
                     if self._out.status(name) and not self._staging.status(name):
                         self._out.move(name, self._staging, name)
@@ -190,7 +195,7 @@ class Commit:
                 self._put_back(aside, name)
             for folder in _above(names):
                 with suppress(OSError):
-                    self._out.remove_folder(folder)  # does nothing to one that is not empty
+                    self._out.remove_folder(folder)  # only removes empty folders
             platform.run_concurrently(_folders(self._out, names))
             self._put_back(aside, RUN)
             self._close()
@@ -198,17 +203,17 @@ class Commit:
                 self._note_undoing()
 
     def _note_undoing(self) -> None:
-        """Correct what the commit noted; if that fails, it contains too much, which does no harm."""
+        """Correct the data for the next run; errors are ignored, since surplus data does no harm."""
 
     def _put_back(self, aside: Folder, name: str) -> None:
-        if not self._out.status(name) and self._ours.status(aside.path.name) and aside.status(name):
+        if not self._out.status(name) and self._journal.status(aside.path.name) and aside.status(name):
             aside.link(name, self._out, name)
 
 
-def pending(ours: Folder) -> CommitPlan | None:
-    """The plan of a commit that was not finished; raises ``ValueError`` for one that is damaged."""
+def pending(journal: Folder) -> CommitPlan | None:
+    """Return the plan of an unfinished commit, if any; raise ``ValueError`` if it is damaged."""
     try:
-        with ours.reading(PLAN) as file:
+        with journal.open_file(PLAN) as file:
             data = file.read(_PLAN_BYTES + 1)
     except FileNotFoundError:
         return None
@@ -218,45 +223,45 @@ def pending(ours: Folder) -> CommitPlan | None:
         plan = msgspec.json.decode(data, type=CommitPlan)
     except RecursionError:
         raise ValueError(PLAN) from None
-    for name in (*plan.files, *plan.gone):
-        inside(name)
+    for name in (*plan.files, *plan.removals):
+        validate_name(name)
     return plan
 
 
 def _plan_bytes(plan: CommitPlan) -> bytes:
-    """A plan that ``pending`` reads; raises ``OSError`` for one that it would refuse."""
+    """Encode a plan; raise ``OSError`` for one that ``pending`` would refuse."""
     data = msgspec.json.encode(plan)
     if len(data) > _PLAN_BYTES:
         raise OSError(EFBIG, "too many files for one run")
     try:
         for name in plan.files:
-            inside(name)
+            validate_name(name)
     except ValueError as name:
-        raise OSError(EINVAL, f"{name}: no file of ours may have such a name") from None
+        raise OSError(EINVAL, f"{name}: not allowed as the name of an output file") from None
     return data
 
 
-def is_pending(ours: Folder) -> bool:
-    """Whether a commit has begun that is to be finished, if need be by the next run."""
-    return ours.status(PLAN) is not None
+def is_pending(journal: Folder) -> bool:
+    """Check whether a commit was begun and must be completed, possibly by the next run."""
+    return journal.status(PLAN) is not None
 
 
-def sweep(ours: Folder) -> None:
-    """Remove what a run leaves that is over: nothing that another could go on with."""
-    for name in (STAGING, _REPLACING, _REPLACED):
-        ours.clear(name)
+def sweep(journal: Folder) -> None:
+    """Remove the files of a completed run, none of which another run could use."""
+    for name in (STAGING, _PARTIAL_BACKUP, _BACKUP):
+        journal.clear(name)
     with suppress(OSError):
-        for name in ours.names():
+        for name in journal.names():
             if name.endswith(".new"):
-                ours.remove(name)
+                journal.remove(name)
 
 
 def _folders(root: Folder, names: Iterable[str]) -> list[Callable[[], None]]:
-    """What flushes the folders that hold these names."""
+    """Return calls that flush the folders of these names."""
     return [root.sync, *(partial(root.sync, name) for name in _above(names) if root.status(name))]
 
 
 def _above(names: Iterable[str]) -> list[str]:
-    """The folders that these names stand in, the innermost first; not the outermost."""
-    folders = {folder for name in names for folder in above(name)}
+    """Return the folders of these names, innermost first and without the output folder itself."""
+    folders = {folder for name in names for folder in parent_folders(name)}
     return sorted(folders, key=lambda name: (-name.count("/"), name))

@@ -1,4 +1,4 @@
-"""What expands one stream, with the methods that those of ``bz2`` and ``lzma`` have."""
+"""Decompressors for a single stream, with the interface of those in ``bz2`` and ``lzma``."""
 
 from __future__ import annotations
 
@@ -10,39 +10,39 @@ from sys import modules
 from typing import Any
 
 MEMORY = 256 << 20
-"""Bytes that expanding may take beside the data: what ``xz -9`` and ``zstd --ultra`` need and more."""
+"""The memory limit of a decompressor in bytes, which is more than ``xz -9`` and ``zstd --ultra`` need."""
 PARSER_ERRORS = (
     *(ArithmeticError, AssertionError, AttributeError, EOFError, LookupError),
     *(RuntimeError, TypeError, ValueError, struct.error),
 )
-"""What parsers of the standard library and of packages raise on bytes that they do not expect."""
-_LITTLE = 1 << 9
-"""Bytes that are expanded at a time: a block of zstd that has four may make 128 KiB."""
+"""The errors that parsers of the standard library and of packages raise for unexpected bytes."""
+_CHUNK_SIZE = 1 << 9
+"""Bytes to expand at a time: four bytes of zstd can expand to a block of 128 KiB."""
 
 
 def bzip2() -> Any:
-    """A stream of bzip2."""
+    """Return a decompressor for bzip2."""
     return _library("bz2").BZ2Decompressor()
 
 
 def xz() -> Any:
-    """A stream of xz."""
+    """Return a decompressor for xz."""
     lzma = _library("lzma")
     return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MEMORY)
 
 
 def zstd() -> Any:
-    """A frame of zstd, by Python's own library where it has one."""
+    """Return a decompressor for a zstd frame, from Python's own library if it has one."""
     try:
         return _library("compression.zstd").ZstdDecompressor()
     except ImportError:
         return Zstandard(_library("zstandard"))
 
 
-def problems() -> tuple[type[Exception], ...]:
-    """What decoders raise for what is damaged, of the libraries that are loaded."""
-    named = ("zlib.error", "lzma.LZMAError", "compression.zstd.ZstdError", "zstandard.ZstdError")
-    parts = (name.rpartition(".") for name in named)
+def error_types() -> tuple[type[Exception], ...]:
+    """Return the errors that the loaded libraries raise for damaged data."""
+    error_names = ("zlib.error", "lzma.LZMAError", "compression.zstd.ZstdError", "zstandard.ZstdError")
+    parts = (name.rpartition(".") for name in error_names)
     return (
         OSError,
         *PARSER_ERRORS,
@@ -50,22 +50,25 @@ def problems() -> tuple[type[Exception], ...]:
     )
 
 
-def whole(stream: Any, data: bytes, most: int) -> bytes:
-    """All that a stream expands to, given little at a time; raises ``ValueError`` for more than ``most`` bytes."""
-    made = bytearray()
-    for at in range(0, len(data), _LITTLE):
-        made += stream.decompress(data[at : at + _LITTLE], most)
-        while not (stream.eof or stream.needs_input) and len(made) <= most:
-            made += stream.decompress(b"", most)
-        if len(made) > most:
+def expand(stream: Any, data: bytes, most: int) -> bytes:
+    """Expand a stream in small steps; raise ``ValueError`` if it has more than ``most`` bytes."""
+    output = bytearray()
+    for at in range(0, len(data), _CHUNK_SIZE):
+        output += stream.decompress(data[at : at + _CHUNK_SIZE], most)
+        while not (stream.eof or stream.needs_input) and len(output) <= most:
+            output += stream.decompress(b"", most)
+        if len(output) > most:
             raise ValueError(f"it expands to more than {most:,} bytes")
         if stream.eof:
             break
-    return bytes(made)
+    return bytes(output)
 
 
 def _library(name: str) -> Any:
-    """A module; raises ``OSError`` where there is no descriptor left to load it with, which ``ImportError`` hides."""
+    """Import a module.
+
+    Raises ``OSError`` if there is no free file descriptor, which Python reports as ``ImportError``.
+    """
     try:
         return import_module(name)
     except ImportError:
@@ -74,18 +77,18 @@ def _library(name: str) -> Any:
 
 
 class Gzip:
-    """A member of gzip, or what else zlib expands, with the methods that the others have."""
+    """A decompressor for a gzip member, or another zlib format, with the interface of the others."""
 
     def __init__(self, wbits: int = 31) -> None:
         self._one = zlib.decompressobj(wbits)
 
     def decompress(self, data: bytes, most: int) -> bytes:
-        """At most so many bytes of what is expanded."""
+        """Expand data to at most ``most`` bytes."""
         return self._one.decompress(self._one.unconsumed_tail + data, most)
 
     @property
     def needs_input(self) -> bool:
-        """Whether nothing is left of what it was given."""
+        """Whether all input was consumed."""
         return not self._one.unconsumed_tail
 
     @property
@@ -95,12 +98,12 @@ class Gzip:
 
     @property
     def unused_data(self) -> bytes:
-        """What stands behind the member."""
+        """The data after the member."""
         return self._one.unused_data
 
 
 class Zstandard:
-    """A frame of zstd by the library for older Pythons; it knows no bound, so it is given little at a time."""
+    """A decompressor for a zstd frame for older Pythons; without output limit, so ``expand`` feeds it small chunks."""
 
     needs_input = True
 
@@ -108,10 +111,10 @@ class Zstandard:
         self._one = library.ZstdDecompressor(max_window_size=MEMORY // 2).decompressobj()
 
     def decompress(self, data: bytes, most: int) -> bytes:
-        """All that can be expanded of what it is given."""
+        """Expand all data; ``most`` is ignored."""
         del most
-        made: bytes = self._one.decompress(data)
-        return made
+        output: bytes = self._one.decompress(data)
+        return output
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._one, name)

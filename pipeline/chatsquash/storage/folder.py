@@ -1,7 +1,7 @@
-"""A folder that we write to: the one place where a name below the output folder becomes a file.
+"""Output folders: the only module in which a name below the output folder becomes a file.
 
-A folder is held by a descriptor, and names are looked up from there part by part, no link being followed.  So nothing
-that takes the place of a folder or a file, before a run or while it goes on, leads to anywhere else.
+A folder is opened as a descriptor, and names are resolved from there part by part without following links.  So a link
+that replaces a folder or a file, before or during a run, never leads outside of the output folder.
 """
 
 from __future__ import annotations
@@ -18,31 +18,34 @@ from chatsquash.core import platform
 from chatsquash.core.errors import UsageError
 from chatsquash.core.model import OURS, STAGING_FOLDER
 
-if lacking := platform.missing():
+if missing_call := platform.missing():
     raise UsageError(
-        f"chatsquash reads and writes files by calls of POSIX systems, and {lacking} is missing here; "
+        f"chatsquash reads and writes files by calls of POSIX systems, and {missing_call} is missing here; "
         "run it on Linux or macOS, on Windows in WSL (Windows Subsystem for Linux)"
     )
 
 NEVER_WAITING = os.O_NONBLOCK | os.O_CLOEXEC
-"""Flags that do not wait for the other end of a pipe, should one stand in the place of a file."""
+"""Flags for opening a file without blocking, in case it is a pipe."""
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _FILE = os.O_NOFOLLOW | NEVER_WAITING
 _NEW = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _LEVELS = 16
-"""Folders in folders that are looked into; what we write is not half as deep."""
+"""Levels of folders to search; output is not even half as deep."""
 _LARGEST = 2 << 30
-"""Bytes of a file that is read at once: a manifest of ten million logs has fewer."""
+"""The most bytes of a file that is read at once; a manifest of ten million logs has fewer."""
 _DEPTH = 64
-"""Parts of a name; only ``redact`` writes such, since its outputs are in folders like those of its inputs."""
+"""The most parts of a name; only ``redact`` writes deep folders, since its outputs mirror the input folders."""
 
 
 class Folder:
-    """A folder, and what is done below it; names are relative, their parts joined by ``/``.
+    """A folder and the operations on files below it; names are relative, with parts joined by ``/``.
 
-    The path of the outermost folder may lead over links, those of folders in it may not.  It is opened when it is first
-    needed, and anew in a process that it is sent to.  Raises ``OSError`` for what the system refuses, for links on the
-    way included, and ``ValueError`` for a name that leads elsewhere.
+    The path of the outermost folder may contain links, those of inner folders must not.  The folder is opened on first
+    use, and reopened in a process to which it is sent.
+
+    Raises:
+        OSError: The system refuses an operation, or a name leads over a link.
+        ValueError: A name leads outside of the folder.
     """
 
     def __init__(self, path: Path, above: Folder | None = None, name: str = "") -> None:
@@ -55,12 +58,12 @@ class Folder:
         return {**self.__dict__, "_descriptor": None, "_inner": {}}
 
     def folder(self, name: str) -> Folder:
-        """A folder in this one, which need not be there yet."""
+        """Return a folder below this one, which may not exist yet."""
         return self._inner.setdefault(name, Folder(self.path / name, self, name))
 
     @property
     def descriptor(self) -> int:
-        """The open folder."""
+        """The descriptor of the open folder."""
         if self._descriptor is None and self._above is None:
             self._descriptor = os.open(self.path, _FOLDER)
         elif self._descriptor is None and self._above is not None:
@@ -70,7 +73,7 @@ class Folder:
         return self._descriptor
 
     def close(self) -> None:
-        """Close this folder and those in it; what needs one of them after that opens it anew."""
+        """Close this folder and those in it; later operations reopen them."""
         for each in self._inner.values():
             each.close()
         if self._descriptor is not None:
@@ -79,7 +82,7 @@ class Folder:
 
     @contextmanager
     def parent_of(self, name: str) -> Iterator[tuple[int, str]]:
-        """The descriptor of the folder that a name stands in, and the last part of the name."""
+        """Open the parent folder of a name; yield its descriptor and the last part of the name."""
         *folders, last = _parts(name)
         own = at = self.descriptor
         try:
@@ -93,10 +96,10 @@ class Folder:
             if at != own:
                 os.close(at)
 
-    # What is there
+    # Reading
 
     def status(self, name: str) -> os.stat_result | None:
-        """What stands under a name, a link as itself; ``None`` where nothing does."""
+        """Return the status of a name without following links; ``None`` if it does not exist."""
         try:
             with self.parent_of(name) as (folder, last):
                 return os.stat(last, dir_fd=folder, follow_symlinks=False)
@@ -104,16 +107,16 @@ class Folder:
             return None
 
     def names(self) -> list[str]:
-        """What stands in this folder."""
+        """Return the names in this folder."""
         with os.scandir(self.descriptor) as entries:
             return [each.name for each in entries]
 
-    def strange(self) -> Iterator[str]:
-        """What is neither a file nor a folder, and what lies deeper than anything of ours."""
-        return _strange(self.descriptor, "", _LEVELS)
+    def unexpected_entries(self) -> Iterator[str]:
+        """Yield entries that are neither files nor folders, or deeper than any output."""
+        return _unexpected_entries(self.descriptor, "", _LEVELS)
 
     def open(self, name: str, flags: int = os.O_RDONLY, mode: int = 0o600) -> int:
-        """A descriptor of a regular file; it may be made, and is never cut."""
+        """Open a regular file, which the flags may create but never truncate; return its descriptor."""
         try:
             with self.parent_of(name) as (folder, last):
                 descriptor = os.open(last, flags | _FILE, mode, dir_fd=folder)
@@ -126,23 +129,23 @@ class Folder:
             return descriptor
         os.close(descriptor)
         is_folder = stat.S_ISDIR(mode)
-        raise OSError(EINVAL, "it is a folder" if is_folder else "it is no regular file")
+        raise OSError(EINVAL, "it is a folder" if is_folder else "it is not a regular file")
 
     def read(self, name: str) -> bytes:
-        """What is in a file; raises ``OSError`` for one with more bytes than any of ours has."""
+        """Return the content of a file; raise ``OSError`` if it is larger than any output that is read."""
         with open(self.open(name), "rb") as file:
             if os.fstat(file.fileno()).st_size > _LARGEST:
                 raise OSError(EFBIG, f"it has more than {_LARGEST:,} bytes")
             return file.read()
 
-    def reading(self, name: str) -> BinaryIO:
-        """A file, to be read."""
+    def open_file(self, name: str) -> BinaryIO:
+        """Open a file for reading."""
         return open(self.open(name), "rb")
 
-    # What is changed
+    # Writing
 
     def make(self, name: str = "", mode: int = 0o777) -> None:
-        """Make a folder with those above it, as far as they are not there."""
+        """Create a folder and its missing parents."""
         if not name and self._above:
             self._above.make(self._name, mode)
         elif not name:
@@ -155,7 +158,7 @@ class Folder:
                 os.close(os.open(last, _FOLDER | os.O_NOFOLLOW, dir_fd=folder))
 
     def create(self, name: str, mode: int = 0o666) -> int:
-        """A descriptor of a new file, to which is appended; the folders that it needs are made."""
+        """Create a file and its missing parents; return a descriptor for appending."""
         try:
             return self._create(name, mode)
         except FileNotFoundError:
@@ -167,16 +170,16 @@ class Folder:
             return os.open(last, _NEW, mode, dir_fd=folder)
 
     def append(self, name: str, known: tuple[int, int]) -> int:
-        """A descriptor of a file that we made, to append to; of no other that took its place."""
-        descriptor = self.open(name, os.O_WRONLY)  # not O_APPEND, to which the system copies nothing by itself
+        """Open a file of this run for appending; raise ``OSError`` if another file replaced it."""
+        descriptor = self.open(name, os.O_WRONLY)  # not O_APPEND, which copy_file_range does not support
         if platform.identity(descriptor) == known:
             os.lseek(descriptor, 0, os.SEEK_END)
             return descriptor
         os.close(descriptor)
-        raise OSError(ESTALE, f"{self.path / name}: another file took its place")
+        raise OSError(ESTALE, f"{self.path / name}: another file replaced it")
 
     def replace(self, name: str, data: bytes, mode: int = 0o666) -> None:
-        """Write a file of ours, so that it is there whole or as it was."""
+        """Replace a file atomically."""
         try:
             self.write_new(name, data, mode)
             self.sync(f"{name}.new")
@@ -186,13 +189,13 @@ class Folder:
             raise
 
     def write_new(self, name: str, data: bytes, mode: int = 0o666) -> None:
-        """Write what will replace a file, beside that."""
+        """Write the new version of a file next to it."""
         self.remove(f"{name}.new")
         with open(self.create(f"{name}.new", mode), "wb") as file:
             file.write(data)
 
     def move(self, name: str, folder: Folder, to: str) -> None:
-        """Give a file another place, also in the place of another; the folders that it needs are made."""
+        """Move a file, replacing an existing one; missing parents are created."""
         try:
             self._move(name, folder, to)
         except FileNotFoundError:
@@ -206,7 +209,7 @@ class Folder:
             os.rename(last, new, src_dir_fd=here, dst_dir_fd=there)
 
     def link(self, name: str, folder: Folder, to: str) -> None:
-        """Let a file stand in another place, too, where nothing does; without hard links it is moved there."""
+        """Link a file to a name that must not exist; on a system without hard links, move it."""
         if "/" in to:
             folder.make(to.rpartition("/")[0])
         with self.parent_of(name) as (here, last), folder.parent_of(to) as (there, new):
@@ -218,12 +221,12 @@ class Folder:
                 os.rename(last, new, src_dir_fd=here, dst_dir_fd=there)
 
     def remove(self, name: str) -> None:
-        """Remove a file, or a link and not what it leads to; there may be none."""
+        """Remove a file or a link itself, if it exists."""
         with suppress(FileNotFoundError), self.parent_of(name) as (folder, last):
             os.unlink(last, dir_fd=folder)
 
     def remove_folder(self, name: str = "") -> None:
-        """Remove a folder in this one, or this one; it has to be empty."""
+        """Remove an empty folder below this one, or this one."""
         if name:
             with self.parent_of(name) as (folder, last):
                 os.rmdir(last, dir_fd=folder)
@@ -233,14 +236,14 @@ class Folder:
             self.path.rmdir()
 
     def clear(self, name: str) -> None:
-        """Remove a folder with all that is in it, as far as that can be; there may be none."""
+        """Remove a folder with its content, as far as possible, if it exists."""
         if inner := self._inner.get(name):
             inner.close()
         with suppress(OSError), self.parent_of(name) as (folder, last):
-            _clear(last, folder, _DEPTH + 2)  # a name in a folder of a journal folder
+            _clear(last, folder, _DEPTH + 2)  # the most parts of a name, below a folder of a journal folder
 
     def sync(self, name: str = "") -> None:
-        """Make sure that a file's bytes, or the names in this folder, reach the disk."""
+        """Flush a file's bytes, or the names in this folder, to the disk."""
         if not name:
             platform.sync(self.descriptor)
             return
@@ -252,8 +255,11 @@ class Folder:
             os.close(descriptor)
 
 
-def inside(name: Any) -> str:
-    """A name that leads neither elsewhere nor into a folder of ours, whoever wrote it; raises ``ValueError``."""
+def validate_name(name: Any) -> str:
+    """Return a name from an untrusted source if it stays below the folder; otherwise raise ``ValueError``.
+
+    Names in journal folders are refused as well.
+    """
     parts = PurePosixPath(name).parts
     is_plain = "/".join(parts) == name and ".." not in parts and b"\0" not in os.fsencode(name)
     if (
@@ -266,8 +272,8 @@ def inside(name: Any) -> str:
     return str(name)
 
 
-def above(name: str) -> list[str]:
-    """The folders that a name is in, the outermost first."""
+def parent_folders(name: str) -> list[str]:
+    """Return the parent folders of a name, outermost first."""
     return [str(folder) for folder in reversed(PurePosixPath(name).parents) if folder.parts]
 
 
@@ -278,7 +284,7 @@ def _parts(name: str) -> list[str]:
     return parts
 
 
-def _strange(descriptor: int, inside: str, levels: int) -> Iterator[str]:
+def _unexpected_entries(descriptor: int, inside: str, levels: int) -> Iterator[str]:
     with os.scandir(descriptor) as entries:
         for each in entries:
             name = f"{inside}{each.name}"
@@ -290,13 +296,13 @@ def _strange(descriptor: int, inside: str, levels: int) -> Iterator[str]:
             else:
                 folder = os.open(each.name, _FOLDER | os.O_NOFOLLOW, dir_fd=descriptor)
                 try:
-                    yield from _strange(folder, f"{name}/", levels - 1)
+                    yield from _unexpected_entries(folder, f"{name}/", levels - 1)
                 finally:
                     os.close(folder)
 
 
 def _clear(name: str, above: int, levels: int) -> None:
-    """Remove what stands there; what cannot be removed stays, with the folders that hold it."""
+    """Remove a file or a folder with its content; entries that cannot be removed stay."""
     if not stat.S_ISDIR(os.stat(name, dir_fd=above, follow_symlinks=False).st_mode):
         os.unlink(name, dir_fd=above)
         return

@@ -1,4 +1,4 @@
-"""The lock of an output folder: one run writes there at a time, in whatever process or thread."""
+"""Locks of output folders: only one run writes at a time, across processes and threads."""
 
 from __future__ import annotations
 
@@ -12,60 +12,59 @@ from chatsquash.core import platform
 from chatsquash.storage.folder import Folder
 
 _OWNER = 400
-"""Bytes that say who has a lock, at most."""
+"""The most bytes of the owner in a lock file."""
 _TRIES = 10
-"""How often another file may take the place of the one that was locked."""
+"""How often to retry when the locked file was replaced meanwhile."""
 _own_locks: dict[tuple[int, int], int] = {}
-"""The locks of this process: which file, and its descriptor.  They keep threads apart where the system has no locks."""
+"""The locks of this process: descriptors by file identity.  They exclude threads if the file system has no locks."""
 
 
 def lock(folder: Folder, name: str) -> int:
-    """A descriptor that locks a file until ``unlock``, or until this process ends, however it does.
+    """Lock a file until ``unlock`` or until this process ends in any way; return its descriptor.
 
-    Where another run has the lock, raises ``BlockingIOError`` that says which process, as far as is known.
+    Raises:
+        BlockingIOError: Another run has the lock; the text names its process, if known.
     """
     for _ in range(_TRIES):
         descriptor = folder.open(name, os.O_RDWR | os.O_CREAT)
         try:
-            _take(descriptor)
-            if _is_ours_alone(folder, name, descriptor):
+            _acquire(descriptor)
+            if _is_current(folder, name, descriptor):
                 os.ftruncate(descriptor, 0)
                 os.pwrite(descriptor, owner().encode(), 0)
                 return descriptor
         except BaseException:
-            _drop(descriptor)
+            _release(descriptor)
             raise
-        _drop(descriptor)
+        _release(descriptor)
     raise BlockingIOError(EAGAIN, "")
 
 
 def unlock(descriptor: int) -> None:
-    """Give up a lock, and no longer name this process as its owner; in a fork of that process does nothing."""
+    """Release a lock and remove this process as its owner; does nothing in a fork of the owner."""
     if is_held(descriptor):
         with suppress(OSError):
             os.ftruncate(descriptor, 0)
-        _drop(descriptor)
+        _release(descriptor)
 
 
 def is_held(descriptor: int) -> bool:
-    """Whether this process has a lock, and is no fork of the one that has it."""
+    """Check whether this process itself has a lock, rather than the process from which it was forked."""
     return descriptor in _own_locks.values()
 
 
 def owner() -> str:
-    """This process, as locks name it."""
+    """Return the name of this process for lock files."""
     return f"process {os.getpid()} on {os.uname().nodename}"
 
 
-def _take(descriptor: int) -> None:
-    """Lock an open file.
-
-    By ``flock``, since it belongs to what was opened and not to the process: it keeps threads apart, and closing the
-    file elsewhere in this process does not end it.
-    """
+def _acquire(descriptor: int) -> None:
+    """Lock an open file."""
+    # flock locks belong to the open file, not to the process: they exclude threads, and closing another descriptor of
+    # the file does not release them.
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (BlockingIOError, PermissionError) as problem:  # some systems say this, some that
+    except (BlockingIOError, PermissionError) as problem:  # the error depends on the system
         raise _lock_error(descriptor, problem.errno) from None
     except OSError as problem:  # a file system without locks
         if is_alive(os.pread(descriptor, _OWNER, 0)):
@@ -74,14 +73,14 @@ def _take(descriptor: int) -> None:
         raise _lock_error(descriptor, EAGAIN)
 
 
-def _drop(descriptor: int) -> None:
+def _release(descriptor: int) -> None:
     if is_held(descriptor):
         del _own_locks[platform.identity(descriptor)]
     os.close(descriptor)
 
 
-def _is_ours_alone(folder: Folder, name: str, descriptor: int) -> bool:
-    """Whether what was locked still stands there and nowhere else; else it is not written to, and another is made."""
+def _is_current(folder: Folder, name: str, descriptor: int) -> bool:
+    """Check whether the locked file still has its name and no other; otherwise the caller retries with a new file."""
     status = folder.status(name)
     if status is None or (status.st_dev, status.st_ino) != platform.identity(descriptor):
         return False
@@ -97,7 +96,7 @@ def _lock_error(descriptor: int, number: int | None) -> BlockingIOError:
 
 
 def is_alive(owner: bytes) -> bool | None:
-    """Whether a lock's owner is another process that runs; ``None`` for this one, and one that this host cannot see."""
+    """Check whether a lock's owner is another running process; ``None`` for this process, or one on another host."""
     match = re.fullmatch(r"process (\d+) on (.*)", owner.decode("utf-8", "replace"))
     if not match or match[2] != os.uname().nodename or int(match[1]) == os.getpid():
         return None
@@ -110,12 +109,12 @@ def is_alive(owner: bytes) -> bool | None:
     return True
 
 
-def _forget() -> None:
-    """In a fork: close what would keep a lock after the process ended that has it."""
+def _close_inherited_locks() -> None:
+    """Close inherited descriptors in a fork, which would keep a lock after its owner has ended."""
     for descriptor in _own_locks.values():
         with suppress(OSError):
             os.close(descriptor)
     _own_locks.clear()
 
 
-os.register_at_fork(after_in_child=_forget)
+os.register_at_fork(after_in_child=_close_inherited_locks)

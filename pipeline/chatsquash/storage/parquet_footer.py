@@ -1,4 +1,4 @@
-"""The footer of a Parquet file, a Thrift struct in the compact protocol: what its row groups expand to."""
+"""Read the expanded sizes of row groups from a Parquet footer, a Thrift struct in the compact protocol."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any, BinaryIO, NamedTuple
 
 _MAGIC = b"PAR1"
 _FOOTER = 8 << 20
-"""Bytes of a footer that are read; chatsquash writes a few hundred for each row group."""
+"""The most bytes of a footer; chatsquash writes a few hundred per row group."""
 _DEPTH = 16
 _ROW_GROUPS, _CHUNKS, _ROW_COUNT, _COLUMN_METADATA, _PATH, _SIZE = 4, 1, 3, 3, 3, 6
-"""Numbers of members, as parquet.thrift has them."""
+"""Field ids of parquet.thrift."""
 _TRUE, _FALSE = 1, 2
-"""Kinds of values that a struct has in the head of a member."""
+"""The types of booleans, whose value is part of the field header."""
 
 
 class FooterError(ValueError):
-    """Why a footer does not tell the row groups, in words."""
+    """The row groups cannot be read from a footer; the text has the reason."""
 
 
 class RowGroup(NamedTuple):
@@ -25,11 +25,11 @@ class RowGroup(NamedTuple):
 
     rows: int
     sizes: dict[str, int]
-    """The bytes of each column once it is expanded."""
+    """The bytes of each column after decompression."""
 
 
 def row_groups(file: BinaryIO) -> list[RowGroup]:
-    """The row groups of a file in their order; raises ``FooterError`` where its footer does not tell them."""
+    """Return the row groups of a file in order; raise ``FooterError`` if its footer cannot be read."""
     try:
         groups = _Compact(_footer(file)).struct()[_ROW_GROUPS]
         return [RowGroup(int(group[_ROW_COUNT]), _sizes(group[_CHUNKS])) for group in groups]
@@ -43,7 +43,7 @@ def _footer(file: BinaryIO) -> bytes:
     end = file.read(8)
     length = int.from_bytes(end[:4], "little")
     if end[4:] != _MAGIC or length > size - 8:
-        raise FooterError("it is no Parquet file")
+        raise FooterError("it is not a Parquet file")
     if length > _FOOTER:
         raise FooterError(f"its footer is longer than {_FOOTER >> 20} MiB")
     file.seek(size - 8 - length)
@@ -59,13 +59,13 @@ def _sizes(chunks: list[dict[int, Any]]) -> dict[str, int]:
 
 
 class _Compact:
-    """Reads values of the compact protocol; raises ``IndexError`` and ``FooterError`` for what is none."""
+    """Reads values of the compact protocol; raises ``IndexError`` or ``FooterError`` for invalid data."""
 
     def __init__(self, data: bytes) -> None:
         self._data, self._at = data, 0
 
     def struct(self, depth: int = 0) -> dict[int, Any]:
-        """The members of a struct by their numbers."""
+        """Read the fields of a struct by id."""
         members: dict[int, Any] = {}
         number = 0
         while head := self._byte():
@@ -78,7 +78,7 @@ class _Compact:
         if depth > _DEPTH:
             raise FooterError("its footer is nested too deeply")
         match kind:
-            case 1 | 2 | 3:  # in a list, where booleans have bytes of their own
+            case 1 | 2 | 3:  # in a list, where each boolean is a byte
                 value: Any = self._byte()
             case 4 | 5 | 6:
                 value = self._integer()

@@ -1,7 +1,7 @@
-"""Files that are staged in a folder beside their places, and take these together.
+"""Stage files in a folder next to their destinations, and move them into place together.
 
-That folder is a journal folder: if a run is killed while several files take their places, the next one that stages
-files in the same place finishes its commit.
+That folder is a journal folder: if a run is killed while moving several files, the next run that stages files in the
+same place completes its commit.
 """
 
 from __future__ import annotations
@@ -27,106 +27,112 @@ from chatsquash.storage.folder import Folder
 from chatsquash.storage.lock import is_alive, lock, unlock
 
 _TRIES = 10
-"""How often another run may remove a folder that is just being made."""
+"""How often to retry if another run removes the new folder."""
 _WAIT = 10
-"""Seconds that another run may take to make its folder."""
+"""Seconds to wait for another run that creates its folder."""
 
 
 class StagedFiles:
-    """A folder of this run beside the places that its files will take; other runs neither read nor touch it."""
+    """A private folder of this run next to the destinations of its files."""
 
-    def __init__(self, place: Path, *, force: bool, beside: Path | None = None) -> None:
-        """``beside``: another folder in which runs to this place may have staged files."""
+    def __init__(self, place: Path, *, force: bool, other_folder: Path | None = None) -> None:
+        """Prepare staging; nothing is written before ``begin``.
+
+        Args:
+            place: The folder of the destinations.
+            force: Replace existing files.
+            other_folder: Another folder in which earlier runs to this place may have staged files.
+        """
         self.place, self.force = place, force
-        self._beside = beside
+        self._other_folder = other_folder
         self._folder = Folder(place)
-        self._made: list[Path] = []
+        self._created_folders: list[Path] = []
         self._name = ""
         self._lock: int | None = None
         self._files: list[BinaryIO] = []
 
     def begin(self) -> None:
-        """Make it; what killed runs left is finished if they had begun to put files in their places, else removed."""
-        self._made = _make_folders(self.place)
-        with _alone(self._folder):
+        """Create the folder; complete the commits of killed runs and remove their other files."""
+        self._created_folders = _make_folders(self.place)
+        with _exclusive_access(self._folder):
             self._make()
             _recover(self._folder, self._owner)
-        if self._beside:
-            with suppress(OSError), closing(Folder(self._beside)) as folder, _alone(folder):
+        if self._other_folder:
+            with suppress(OSError), closing(Folder(self._other_folder)) as folder, _exclusive_access(folder):
                 _recover(folder, self._owner)
-        self.new.make()
+        self.staging.make()
 
     def _make(self) -> None:
         for tries in range(_TRIES):
             self._name = f"{OURS}-{os.urandom(8).hex()}"
             try:
                 self._folder.make(self._name, 0o700)
-                self._lock = lock(self._ours, "lock")
-            except (BlockingIOError, FileNotFoundError):  # another run took it for one of those, without locks
+                self._lock = lock(self._journal, "lock")
+            except (BlockingIOError, FileNotFoundError):  # without locks, another run may have removed it as stale
                 if tries == _TRIES - 1:
                     raise
             else:
                 return
 
     @property
-    def _ours(self) -> Folder:
+    def _journal(self) -> Folder:
         return self._folder.folder(self._name)
 
     @property
     def _owner(self) -> int:
-        """The user to whom the system says that our files belong, which on a network may be another one."""
-        return os.fstat(self._ours.descriptor).st_uid
+        """The owner of new files, which may be another user on a network file system."""
+        return os.fstat(self._journal.descriptor).st_uid
 
     @property
-    def new(self) -> Folder:
-        """The folder for what is to take its place."""
-        return self._ours.folder(commit.STAGING)
+    def staging(self) -> Folder:
+        """The folder for staged files."""
+        return self._journal.folder(commit.STAGING)
 
     def open(self, name: str) -> BinaryIO:
-        """A new file, which is closed with the run."""
-        self._files.append(os.fdopen(self.new.create(name), "wb"))
+        """Create a staged file, which ``discard`` closes."""
+        self._files.append(os.fdopen(self.staging.create(name), "wb"))
         return self._files[-1]
 
     def put(self, names: list[str]) -> None:
-        """Put what is staged in its place; raises ``UsageError`` or ``OSError``, and then nothing is."""
-        with _alone(self._folder), platform.uninterrupted():
-            _recover(self._folder, self._owner)  # else its files would take the places of ours later
+        """Move staged files into place, all or none; raise ``UsageError`` or ``OSError`` if that fails."""
+        with _exclusive_access(self._folder), platform.uninterrupted():
+            _recover(self._folder, self._owner)  # a later recovery would replace our files
             for name in names:
-                refuse_existing(self.place / name, force=self.force)  # once more, since it may have come meanwhile
+                refuse_existing(self.place / name, force=self.force)  # again, since it may have been created meanwhile
             if len(names) == 1:
                 self._put_one(names[0])
             elif names:
                 plan = CommitPlan({name: self._size(name) for name in names}, [], b"")
-                Commit(self._folder, self._ours, plan).carry_out()
+                Commit(self._folder, self._journal, plan).carry_out()
 
     def _put_one(self, name: str) -> None:
-        """Put a file or a folder in its place, which is done or not done and needs no journal."""
+        """Move a single file or folder into place, which is atomic and needs no journal."""
         replaces = self.force and self._folder.status(name)
-        place = self.new.move if replaces else self.new.link  # which replaces nothing
+        place = self.staging.move if replaces else self.staging.link  # link never replaces a file
         place(name, self._folder, name)
 
     def _size(self, name: str) -> int:
-        status = self.new.status(name)
+        status = self.staging.status(name)
         if status is None:
             raise FileNotFoundError(ENOENT, os.strerror(ENOENT), name)
         return status.st_size
 
     def discard(self) -> None:
-        """Leave nothing that is not in its place, unless the next run has to finish what this one began."""
+        """Remove staged files, unless the next run has to complete the commit."""
         for file in self._files:
-            with suppress(OSError):  # a disk may be full
+            with suppress(OSError):  # the disk may be full
                 file.close()
         if self._name:
             _clear(self._folder, self._name)
         if self._lock is not None:
             unlock(self._lock)
         self._folder.close()
-        _remove(self._made)
+        _remove(self._created_folders)
 
 
 @contextmanager
-def _alone(folder: Folder) -> Iterator[None]:
-    """Keep other runs from making or removing staged files in a folder, on a system with locks."""
+def _exclusive_access(folder: Folder) -> Iterator[None]:
+    """Prevent other runs from creating or removing staged files in a folder, if the file system has locks."""
     for _ in range(_WAIT * 20):
         try:
             fcntl.flock(folder.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -144,49 +150,49 @@ def _alone(folder: Folder) -> Iterator[None]:
 
 
 def _recover(folder: Folder, owner: int) -> None:
-    """Finish the commits of runs that were killed, and remove what they staged in a folder.
+    """Complete the commits of killed runs in a folder, and remove their staged files.
 
-    A plan of another user is no reason to move anything.  Raises ``UsageError`` for a commit that cannot be finished.
+    Plans of other users are ignored.  Raises ``UsageError`` for a commit that cannot be completed.
     """
     for name in filter(STAGING_FOLDER.fullmatch, folder.names()):
-        ours = folder.folder(name)
+        journal = folder.folder(name)
         try:
-            stale = lock(ours, "lock")
-        except OSError:  # it is locked by a run that goes on, or not ours to remove
-            ours.close()
+            stale = lock(journal, "lock")
+        except OSError:  # a running process has locked it, or it belongs to another user
+            journal.close()
             continue
         try:
-            if os.fstat(ours.descriptor).st_uid == owner:
-                _finish(folder, ours)
+            if os.fstat(journal.descriptor).st_uid == owner:
+                _finish(folder, journal)
             _clear(folder, name)
         finally:
             unlock(stale)
 
 
-def _finish(folder: Folder, ours: Folder) -> None:
+def _finish(folder: Folder, journal: Folder) -> None:
     try:
-        if plan := _plan(ours):
-            Commit(folder, ours, plan).finish()
+        if plan := _plan(journal):
+            Commit(folder, journal, plan).finish()
     except ValueError:
-        raise _unfinished(ours, "its plan is damaged") from None
+        raise _unfinished(journal, "its plan is damaged") from None
     except OSError as problem:
-        raise _unfinished(ours, str(problem.strerror)) from None
+        raise _unfinished(journal, str(problem.strerror)) from None
 
 
-def _plan(ours: Folder) -> CommitPlan | None:
-    plan = commit.pending(ours)
-    if plan and plan.gone:
-        raise ValueError(commit.PLAN)  # no commit of staged files removes any
+def _plan(journal: Folder) -> CommitPlan | None:
+    plan = commit.pending(journal)
+    if plan and plan.removals:
+        raise ValueError(commit.PLAN)  # commits of staged files never remove files
     return plan
 
 
-def _unfinished(ours: Folder, why: str) -> UsageError:
+def _unfinished(journal: Folder, why: str) -> UsageError:
     hint = "fix that and run the command again, or delete the folder, which may leave old files next to new ones"
-    return UsageError(f"{ours.path}: the interrupted run that left this folder cannot be completed ({why}); {hint}")
+    return UsageError(f"{journal.path}: the interrupted run that left this folder cannot be completed ({why}); {hint}")
 
 
 def _clear(folder: Folder, name: str) -> None:
-    """Remove a folder of staged files; a call that fails once is tried again.  What has a plan stays."""
+    """Remove a folder of staged files, in two attempts; a folder with a plan is kept."""
     with suppress(OSError):
         for _ in range(2):
             if not commit.is_pending(folder.folder(name)):
@@ -194,26 +200,27 @@ def _clear(folder: Folder, name: str) -> None:
 
 
 def write_elsewhere(staging: Folder, file: Path, data: bytes, mode: int = 0o600) -> None:
-    """Write a file outside of the output folder, in which it is staged, so that it appears complete.
+    """Write a file outside of the output folder atomically; by default, only its owner can read it.
 
-    By default only its owner can read it.
+    It is staged in the output folder, or next to its destination if that is on another file system.
 
-    Raises ``OSError`` that names the file.
+    Raises:
+        OSError: The file cannot be written; the error names it.
     """
-    staged = "elsewhere"
+    temporary = "elsewhere"
     try:
         with closing(Folder(file.parent)) as place:
-            if (there := place.status(file.name)) and not S_ISREG(there.st_mode):
+            if (existing := place.status(file.name)) and not S_ISREG(existing.st_mode):
                 raise FileExistsError(EEXIST, "exists and is not a regular file")
             try:
-                _write(staging, staged, data, mode)
-                staging.move(staged, place, file.name)
+                _write(staging, temporary, data, mode)
+                staging.move(temporary, place, file.name)
             except OSError as problem:
                 if problem.errno != EXDEV:
                     raise
                 _write_beside(place, file.name, data, mode)
             finally:
-                staging.remove(staged)
+                staging.remove(temporary)
     except OSError as problem:
         raise OSError(problem.errno, problem.strerror, str(file)) from None
 
@@ -221,18 +228,18 @@ def write_elsewhere(staging: Folder, file: Path, data: bytes, mode: int = 0o600)
 def _write_beside(place: Folder, name: str, data: bytes, mode: int) -> None:
     begin, host = f"{OURS}-{xxh3_64_hexdigest(os.fsencode(name))}-", os.uname().nodename
     end = f"-{xxh3_64_hexdigest(os.fsencode(host))}"
-    for left in place.names():
-        if left.startswith(begin) and left.endswith(end):
-            process = left.removeprefix(begin).removesuffix(end)
-            if is_alive(f"process {process} on {host}".encode()) is False:  # what a killed run left
-                place.remove(left)
-    beside = f"{begin}{os.getpid()}{end}"
+    for leftover in place.names():
+        if leftover.startswith(begin) and leftover.endswith(end):
+            process = leftover.removeprefix(begin).removesuffix(end)
+            if is_alive(f"process {process} on {host}".encode()) is False:  # left by a killed run
+                place.remove(leftover)
+    temporary = f"{begin}{os.getpid()}{end}"
     try:
-        _write(place, beside, data, mode)
-        place.move(beside, place, name)
+        _write(place, temporary, data, mode)
+        place.move(temporary, place, name)
     except BaseException:
         with suppress(OSError):
-            place.remove(beside)
+            place.remove(temporary)
         raise
 
 
@@ -249,24 +256,24 @@ def refuse_existing(path: Path, *, force: bool) -> None:
     if not os.path.lexists(path):
         return
     if not path.is_file():
-        raise UsageError(f"{path}: is there already, and is no regular file; choose another place with --output")
+        raise UsageError(f"{path}: already exists and is not a regular file; choose another place with --output")
     if not force:
-        raise UsageError(f"{path}: is there already; --force replaces it")
+        raise UsageError(f"{path}: already exists; replace it with --force")
 
 
 def _make_folders(folder: Path) -> list[Path]:
-    """Make a folder, and those that it lies in; what was made is returned, the innermost first."""
+    """Create a folder and its missing parents; return the created ones, innermost first."""
     missing = [each for each in (folder, *folder.parents) if not os.path.lexists(each)]
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
         _remove(missing)
-        raise UsageError(f"{folder}: cannot be made ({problem.strerror})") from None
+        raise UsageError(f"{folder}: cannot be created ({problem.strerror})") from None
     return missing
 
 
 def _remove(folders: list[Path]) -> None:
-    """Take away the folders that were made and in which nothing lies, the innermost first."""
+    """Remove the folders that this run created, innermost first, as long as they are empty."""
     with suppress(OSError):
         for each in folders:
             each.rmdir()

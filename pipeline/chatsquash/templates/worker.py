@@ -205,7 +205,7 @@ def _try_record(render: Renderer, messages: list[Message], tools: Json) -> Trial
         messages,
         plain.text,
         sought=frozenset(mark.place.kind for mark in copy.marks),
-        lost=tuple(mark.place for mark in copy.marks if _is_lost(mark, plain.text, marked)),
+        missing=tuple(mark.place for mark in copy.marks if _is_lost(mark, plain.text, marked)),
         twice=tuple(mark.place for mark in copy.marks if _shows(marked, *mark.twice)),
         spelled=tuple(mark.place for mark in copy.marks if mark.spelled and _shows(marked, mark.spelled)),
         nulls=tuple(_nulls(render, messages, tools, plain.text)),

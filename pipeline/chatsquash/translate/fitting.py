@@ -34,7 +34,7 @@ class Fitting:
         """Knows the ids that calls have now, by those that they had."""
         self._used = set[str]()
         self._fitted = fitted
-        self._lists_properties = service.lists_properties
+        self._lists_properties = service.requires_properties
         fitted["names of tools"] += sum(name != own for name, own in self._names.items())
 
     def tools(self, tools: list[Tool]) -> list[Tool]:

@@ -50,7 +50,7 @@ def output(place: str, stdout: BinaryIO | None, *, jsonl: bool, force: bool) -> 
     is_inside = not jsonl and os.path.lexists(path)
     # A run for which it was not there yet staged beside it, whatever name this one has for it.
     beside = Path(os.path.realpath(path)).parent if is_inside else None
-    staged = StagedFiles(path if is_inside else path.parent, force=force, beside=beside)
+    staged = StagedFiles(path if is_inside else path.parent, force=force, other_folder=beside)
     try:
         staged.begin()
         yield _File(path, staged, packer) if jsonl else _Folder(path, staged, is_new=not is_inside)
@@ -107,9 +107,9 @@ class _Folder:
 
     def __init__(self, path: Path, staged: StagedFiles, *, is_new: bool) -> None:
         self._path, self._staged, self._is_new = path, staged, is_new
-        self._files = staged.new
+        self._files = staged.staging
         if is_new:
-            self._files = staged.new.folder(path.name)
+            self._files = staged.staging.folder(path.name)
             self._files.make()
         self._taken: set[str] = set()
         self._next: dict[str, int] = {}

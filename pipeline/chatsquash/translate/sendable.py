@@ -77,11 +77,11 @@ def request(form: Any, conversation: Conversation, foreign_reasoning: ForeignRea
         turns = [_aloud(turn, service) for turn in turns]
         fitted["reasoning said as text"] += _thoughts(turns_of(conversation)) - _thoughts(turns)
     turns = _saying(_drop_unsupported(turns, service, fitted), form, service, fitted)
-    turns = _run(turns, service.runs, fitted) if service.runs else turns
-    turns = _join(turns) if service.alternates else turns
-    turns = _drop_unpaired(_place_results(turns), service, fitted) if service.pairs else turns
-    turns = _join(turns) if service.alternates else turns
-    turns = _drop_last_reasoning(turns, service, fitted) if service.reasoning_leads else turns
+    turns = _run(turns, service.accepts_hosted, fitted) if service.accepts_hosted else turns
+    turns = _join(turns) if service.requires_input_before_calls else turns
+    turns = _drop_unpaired(_place_results(turns), service, fitted) if service.requires_pairs else turns
+    turns = _join(turns) if service.requires_input_before_calls else turns
+    turns = _drop_last_reasoning(turns, service, fitted) if service.rejects_trailing_reasoning else turns
     turns = _prompted(_saying(turns, form, service, fitted), service, fitted)
     named = Fitting(service, turns, conversation.tools, fitted)
     fitted_conversation = replace(
@@ -96,7 +96,7 @@ def request(form: Any, conversation: Conversation, foreign_reasoning: ForeignRea
 
 def _body(conversation: Conversation, form: Any, service: Service) -> Json:
     body = without_marks(form.dump(conversation))
-    return service.strict(body) if service.strict else body
+    return service.remove_unknown_members(body) if service.remove_unknown_members else body
 
 
 def service_of(form: Any) -> Service | None:
@@ -116,7 +116,7 @@ def _aloud(turn: Turn, service: Service, *, apart: bool = True) -> Turn:
     blocks = list[Block]()
     thought = None
     for block in turn.blocks:
-        if type(block) is Reasoning and block.text.strip() and not service.takes(block):
+        if type(block) is Reasoning and block.text.strip() and not service.accepts_reasoning(block):
             thought = Text(block.text, apart=apart)
             blocks.append(thought)
         else:
@@ -128,7 +128,9 @@ def _aloud(turn: Turn, service: Service, *, apart: bool = True) -> Turn:
 def _without_foreign(turns: Iterable[Turn], service: Service) -> Iterator[Turn]:
     """Turns without reasoning that a service does not take; one that has nothing else goes whole."""
     for turn in turns:
-        blocks = tuple(block for block in turn.blocks if type(block) is not Reasoning or service.takes(block))
+        blocks = tuple(
+            block for block in turn.blocks if type(block) is not Reasoning or service.accepts_reasoning(block)
+        )
         if blocks or not turn.blocks:
             yield turn if len(blocks) == len(turn.blocks) else replace(turn, blocks=blocks)
 
@@ -162,18 +164,20 @@ def _fit(blocks: Blocks, service: Service, fitted: Counter[str], *, calls: bool 
     result = list[Block]()
     for block in blocks:
         match block:
-            case Text() | Refusal() if service.needs_words and not block.text.strip():
+            case Text() | Refusal() if service.rejects_blank_texts and not block.text.strip():
                 fitted["texts of white space left out"] += 1
             case Call() if not calls:
                 fitted["calls that the assistant has not made left out"] += 1
-            case Reasoning() if not service.takes(block):
+            case Reasoning() if not service.accepts_reasoning(block):
                 fitted["reasoning left out"] += 1
             case Media():
                 shown = service.fit_media(block)
                 result += [shown] if shown else []
                 fitted["media that the service cannot open left out"] += shown is None
             case Result():
-                result.append(replace(block, content=_fit(block.content, replace(service, needs_words=False), fitted)))
+                result.append(
+                    replace(block, content=_fit(block.content, replace(service, rejects_blank_texts=False), fitted))
+                )
             case _:
                 result.append(block)
     return tuple(result)
@@ -241,7 +245,7 @@ def _drop_unpaired(turns: list[Turn], service: Service, fitted: Counter[str]) ->
         blocks: Blocks = turn.blocks
         if turn.role == "assistant":
             answers = _ids(behind, Result) if behind else _ids(turn, Call)
-            if service.alternates and all(each.role in PROMPTS for each in made):
+            if service.requires_input_before_calls and all(each.role in PROMPTS for each in made):
                 answers.clear()
             blocks = tuple(block for block in blocks if type(block) is not Call or _takes(block.id, answers))
         elif turn.role == "tool":

@@ -31,7 +31,7 @@ class ReplyPosition(NamedTuple):
     """The message of a record that is a reply."""
 
     ordinal: int
-    """Whether its wording differs from the logged one."""
+    """Its index among the assistant messages."""
     is_rewritten: bool
     """Whether its wording differs from the logged one."""
 

@@ -16,7 +16,7 @@ from chatsquash.core.model import Message
 from chatsquash.trees.canonical import NOTHING, normalized_arguments, result_number
 from chatsquash.trees.emptied import is_emptied
 from chatsquash.trees.replies import Reply, answered_place, places_of_calls
-from chatsquash.trees.rewrites import is_reminded, is_reworded
+from chatsquash.trees.rewrites import is_reworded, is_reworded_prompt
 
 NumberedMessages = list[tuple[int, Message]]
 """Messages with their canonical numbers."""
@@ -60,6 +60,7 @@ def align(history: NumberedMessages, path_messages: list[LoggedMessage], *, is_c
     position.
     """
     alignment = Alignment([None] * len(history), {})
+    # Matching in order is fast and exact, but a missing message would shift everything after it.
     if is_cut or not _match_in_order(history, path_messages, alignment):
         _match_ends(history, path_messages, alignment)
     _place_results(history, path_messages, alignment)
@@ -103,7 +104,7 @@ class _Matcher:
         if message["role"] != "user" or other.message["role"] != "user" or self._remaining <= 0:
             return False
         self._remaining -= 1
-        return is_reminded(message, other.message, loosely=True)
+        return is_reworded_prompt(message, other.message, loosely=True)
 
     def _conflicts(self, at: int, there: int) -> bool:
         """Whether two replies with the same words differ in call ids, reasoning or the results that follow."""

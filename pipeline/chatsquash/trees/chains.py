@@ -42,6 +42,7 @@ _CHARACTERS = 64 << 20
 class _Recent(Struct):
     """The last requests as trees, with their sessions."""
 
+    # Equal first requests do not connect sessions: eight answers to one prompt are eight sessions.
     trees: Trees = field(default_factory=lambda: Trees(joins_beginnings=False))
     """Trees of requests without a session id, and replies with one, which are only connected to them by links."""
     sessions: list[int] = field(default_factory=list)
@@ -223,6 +224,8 @@ class _Recent(Struct):
         if link.summary and (not self._has_session_id(first, link.summary) or self._is_unique_summary(link, sets)):
             origins.append(link.summary)
         if link.caller and is_long(prompt) and not self._has_session_id(first, link.caller.reply):
+            # A short argument may occur in any text, so the request is only compared with the caller when all requests
+            # are known.
             if link.is_short and not is_similar_prompt(link.caller.reply.system, first.system):
                 self._alike.append((first, link.caller.reply))
             elif not link.is_exact and not link.is_short:
@@ -382,6 +385,7 @@ class Chains(Struct):
         known = self._candidates(chain)
         rank = known.index(root) if root in known else min(len(known), _CANDIDATES - 1)
         self._by_chain.put(_rank_key(chain, rank), len(self._sessions))
+        # Short replies occur in many sessions, so they prove no connection.
         if is_long(words(message)):
             before = self._by_content.get(content_number or 1)
             is_other = before is not None and (before == _SEVERAL or self.sets.find(self._sessions[before]) != root)

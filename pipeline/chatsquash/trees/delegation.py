@@ -13,7 +13,7 @@ from chatsquash.trees.canonical import is_long, is_similar_prompt, runs
 from chatsquash.trees.links import Link, prompts
 from chatsquash.trees.replies import Reply, follow_links
 
-SessionOf = Callable[[Reply], int]
+_SessionOf = Callable[[Reply], int]
 
 
 class _Delegated(Struct):
@@ -41,7 +41,7 @@ class Delegations(Struct):
             sites = [site for text in texts for site in calls.contained(runs(text))]
         self._candidates.append(_Delegated(first, sites, is_exact))
 
-    def callers(self, calls: Calls, replies: list[Reply], session: SessionOf) -> Iterator[tuple[Reply, Reply]]:
+    def callers(self, calls: Calls, replies: list[Reply], session: _SessionOf) -> Iterator[tuple[Reply, Reply]]:
         """Yield each reply with a call and the first reply of the conversation in another session that it started."""
         answers, used_calls = _answers(replies), set[tuple[int, int]]()
         for each in self._candidates:

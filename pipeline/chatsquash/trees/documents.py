@@ -68,7 +68,7 @@ class FilePath(Path[FileReply], eq=False, kw_only=True):
         return last.time or self.origin.ended_at or 0, last.line or 0, -self.number
 
     def back(self) -> Iterable[FileReply]:
-        """Return all its replies, last one first."""
+        """Return all its replies, latest first."""
         return reversed(self.replies)
 
     @property
@@ -92,7 +92,7 @@ class FileSession(Struct, frozen=True):
     first: FilePath
     """The conversation that it begins with."""
     chain: list[FilePath]
-    """The user's conversations, last one first: the one with the most replies, and those replaced by its summaries."""
+    """The user's conversations, latest first: the one with the most replies, and those replaced by its summaries."""
     longest: FilePath
     """The conversation with the longest history before its last reply; a side request only if there is nothing else."""
 

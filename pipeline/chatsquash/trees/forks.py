@@ -29,6 +29,7 @@ def separate_forks(replies: list[Reply], links: list[Link]) -> None:
         parent = reply.parent
         if parent is None or is_fork(reply):
             continue
+        # Some agents give a sub-agent their complete history, followed by the argument of the call as its prompt.
         if parent.children > 1 and (caller := _fork_caller(reply, calls)):
             alike = forks.setdefault((parent.number, reply.request_chain), [])
             if len(alike) < equal_calls(caller):  # otherwise the request was repeated

@@ -112,6 +112,7 @@ class _TreeKinds:
     def kind(self, tree: int, trunk: LogPath) -> ConversationKind:
         """Return the kind of a tree."""
         first, link = self._firsts[tree], self._links[tree]
+        # If a reply continues from the summary, the conversation continued there and not in the new tree.
         if link.summary and not link.summary.children:
             return "compacted"
         if link.caller and (link.is_exact or self._is_confirmed(link, trunk)):
@@ -119,6 +120,7 @@ class _TreeKinds:
         has_turns = trunk.length > 1
         if is_tail(first, link) and (has_turns or not self._sides.is_small(first)):
             return "compacted"
+        # A conversation that continues is never the client's own request.
         return "side" if not has_turns and self._sides.begins(first) else "main"
 
     def _is_confirmed(self, link: Link, trunk: LogPath) -> bool:
@@ -244,7 +246,7 @@ class _SaidOnce(dict[int, object]):
 
 
 def _before_end(path: LogPath, said: _SaidOnce) -> Iterator[object]:
-    """Yield the content before the end of a conversation, up to a long reply; the ends of clients are often equal."""
+    """Yield the content before the end of a conversation, up to a long reply; side replies often repeat."""
     is_end = path.kind != "side"
     for each in islice(path.last.back(), _ID_REPLIES):
         if each is not path.last:
@@ -283,7 +285,7 @@ def are_unrelated(trees: Trees) -> bool:
 
 
 def unexplained(trees: Trees, paths: list[LogPath], unanswered: dict[int, Reply | None]) -> set[int]:
-    """Return the lines that unexpectedly start a conversation: user conversations after the first, or without a reply.
+    """Return the lines of unexpected beginnings: later user conversations, and unrelated requests without a reply.
 
     Expected are requests that continue a logged reply and those started by a call, a summary or the client.
     """

@@ -166,6 +166,7 @@ class Links(Struct):
         # A text that already began another tree contains no new summary.
         if hash(chat.text(message)) not in self._opening_texts:
             summaries += [each for each in candidates if each not in known_summaries]
+        # Clients may wrap a summary in other text or put it next to messages that they kept.
         parts = [words, *map(runs, _parts(message))]
         shares = {
             each: max(
@@ -251,6 +252,7 @@ class Links(Struct):
                 link.caller, link.is_exact = caller, True
                 return
         for _, words in texts:
+            # Clients may wrap the argument in other text.
             if callers := self.calls.contained(words):
                 link.caller = callers[-1]
                 return
@@ -301,7 +303,7 @@ def _may_sum_up(reply: Reply) -> bool:
 
 
 def _parts(message: Message) -> list[str]:
-    """Return the texts of a message with several."""
+    """Return the texts of a message if it has several."""
     content = message.get("content")
     texts = [text for part in content if (text := chat.part_text(part))] if isinstance(content, list) else []
     return texts if 1 < len(texts) <= _MOST_PARTS else []

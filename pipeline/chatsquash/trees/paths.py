@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from chatsquash.core.model import ConversationKind, Message, Tool
 from chatsquash.core.options import Options
 
-OF_PERSONS = ("main", "branch", "compacted")
+OF_USERS = ("main", "branch", "compacted")
 """Kinds of conversations in which a user may have gone back; agents send equal prompts to several sub-agents."""
 
 
@@ -73,11 +73,11 @@ class Path(Struct, Generic[R], eq=False, kw_only=True):
         raise NotImplementedError
 
     def back(self) -> Iterable[R]:
-        """Return all its replies, last one first."""
+        """Return all its replies, latest first."""
         raise NotImplementedError
 
     def chain(self) -> list[Self]:
-        """Return this path and those that its summaries replaced, last one first; empty unless main or compacted."""
+        """Return this path and those that its summaries replaced, latest first; empty unless main or compacted."""
         chain: list[Self] = []
         seen: set[int] = set()
         path: Self | None = self

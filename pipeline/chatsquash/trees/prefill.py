@@ -66,6 +66,8 @@ class Prefill(NamedTuple):
         if self.truncated_reply is None:
             reply.is_prefilled, reply.other_content_number, reply.other_chain = self.logged_reply is None, number, chain
             return
+        # The client sent the truncated text back as the beginning of this reply, so the truncated line counts as a
+        # retry.
         self.truncated_reply.is_continued = reply.is_merged = True
         reply.other_content_number, reply.other_chain = reply.content_number, reply.chain
         reply.message, reply.content_number, reply.chain, reply.request_chain = (
@@ -112,7 +114,7 @@ def _parts(content: Json) -> list[Json]:
 def without_finished(messages: list[Message], path: Iterable[Reply], canon: Canon) -> list[Message]:
     """Return messages in which finished items of truncated responses are separate from the replies after them.
 
-    ``path``: the replies, last one first.
+    ``path``: the replies, latest first.
     """
     pending = deque(reply for reply in [*path][::-1] if reply.finished)
     if not pending:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from msgspec import Struct, field
 
@@ -137,11 +137,11 @@ class Reply(LoggedReply, eq=False, kw_only=True):
         return self.is_limited or self.is_interrupted(says_ends=says_ends)
 
     def path(self) -> list[Reply]:
-        """Return the replies that it continues, first one first, including itself."""
+        """Return the replies that it continues and itself, oldest first."""
         return [*self.back()][::-1]
 
     def back(self) -> Iterator[Reply]:
-        """Return itself and the replies that it continues, last one first."""
+        """Return itself and the replies that it continues, latest first."""
         return follow_links(self, "parent")
 
 
@@ -157,7 +157,7 @@ def follow_links(
         "previous_same_request",
     ],
 ) -> Iterator[Reply]:
-    """Yield a reply and the ones that follow from a member, last one first."""
+    """Yield a reply and the ones that follow from a member, latest first."""
     while last is not None:
         yield last
         last = getattr(last, by)
@@ -174,7 +174,7 @@ class LogPath(Path[Reply], eq=False, kw_only=True):
         return (self.last.number,)
 
     def back(self) -> Iterable[Reply]:
-        """Return its replies that are in their original context, last one first."""
+        """Return its replies that are in their original context, latest first."""
         return follow_links(self.last, "preceding")
 
 
@@ -187,6 +187,27 @@ class RepeatedLine(Struct, frozen=True):
     """The reply that represents both."""
     is_same_response: bool
     """Whether both lines have the same response; otherwise the same words were sampled again."""
+
+
+class RecognisedReply(Struct, frozen=True):
+    """A logged reply in a request, and its index there."""
+
+    place: int
+    reply: Reply
+    how: How
+    intact: Reply | None
+    """The last reply so far that is in its original context."""
+    wording: int = 0
+    """A hash of the history from there on, if the client replaced a reply in it."""
+
+
+class RequestState(NamedTuple):
+    """The state of a request that was read."""
+
+    requests: tuple[list[int], ...]
+    """As returned by ``Requests.state``."""
+    recognised: list[RecognisedReply]
+    emptied: int | None
 
 
 ReplyMatcher = Callable[[int, int, int], tuple[int, int]]

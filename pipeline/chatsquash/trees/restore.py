@@ -111,7 +111,7 @@ def _insert(result: Restored, missing: Iterable[LoggedMessage], scope: RestoreSc
     for logged_message in missing:
         message = logged_message.message
         if logged_message.reply and not scope.reasoning:
-            message = without_reasoning(message)
+            message = _without_reasoning(message)
         result.add(logged_message.number, message)
         result.inserted += 1
 
@@ -158,7 +158,7 @@ def _with_text(message: Message, text: str, result: Restored) -> Message:
     return {**message, reasoning.MEMBER: text}  # type: ignore[misc]
 
 
-def without_reasoning(message: Message) -> Message:
+def _without_reasoning(message: Message) -> Message:
     """Return a message without the members for reasoning."""
     return {name: value for name, value in message.items() if name not in reasoning.MEMBERS}  # type: ignore[return-value]
 

@@ -154,11 +154,11 @@ def is_resent(earlier: Reply, reply: Reply, *, loosely: bool) -> bool:
     if len(earlier.new_numbers) != len(reply.new_numbers) or not is_similar_prompt(earlier.system, reply.system):
         return False
     pairs = zip(earlier.new_numbers, earlier.new_messages, reply.new_numbers, reply.new_messages, strict=True)
-    return all(one == two or is_reminded(first, second, loosely=loosely) for one, first, two, second in pairs)
+    return all(one == two or is_reworded_prompt(first, second, loosely=loosely) for one, first, two, second in pairs)
 
 
-def is_reminded(one: Message, other: Message, *, loosely: bool) -> bool:
-    """Whether a user's message is another one in another wording."""
+def is_reworded_prompt(one: Message, other: Message, *, loosely: bool) -> bool:
+    """Whether a user's message is a reworded version of another one."""
     if one["role"] != "user" or other["role"] != "user":
         return False
     first, second = chat.text(one) or "", chat.text(other) or ""
@@ -185,7 +185,7 @@ def is_part(messages: list[HistoryMessage], reply: Reply, *, loosely: bool) -> l
                 remaining.pop()
             elif user and said.user and budget:
                 budget -= 1
-                if is_reminded(user, said.user, loosely=loosely):
+                if is_reworded_prompt(user, said.user, loosely=loosely):
                     reworded.append((chat.text(user) or "", chat.text(said.user) or ""))
                     remaining.pop()
             if last and last == len(remaining) and said.number != reply.content_number:
@@ -222,7 +222,11 @@ class Growth(Struct):
         if not self.is_same(entry.messages[count], reply):
             return False
         one, other = (next(_others(each.messages), None) for each in (last, entry))
-        if one is None or other is None or not (self.is_same(one, other) or is_reminded(one, other, loosely=False)):
+        if (
+            one is None
+            or other is None
+            or not (self.is_same(one, other) or is_reworded_prompt(one, other, loosely=False))
+        ):
             return False
         if not is_similar_prompt(system_prompt(last.messages), system_prompt(entry.messages)):
             return False

@@ -13,7 +13,7 @@ from chatsquash.trees.canonical import LEAST_RUNS, is_long, is_similar_prompt, p
 from chatsquash.trees.forks import is_fork
 from chatsquash.trees.links import Link
 from chatsquash.trees.replies import LogPath, Reply
-from chatsquash.trees.rewrites import is_reminded
+from chatsquash.trees.rewrites import is_reworded_prompt
 
 _NEAR = 4
 """The number of prompts before and after a request that it may be about."""
@@ -35,6 +35,7 @@ def _has_own_settings(reply: Reply) -> bool:
     parent = reply.parent
     if parent is None:
         return reply.is_other_prompt
+    # With a limit of one token, the client only tests whether the model answers.
     if reply.is_summary or reply.is_other_prompt or reply.limit == 1:
         return True
     return bool(parent.tools) and not reply.tools and parent.children > 1
@@ -75,6 +76,7 @@ def _last_keys(reply: Reply) -> list[int]:
 
 def _are_of_client(group: list[Reply], key: int) -> bool:
     """Whether a text follows a growing conversation: twice if it is long and complete, otherwise three times."""
+    # Short or partially equal texts are more likely to be a coincidence and need more evidence.
     is_sure = all(_last_keys(reply)[0] == key for reply in group) and is_long(
         chat.text(group[0].new_messages[-1]) or ""
     )
@@ -155,6 +157,7 @@ class Sides:
 
         A conversation of one turn counts if it has more tools than all of these.
         """
+        # Warm-ups repeat the same text, and nothing continues them.
         keys = _last_keys(first)
         most = self._warm_ups.get(keys[0]) if keys else None
         return most is not None and (self._has_turns or most < self._tools)
@@ -188,6 +191,7 @@ class Sides:
     def _is_not_users(self, first: Reply, other: Reply) -> bool:
         """Whether, of two requests with the same text, the first is not the user's."""
         lengths = self._lengths.get(first.tree, 0), self._lengths.get(other.tree, 0)
+        # The conversation that continues is the user's, so the request that nothing continues is not.
         return max(lengths) > 1 or self._has_less_room(first, self._firsts[other.tree])
 
     def _similar_prompts(self, first: Reply) -> Iterator[Reply]:
@@ -198,7 +202,7 @@ class Sides:
         for key in _keys(*user):
             for other in self._by_prompt.get(key, ()):
                 prompts = islice(other.users(), _PROMPTS)
-                if key == user[0] or any(is_reminded(user[1], each, loosely=False) for _, each in prompts):
+                if key == user[0] or any(is_reworded_prompt(user[1], each, loosely=False) for _, each in prompts):
                     yield other
         text = (chat.text(user[1]) or "").strip()
         words = runs(text) if is_long(text) else set()
@@ -208,7 +212,7 @@ class Sides:
 
     @cached_property
     def _by_prompt(self) -> dict[int | str, list[Reply]]:
-        """By a user's text and its first and last line: the replies of the longest tree, and of the last one."""
+        """The replies in the longest tree and with the most room, by user text and by its first and last line."""
         replies: dict[int | str, list[Reply]] = {}
         for reply in self._replies:
             for number, message in reply.users():

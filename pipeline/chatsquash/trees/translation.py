@@ -2,8 +2,8 @@
 
 Gateways convert responses to another format, parse arguments and write them again with other types, and add defaults;
 the ids of calls stay the same. A message with the same words and the same calls by id is therefore the logged reply if
-its arguments are equal as values. If a gateway logs responses in another format than requests, the request has what the
-client received, and only emptied arguments count as different.
+its arguments are equal as values. If a gateway logs responses in another format than requests, the request contains the
+version that the client received, and only emptied arguments count as different.
 """
 
 from __future__ import annotations

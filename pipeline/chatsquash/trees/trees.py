@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections.abc import Callable
 from itertools import islice
 from operator import attrgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
@@ -25,9 +25,11 @@ from chatsquash.trees.prefill import Prefill, is_beginning, is_joinable, is_kept
 from chatsquash.trees.replies import (
     How,
     LogPath,
+    RecognisedReply,
     RepeatedLine,
     Reply,
     Requests,
+    RequestState,
     follow_links,
     logged_reply,
     system_prompt,
@@ -37,9 +39,9 @@ from chatsquash.trees.restore import first_emptied
 from chatsquash.trees.rewrites import (
     HistoryMessage,
     is_part,
-    is_reminded,
     is_resent,
     is_reworded,
+    is_reworded_prompt,
     messages_between,
     messages_of_path,
     replies_after,
@@ -53,27 +55,6 @@ if TYPE_CHECKING:
 
 _COMPARISONS_PER_MESSAGE, _LEAST_COMPARISONS = 2, 256
 """The budget of comparisons for reworded histories: per message of a request, and the minimum."""
-
-
-class RecognisedReply(Struct, frozen=True):
-    """A logged reply in a request, and its index there."""
-
-    place: int
-    reply: Reply
-    how: How
-    intact: Reply | None
-    """The last reply so far that is in its original context."""
-    wording: int = 0
-    """A hash of the history from there on, if the client replaced a reply in it."""
-
-
-class _RequestState(NamedTuple):
-    """The state of a request that was read."""
-
-    requests: tuple[list[int], ...]
-    """As returned by ``Requests.state``."""
-    recognised: list[RecognisedReply]
-    emptied: int | None
 
 
 class Trees(Struct):
@@ -100,7 +81,7 @@ class Trees(Struct):
     """The logged replies in the current request, in order."""
     _awaited: dict[int, Reply] = field(default_factory=dict)
     """The reply whose request contains an assistant message that is not logged yet, by the chain of the message."""
-    _others: Histories[_RequestState] = field(default_factory=Histories)
+    _others: Histories[RequestState] = field(default_factory=Histories)
     """Earlier requests that the next one may continue."""
     _emptied: int | None = None
     """The index of the first emptied result in the current request."""
@@ -122,11 +103,7 @@ class Trees(Struct):
     def add(self, entry: Entry, limit: int | None, response: str, edits: Edits | None = None) -> Reply | None:
         """Add the next request; return its reply, or ``None`` without a reply or for a repeated request.
 
-        Args:
-            entry: The request with its reply.
-            limit: The token limit of the request.
-            response: The id of the response.
-            edits: The edits from the last added request, if they differ from those of the entry.
+        ``edits``: the edits from the last added request, if they differ from those of the entry.
         """
         self._says_ends = self._says_ends or (entry.reply.finish_reason is not None and not entry.reply.cut)
         unchanged = self._follow(entry, edits)
@@ -134,11 +111,10 @@ class Trees(Struct):
         if entry.reply.message is None:
             return None
         prefill = self._prefill(entry.reply)
-        # A truncated reply at the end of the request is continued, not answered, so its parent is the parent of the new
-        # reply.
-        recognised = (
-            self.recognised[:-1] if prefill and prefill.truncated_reply and prefill.logged_reply else self.recognised
-        )
+        recognised = self.recognised
+        if prefill and prefill.truncated_reply and prefill.logged_reply:
+            # The reply continues the last one instead of answering it, so both have the same parent.
+            recognised = recognised[:-1]
         last = recognised[-1] if recognised else None
         start = last.place + 1 if last else 0
         reply = self._make_reply(entry, last, limit, response)
@@ -237,19 +213,17 @@ class Trees(Struct):
     def _restore_request(self, entry: Entry) -> Edits:
         """Continue after the earlier request that an entry continues, if it is known; return the edits since then."""
         requests = self.requests
-        now = _RequestState(requests.state(), self.recognised, self._emptied)
+        now = RequestState(requests.state(), self.recognised, self._emptied)
         self._others.put(requests.messages, now)
         count, state = self._others.take(entry) or (0, now)
         is_all = requests.restore_state(count, state.requests)
-        recognised = state.recognised
-        self.recognised = (
-            recognised if is_all else recognised[: bisect_left(recognised, count, key=attrgetter("place"))]
-        )
+        end = bisect_left(state.recognised, count, key=attrgetter("place"))
+        self.recognised = state.recognised if is_all else state.recognised[:end]
         self._emptied = state.emptied
         return (KeptRun(0, count), AddedRun(tuple(entry.messages[count:]))) if count else ()
 
     def _has_gaps(self, unchanged: int) -> bool:
-        """Whether the current request misses context of its path; its first ``unchanged`` messages are known."""
+        """Whether the request is missing context of its path; its first ``unchanged`` messages are known."""
         last = self.recognised[-1] if self.recognised else None
         if last is None:
             self._emptied = None
@@ -358,6 +332,7 @@ class Trees(Struct):
         """Find the logged reply that an assistant message is; return its chains, or the given ones."""
         is_cut = bool(self.recognised) and self.recognised[-1].how == "cut"
         how: How = "appended"
+        # The exact history is the common case. A reworded one is only searched for when it fails.
         reply = self.index.with_chain(chain) or self._choice(chain)
         if reply is None:
             how = "rewritten"
@@ -454,6 +429,7 @@ class Trees(Struct):
         """Recognise a reply whose path contains all messages up to a place, in order, although some are missing."""
         requests = self.requests
         number = requests.numbers[place]
+        # Clients may send only their newest messages; the conversation still continues.
         messages = messages_between(requests, 0, place) if self.index.with_content(number) else []
         for reply in self.index.all_with_content(number):
             if is_similar_prompt(reply.system, system_prompt(requests.messages)) and self._is_cut(reply, messages):
@@ -475,7 +451,9 @@ class Trees(Struct):
         if prompt["role"] == "tool" and reply.parent:
             caller = bisect_left(requests.assistants, place) - 1
             return caller >= 0 and requests.numbers[requests.assistants[caller]] == reply.parent.content_number
-        return requests.numbers[at] == reply.new_numbers[-1] or is_reminded(message, prompt, loosely=self.rewords)
+        return requests.numbers[at] == reply.new_numbers[-1] or is_reworded_prompt(
+            message, prompt, loosely=self.rewords
+        )
 
     def _is_cut(self, reply: Reply, messages: list[HistoryMessage]) -> bool:
         """Whether messages are part of a reply's path and none of them is a summary."""

@@ -137,7 +137,7 @@ def _read(folder: Folder, name: str, schema: dict[str, Any], columns: list[pl.Ex
     import polars as pl  # which takes time
 
     try:
-        with folder.reading(name) as file:
+        with folder.open_file(name) as file:
             empty = pl.DataFrame(schema=schema).select(columns)
             frames = [_parse(piece, schema).select(columns) for piece in _pieces(file)]
         return pl.concat([empty, *frames]).with_row_index("at")

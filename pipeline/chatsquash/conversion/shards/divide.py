@@ -30,7 +30,7 @@ from chatsquash.dataset.option_rules import refuse_wrong
 from chatsquash.dataset.store import place_of
 from chatsquash.redaction.privacy import Privacy
 from chatsquash.redaction.pseudonyms import fingerprint
-from chatsquash.session.chains import chained
+from chatsquash.session.chains import chain_logs
 from chatsquash.session.lineages import Lineages
 from chatsquash.sources.find import Discovery
 
@@ -178,7 +178,7 @@ def _jobs(discovery: Discovery, options: Options) -> tuple[Sequence[Log], Iterat
     """What is converted, and the logs with their hashes, where sessions stand in several."""
     if options.sessions_by != "chain":
         return discovery.logs, None
-    sessions = chained(discovery.logs, options)
+    sessions = chain_logs(discovery.logs, options)
     jobs = list(sessions.sessions())
     read = zip(discovery.logs, sessions.digests, strict=True)
     return jobs, ((log.display_path, log.size, digest) for log, digest in read)

@@ -1,1 +1,1 @@
-"""Files in which agents and tracers keep their sessions; one module or folder each."""
+"""Formats of the files in which coding agents store their sessions; one module or package per agent."""

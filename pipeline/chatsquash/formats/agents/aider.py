@@ -1,4 +1,4 @@
-"""Aider's chat histories, as Markdown, and its logs of prompts and answers, as text: what was said, without calls."""
+"""Aider's chat histories (Markdown) and its logs of prompts and answers (text), both without tool calls."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ _START = "# aider chat started at "
 _BEGINS = re.compile(rb"\s*+(?:# aider chat started at|TO LLM) \d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d")
 _LONGEST = 256 << 20
 _MODEL = re.compile(r"> (?:Main )?[Mm]odel: (\S+)")
-_USER, _PRINTED = "#### ", "> "
+_USER, _OUTPUT = "#### ", "> "
 _RESTORED = "> Restored previous conversation history."
 _SHORT = 3 * 1024
-"""Bytes of the lowest limit of a history, 1024 tokens."""
+"""The size in bytes that stays below the lowest limit for a history, which is 1024 tokens."""
 _PROMPT, _REPLY, _RULE = "TO LLM ", "LLM RESPONSE ", "-------"
 _BREAK = "  "
-"""What aider writes behind each line of a prompt, and a heading in an answer has not."""
+"""The end of each line of a prompt, which distinguishes it from a Markdown heading in an answer."""
 _THOUGHT = re.compile(r"<(thinking-content-[0-9a-f]{32})>\n(.*?)(?:</\1>|\Z)", re.DOTALL)
-"""Reasoning between tags of aider; the second one is missing if no text follows."""
+"""Reasoning between aider's tags; the closing tag is missing if no text follows."""
 _ROLE = re.compile(r"(SYSTEM|USER|ASSISTANT)(?: (.*))?", re.DOTALL)
 
 
 def fits(values: list[Json]) -> str | None:
-    """Check for the objects that ``objects`` makes of a history or a log."""
-    made = values and all(isinstance(each, dict) and isinstance(each.get("aider"), str) for each in values)
-    return "runs of aider" if made else None
+    """Check for the objects that ``objects`` returns for a history or a log."""
+    is_aider = values and all(isinstance(each, dict) and isinstance(each.get("aider"), str) for each in values)
+    return "runs of aider" if is_aider else None
 
 
 def may_split(head: bytes) -> bool:
@@ -56,31 +56,32 @@ def split(file: BinaryIO) -> list[bytes] | None:
 
 
 def objects(file: BinaryIO, unit: bytes) -> list[Json]:
-    """The runs of a history, or the exchanges of a log; raises ``TurnError`` for one that is too large."""
+    """Return the runs of a history or the exchanges of a log; raises ``TurnError`` if the file is too large."""
     del unit
     file.seek(0)
-    pieces, left = list[bytes](), _LONGEST
-    while left > 0 and (piece := file.read(1 << 20)):
+    pieces, remaining = list[bytes](), _LONGEST
+    # Read in pieces, so that reading stops at the limit.
+    while remaining > 0 and (piece := file.read(1 << 20)):
         pieces.append(piece)
-        left -= len(piece)
-    if left <= 0:
+        remaining -= len(piece)
+    if remaining <= 0:
         raise TurnError(f"is larger than {_LONGEST:,} bytes")
     return list(_blocks(b"".join(pieces).decode("utf-8", "replace")))
 
 
 def _blocks(data: str) -> Iterator[Object]:
-    of, begins = ("run", _START) if data.lstrip().startswith(_START) else ("exchange", _PROMPT)
+    block_type, first_line_prefix = ("run", _START) if data.lstrip().startswith(_START) else ("exchange", _PROMPT)
     block, first = list[str](), 1
-    for number, written in enumerate(data.split("\n"), 1):
-        line = written.removesuffix("\r")
-        if line.startswith(begins):
+    for number, raw_line in enumerate(data.split("\n"), 1):
+        line = raw_line.removesuffix("\r")
+        if line.startswith(first_line_prefix):
             if block:
-                yield {"aider": of, "line": first, "lines": block}
+                yield {"aider": block_type, "line": first, "lines": block}
             block, first = [line], number
         elif block:
             block.append(line)
     if block:
-        yield {"aider": of, "line": first, "lines": block}
+        yield {"aider": block_type, "line": first, "lines": block}
 
 
 def session(path: str, origin: Origin) -> str | None:
@@ -92,33 +93,33 @@ def session(path: str, origin: Origin) -> str | None:
 def conversations(values: list[Json]) -> list[Conversation]:
     """Return a conversation for each run, or for each exchange that no later one continues.
 
-    Edits are texts, so there are no calls; what aider itself printed is left out of runs, which have no system prompt.
+    Edits are texts, so there are no calls.  Aider's own output is excluded; histories have no system prompt.
     """
-    unread, whole = Unread(), list[Conversation]()
+    unread, converted = Unread(), list[Conversation]()
     several, earlier = len(values) > 1, _EarlierRuns()
     exchanges = list[tuple[str, list[LoggedTurn]]]()
     for place, _, value in entries(values, None):
-        written = value.get("lines")
-        if not isinstance(written, list) or not written or not all(isinstance(line, str) for line in written):
+        run_lines = value.get("lines")
+        if not isinstance(run_lines, list) or not run_lines or not all(isinstance(line, str) for line in run_lines):
             raise TurnError(f"entry {place} has no lines")
         line = count(value.get("line")) or 1
         if value.get("aider") == "exchange":
-            exchanges.append((str(place), _exchange(written, line, unread)))
+            exchanges.append((str(place), _exchange(run_lines, line, unread)))
         else:
-            whole += _run(written, line, str(place) if several else "", earlier, unread)
-    whole += _unrepeated_exchanges(exchanges)
-    return with_unread(whole, unread)
+            converted += _run(run_lines, line, str(place) if several else "", earlier, unread)
+    converted += _unrepeated_exchanges(exchanges)
+    return with_unread(converted, unread)
 
 
 class _Speech:
-    """Collects lines into turns, one for each speaker in a row."""
+    """Collects lines into turns, one for consecutive lines of the same speaker."""
 
     def __init__(self, line: int) -> None:
         self.turns = list[LoggedTurn]()
         self.role = ""
         self.known = Evidence()
-        """What is known of the assistant's turns that follow."""
-        self._said, self._began = list[str](), line
+        """The evidence for the assistant turns that follow."""
+        self._lines, self._began = list[str](), line
 
     def to(self, role: str, line: int) -> None:
         """Start a turn of another speaker at a line; do nothing for the same speaker."""
@@ -127,30 +128,30 @@ class _Speech:
             self.role, self._began = role, line
 
     def add(self, line: str) -> None:
-        self._said.append(line)
+        self._lines.append(line)
 
     def close(self) -> None:
         """End the turn."""
-        said = "\n".join(self._said).strip("\n")
-        if self.role and said.strip():
+        words = "\n".join(self._lines).strip("\n")
+        if self.role and words.strip():
             known = self.known if self.role == "assistant" else Evidence(time=self.known.time)
-            turn = {"role": self.role, "content": said}
+            turn = {"role": self.role, "content": words}
             self.turns.append(LoggedTurn(f"line {self._began}", turn, known._replace(line=self._began)))
         self.role = ""
-        self._said.clear()
+        self._lines.clear()
 
 
 def _with_reasoning(turn: Object) -> Object:
-    """Return a reply with its reasoning in a member of its own; other turns unchanged."""
-    said = turn["content"]
-    thoughts = [match[2].strip() for match in _THOUGHT.finditer(said)] if turn["role"] == "assistant" else []
+    """Move the reasoning of a reply to a separate member; other turns are returned unchanged."""
+    words = turn["content"]
+    thoughts = [match[2].strip() for match in _THOUGHT.finditer(words)] if turn["role"] == "assistant" else []
     if not thoughts:
         return turn
-    return assistant_message(_THOUGHT.sub("", said).strip("\n"), [], "\n\n".join(thoughts))
+    return assistant_message(_THOUGHT.sub("", words).strip("\n"), [], "\n\n".join(thoughts))
 
 
 class _EarlierRuns:
-    """What the runs before in a history said, which a run with ``--restore-chat-history`` sends as it is there."""
+    """The turns of the earlier runs of a history, which a run with ``--restore-chat-history`` sends again."""
 
     def __init__(self) -> None:
         self.turns = list[LoggedTurn]()
@@ -158,7 +159,7 @@ class _EarlierRuns:
 
     @property
     def is_short(self) -> bool:
-        """Whether aider sends all of it; it summarizes more than a limit, which depends on the model."""
+        """Whether aider sends the complete history; above a limit that depends on the model, it is summarized."""
         return self._bytes <= _SHORT
 
     def add(self, turn: LoggedTurn) -> None:
@@ -172,13 +173,14 @@ def _run(lines: list[str], line: int, name: str, earlier: _EarlierRuns, unread: 
     time = moment(lines[0].removeprefix(_START).strip())
     speaking = _Speech(line)
     speaking.known = Evidence(time=time, is_sampled=True)
+    # If the lines of prompts end with a break, lines without one are headings in answers.
     has_breaks = any(each.startswith(_USER) and each.endswith(_BREAK) for each in lines)
     for number, each in enumerate(lines[1:], line + 1):
         is_asked = each.startswith(_USER) or each.rstrip() == _USER.rstrip()
         if is_asked and (each.endswith(_BREAK) or not has_breaks):
             speaking.to("user", number)
             speaking.add(each[len(_USER) :].rstrip())
-        elif each.startswith(_PRINTED) or each == _PRINTED.rstrip():
+        elif each.startswith(_OUTPUT) or each == _OUTPUT.rstrip():
             if match := _MODEL.match(each):
                 speaking.known = speaking.known._replace(model=match[1])
             unread.count("line that aider printed")
@@ -193,7 +195,7 @@ def _run(lines: list[str], line: int, name: str, earlier: _EarlierRuns, unread: 
     known: Object = {"id": name}
     restored = list(earlier.turns) if _is_restored(lines) else []
     if restored and not earlier.is_short:
-        restored = []
+        restored = []  # the model saw a summary, which is not in the file
         known |= {"lacks_context": True, "findings": ((line, RepeatedViolation("missing-history")),)}
     turns = [each._replace(turn=_with_reasoning(each.turn)) for each in speaking.turns]
     for turn in turns:
@@ -202,7 +204,7 @@ def _run(lines: list[str], line: int, name: str, earlier: _EarlierRuns, unread: 
 
 
 def _is_restored(lines: list[str]) -> bool:
-    """Whether the header of a run says that it continues the history."""
+    """Whether the header of a run reports that the history was restored."""
     header = takewhile(lambda each: not each.startswith(_USER), lines)
     return any(each.startswith(_RESTORED) for each in header)
 
@@ -227,12 +229,12 @@ def _exchange(lines: list[str], line: int, unread: Unread) -> list[LoggedTurn]:
 
 
 def _unrepeated_exchanges(exchanges: list[tuple[str, list[LoggedTurn]]]) -> list[Conversation]:
-    """Return the exchanges that the next one does not continue, since each repeats the whole history."""
+    """Return the exchanges that the next one does not repeat; each exchange contains the complete history."""
     conversations_of = list[Conversation]()
     for number, (name, turns) in enumerate(exchanges):
         later = exchanges[number + 1][1] if number + 1 < len(exchanges) else []
-        said = [each.turn for each in turns]
-        if not turns or [each.turn for each in later[: len(said)]] == said:
+        own_turns = [each.turn for each in turns]
+        if not turns or [each.turn for each in later[: len(own_turns)]] == own_turns:
             continue
         conversations_of.append(load_conversation(openai_chat, turns, id=name))
     return conversations_of

@@ -1,6 +1,6 @@
-"""Antigravity's transcripts, those of its CLI too: a line for each step of a conversation.
+"""Transcripts of Antigravity and its CLI, with a line for each step of a conversation.
 
-Its own store of conversations is encrypted, or has records of Protocol Buffers; only transcripts can be read.
+Its databases are encrypted or contain Protocol Buffers, so only transcripts can be read.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _FOLDER = re.compile(r"([^/]+)/\.system_generated/logs/transcript(?:_full)?\.jso
 
 
 def fits(values: list[Json]) -> str | None:
-    """Check for steps, each with its number, its source and its type."""
+    """Check for steps with an index, a source and a type."""
     steps = sum(isinstance(at(value, "step_index"), int) and _is_step(value) for value in values)
     return f"step_index, source and type in {steps} lines" if steps * 2 > len(values) else None
 
@@ -41,7 +41,7 @@ def _is_step(value: Json) -> bool:
 
 
 def companions(name: str) -> str | None:
-    """Return the transcript that has more than one with shortened arguments and results."""
+    """Return the name of the full transcript for a shortened one."""
     return "transcript_full.jsonl*" if name == "transcript.jsonl" else None
 
 
@@ -49,36 +49,36 @@ COMPANION_MARKS = (b'"step_index"',)
 
 
 def owner(path: str) -> str | None:
-    """Return the folder of the transcripts of a conversation, whose database nobody else can read."""
-    stored = _DATABASE.fullmatch(path)
-    return f"{stored[1]}brain/{stored[2]}/.system_generated/logs" if stored else None
+    """Return the folder with the transcripts of a conversation, given the path of its unreadable database."""
+    match = _DATABASE.fullmatch(path)
+    return f"{match[1]}brain/{match[2]}/.system_generated/logs" if match else None
 
 
 def session(path: str, origin: Origin) -> str | None:
-    """Return the id of the conversation, the name of its folder."""
+    """Return the id of the conversation, which is the name of its folder."""
     del origin
     folder = _FOLDER.search(path)
     return folder[1] if folder else None
 
 
 def conversations(values: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
-    """Return what the model saw at the end, then what checkpoints replaced, last first.
+    """Return what the model saw at the end, then the parts replaced by checkpoints, last first.
 
-    ``meta`` is the full transcript, which is a file of its own: a shortened one next to it has no conversation.
-    Neither the system prompt nor the tools are in it.
+    ``meta`` is the full transcript next to a shortened one.  Transcripts contain neither the system prompt nor the
+    tools.
     """
     if as_list(meta):
-        return []
+        return []  # the full transcript is converted as a separate file
     unread = Unread()
     steps = _Steps(unread)
     for number, line, value in _last_of_each(values, lines):
         steps.add(f"line {line or number}", line, value)
-    way = list(range(len(steps.entries)))
-    return with_unread(load_paths(openai_chat, steps.entries, [way], {}), unread)
+    path = list(range(len(steps.entries)))
+    return with_unread(load_paths(openai_chat, steps.entries, [path], {}), unread)
 
 
 def _last_of_each(values: list[Json], lines: list[int] | None) -> list[tuple[int, int, Object]]:
-    """Return the last line of each step, where its first one is: a step may be written again when it is done."""
+    """Return the last line of each step in the order of the first lines: finished steps may be written again."""
     known: dict[Json, tuple[int, int, Object]] = {}
     for place in entries(values, lines):
         index = place[2].get("step_index")
@@ -87,7 +87,7 @@ def _last_of_each(values: list[Json], lines: list[int] | None) -> list[tuple[int
 
 
 class _Steps:
-    """The steps as entries of a thread; results belong to the calls of the reply before them, in order."""
+    """Converts steps to entries of a thread; results answer the calls of the previous reply in order."""
 
     def __init__(self, unread: Unread) -> None:
         self.entries = list[ThreadEntry]()
@@ -100,18 +100,18 @@ class _Steps:
         kind, source = string(step, "type"), string(step, "source")
         self._unread.count_members("step", step, *_STEP)
         known = Evidence(line, moment(step.get("created_at")))
-        said = text(step.get("content"))
+        words = text(step.get("content"))
         if kind == _REPLY:
             self._reply(place, step, known)
-        elif kind == "CHECKPOINT" and said:
-            self._append(place, {"role": "user", "content": said}, known, is_summary=True)
+        elif kind == "CHECKPOINT" and words:
+            self._append(place, {"role": "user", "content": words}, known, is_summary=True)
         elif source.startswith("USER") or kind == "SYSTEM_MESSAGE":
-            match = _MODEL.search(said or "")
+            match = _MODEL.search(words or "")
             self._model = match[1] if match else self._model
-            self._append(place, {"role": "user", "content": said or ""}, known)
+            self._append(place, {"role": "user", "content": words or ""}, known)
         elif self._waiting and (source == "MODEL" or kind == "TOOL_RESPONSE"):
             outcome = "error" if string(step, "status") == "ERROR" else ""
-            self._append(place, tool_message(self._waiting.pop(0), said or "", outcome), known)
+            self._append(place, tool_message(self._waiting.pop(0), words or "", outcome), known)
         else:
             self._unread.count(f"step {kind}")
 
@@ -139,9 +139,9 @@ class _Steps:
         self.entries.append(entry)
 
 
-def _arguments(given: Json) -> Json:
-    """The arguments of a call; shortened transcripts have each value as a JSON text."""
-    arguments = members(given)
+def _arguments(logged_arguments: Json) -> Json:
+    """Return the arguments of a call; in shortened transcripts, each value is a JSON text."""
+    arguments = members(logged_arguments)
     values = [jsonio.value(value) if isinstance(value, str) else None for value in arguments.values()]
     is_spelled = any(isinstance(value, str) for value in values) and None not in values
-    return dict(zip(arguments, values, strict=True)) if is_spelled else given
+    return dict(zip(arguments, values, strict=True)) if is_spelled else logged_arguments

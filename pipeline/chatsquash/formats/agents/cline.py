@@ -1,4 +1,4 @@
-"""Histories of Cline, Roo Code and Kilo Code: messages of Anthropic in one list, with marks of what was summarised."""
+"""Histories of Cline, Roo Code and Kilo Code: a list of Anthropic messages with marks for summarized ones."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ LOCATIONS = (
 
 _TASK, _DETAILS = "<task>", "<environment_details>"
 _PARENTS = (("condenseParent", "condenseId"), ("truncationParent", "truncationId"))
-"""What a message names that is no longer seen, and what names itself so that stands for it."""
+"""The member of a hidden message that names its replacement, and the member with the replacement's own name."""
 _MESSAGE = (
     *("role", "content", "ts", "id", "isSummary", "isTruncationMarker", "reasoning_content", "reasoning_details"),
     *(name for pair in _PARENTS for name in pair),
 )
 _REASONING = ("type", "summary", "text", "ts", "id")
-_USED = ("tokensIn", "cacheReads", "cacheWrites")
+_PROMPT_TOKENS = ("tokensIn", "cacheReads", "cacheWrites")
 _MARKS = 50
-"""The last summaries of a file before which conversations are kept."""
+"""The maximum number of summaries, counted from the last, for which the conversation before them is converted."""
 _RANGE = "conversationHistoryDeletedRange"
 
 
@@ -44,13 +44,13 @@ def fits(values: list[Json]) -> str | None:
     messages = values[0] if len(values) == 1 else None
     if not isinstance(messages, list) or not messages or not all(isinstance(each, dict) for each in messages):
         return None
-    first = [said for each in messages[:3] if each.get("role") == "user" for said in texts(each.get("content"))]
+    first = [words for each in messages[:3] if each.get("role") == "user" for words in texts(each.get("content"))]
     is_task = bool(first) and first[0].lstrip().startswith(_TASK)
-    return f"{_TASK} and {_DETAILS}" if is_task and any(_DETAILS in said for said in first) else None
+    return f"{_TASK} and {_DETAILS}" if is_task and any(_DETAILS in words for words in first) else None
 
 
 def companions(name: str) -> str | None:
-    """Return the name of the file with the messages on the screen, which contain the token counts."""
+    """Return the name of the file with the displayed messages, which include the token counts."""
     return _BESIDE[0] if name in _FILES else None
 
 
@@ -69,8 +69,8 @@ def owner(path: str) -> str | None:
 def conversations(values: list[Json], meta: Json = None) -> list[Conversation]:
     """Return what the model sees now, then what it saw before each summary and each truncation.
 
-    ``meta`` is what the screen shows.  Calls that older versions spell as XML in texts stay there.  Neither the system
-    prompt nor the tools are kept in it.
+    ``meta`` are the displayed messages.  Calls that older versions write as XML stay in the texts.  Histories contain
+    neither the system prompt nor the tools.
     """
     messages = expect_list(values[0] if values else [], "the history is")
     unread = Unread()
@@ -79,20 +79,20 @@ def conversations(values: list[Json], meta: Json = None) -> list[Conversation]:
     if not turns:
         return []
     eras = [*_eras(turns), *_ranges(_visible(turns, None), meta)]
-    return with_unread(load_eras(anthropic, [[each.logged for each in era] for era in eras]), unread)
+    return with_unread(load_eras(anthropic, [[each.turn for each in era] for era in eras]), unread)
 
 
 class _HistoryTurn:
-    def __init__(self, message: Object, logged: LoggedTurn) -> None:
-        self.logged = logged
+    def __init__(self, message: Object, turn: LoggedTurn) -> None:
+        self.turn = turn
         self.hidden_by = {text(message.get(parent)) for parent, _ in _PARENTS} - {None}
         self.names = {text(message.get(name)) for _, name in _PARENTS if message.get(name) is not None} - {None}
         self.is_mark = message.get("isSummary") is True or message.get("isTruncationMarker") is True
 
     def with_content(self, content: Json) -> _HistoryTurn:
-        made = copy(self)
-        made.logged = self.logged._replace(turn={**self.logged.turn, "content": content})
-        return made
+        changed = copy(self)
+        changed.turn = self.turn._replace(turn={**self.turn.turn, "content": content})
+        return changed
 
 
 def _turns(messages: list[Json], evidence: list[Evidence], unread: Unread) -> Iterator[_HistoryTurn]:
@@ -107,16 +107,16 @@ def _turns(messages: list[Json], evidence: list[Evidence], unread: Unread) -> It
         unread.count_members("message", message, *_MESSAGE)
         turn: Object = {"role": message.get("role"), "content": message.get("content")}
         if message.get("role") == "assistant":
-            thoughts += [said] if (said := text(message.get("reasoning_content"))) else []
-            thoughts += [said for each in objects(message.get("reasoning_details")) if (said := string(each, "text"))]
+            thoughts += [words] if (words := text(message.get("reasoning_content"))) else []
+            thoughts += [words for each in objects(message.get("reasoning_details")) if (words := string(each, "text"))]
             turn["content"] = _with_thoughts(thoughts, message.get("content"))
             thoughts = []
         yield _HistoryTurn(message, LoggedTurn(where, turn, evidence[place]))
 
 
 def _thoughts(item: Object) -> list[str]:
-    said = text(item.get("text"))
-    return [said] if said else [string(each, "text") for each in objects(item.get("summary")) if string(each, "text")]
+    words = text(item.get("text"))
+    return [words] if words else [string(each, "text") for each in objects(item.get("summary")) if string(each, "text")]
 
 
 def _with_thoughts(thoughts: list[str], content: Json) -> Json:
@@ -130,7 +130,8 @@ def _with_thoughts(thoughts: list[str], content: Json) -> Json:
 
 def _eras(turns: list[_HistoryTurn]) -> Iterator[list[_HistoryTurn]]:
     """Yield the turns before each summary and each truncation."""
-    first = next((place for place, each in enumerate(turns) if each.logged.evidence.is_sampled), len(turns))
+    # Before the first reply, there is no conversation worth converting.
+    first = next((place for place, each in enumerate(turns) if each.turn.evidence.is_sampled), len(turns))
     marks = [place for place, each in enumerate(turns) if each.is_mark and each.names and place > first]
     for place in marks[-_MARKS:]:
         yield _visible(turns, place)
@@ -165,28 +166,30 @@ def _without(turns: list[_HistoryTurn], cut: tuple[int, int] | None) -> list[_Hi
     """Return the messages outside a range, without results whose calls are deleted with it."""
     if cut is None:
         return turns
-    called, turns_left = set[str](), list[_HistoryTurn]()
+    call_ids, turns_left = set[str](), list[_HistoryTurn]()
     for each in [*turns[: cut[0]], *turns[cut[1] + 1 :]]:
-        turn = each.logged.turn
-        called |= {string(block, "id") for block in objects(turn["content"]) if block.get("type") == "tool_use"}
+        turn = each.turn.turn
+        call_ids |= {string(block, "id") for block in objects(turn["content"]) if block.get("type") == "tool_use"}
         blocks = turn["content"]
         if isinstance(blocks, list):
-            blocks = [block for block in blocks if not _is_orphan(block, called)]
+            blocks = [block for block in blocks if not _is_orphan(block, call_ids)]
         if blocks or not turn["content"]:
             turns_left.append(each.with_content(blocks))
     return turns_left
 
 
-def _is_orphan(block: Json, called: set[str]) -> bool:
-    return at(block, "type") == "tool_result" and string(block, "tool_use_id") not in called
+def _is_orphan(block: Json, call_ids: set[str]) -> bool:
+    return at(block, "type") == "tool_result" and string(block, "tool_use_id") not in call_ids
 
 
 def _evidence(messages: list[Json], meta: Json) -> list[Evidence]:
-    """Return what is known of each message; token counts apply if there are as many requests as replies."""
+    """Return the evidence for each message; token counts are used if there are as many requests as replies."""
     requests = [_tokens(each) for each in objects(meta) if each.get("say") == "api_req_started"]
     replies = sum(at(each, "role") == "assistant" for each in messages)
-    used: Iterable[tuple[int | None, int | None]] = requests if len(requests) == replies else [(None, None)] * replies
-    tokens = iter(used)
+    token_counts: Iterable[tuple[int | None, int | None]] = (
+        requests if len(requests) == replies else [(None, None)] * replies
+    )
+    tokens = iter(token_counts)
     evidence = list[Evidence]()
     for each in messages:
         time = moment(at(each, "ts"))
@@ -197,6 +200,6 @@ def _evidence(messages: list[Json], meta: Json) -> list[Evidence]:
     return evidence
 
 
-def _tokens(shown: Object) -> tuple[int | None, int | None]:
-    counts = parsed(string(shown, "text"))
-    return total(counts, *_USED), count(at(counts, "tokensOut"))
+def _tokens(message: Object) -> tuple[int | None, int | None]:
+    counts = parsed(string(message, "text"))
+    return total(counts, *_PROMPT_TOKENS), count(at(counts, "tokensOut"))

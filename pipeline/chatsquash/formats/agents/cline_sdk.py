@@ -1,4 +1,4 @@
-"""Sessions of Cline's SDK and command line: messages with the system prompt, and what a compaction left of them."""
+"""Sessions of Cline's SDK and command line: messages with the system prompt, and the result of a compaction."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ LOCATIONS = ("~/.cline/data/sessions/*/*.messages.json",)
 _SUFFIX = ".messages.json"
 _FILE = ("version", "updated_at", "agent", "sessionId", "messages", "system_prompt")
 _MESSAGE = ("role", "content", "id", "ts", "modelInfo", "metrics", "metadata")
-_WRAPPED = re.compile(r"\s*<(user_input|user_command)\b[^>]*>(.*)</\1>\s*", re.DOTALL)
-"""A prompt as it is stored; without the tags, it is sent."""
+_PROMPT_TAGS = re.compile(r"\s*<(user_input|user_command)\b[^>]*>(.*)</\1>\s*", re.DOTALL)
+"""A prompt in the tags that are stored but not sent."""
 _AGENTS = ("subagent", "teammate")
-_USED = ("inputTokens", "cacheReadTokens", "cacheWriteTokens")
+_PROMPT_TOKENS = ("inputTokens", "cacheReadTokens", "cacheWriteTokens")
 
 
 def fits(values: list[Json]) -> str | None:
     """Check for a file with a version, messages, a session and the kind of its agent."""
     value = values[0] if len(values) == 1 else None
     fitting = isinstance(value, dict) and value.keys() >= {"version", "agent", "sessionId", "messages"}
-    return "agent and sessionId beside messages" if fitting and isinstance(at(value, "messages"), list) else None
+    return "agent and sessionId next to messages" if fitting and isinstance(at(value, "messages"), list) else None
 
 
 def companions(name: str) -> str | None:
-    """Return a glob for the session's settings and for what a compaction left."""
+    """Return a glob for the session's settings and the result of a compaction."""
     return f"{escape(name.removesuffix(_SUFFIX))}.[!m]*" if name.endswith(_SUFFIX) else None
 
 
 def owner(path: str) -> str | None:
-    """Return the messages of the session that another file beside them describes."""
+    """Return the messages file of the session that a neighbouring file belongs to."""
     for suffix in (".compaction.json", ".json"):
         if path.endswith(suffix) and not path.endswith(_SUFFIX):
             folder, _, name = path.rpartition("/")
@@ -52,31 +52,42 @@ def owner(path: str) -> str | None:
 
 
 def conversations(values: list[Json], meta: Json = None) -> list[Conversation]:
-    """Return what the model sees now, then what it saw before a compaction; ``meta`` are the files beside.
+    """Return what the model sees now, then what it saw before a compaction.
 
-    The definitions of tools are not kept in it.
+    ``meta`` are the contents of the companion files.  Tool definitions are not stored.
     """
     value = values[0] if values else None
     unread = Unread()
     unread.count_members("file", value, *_FILE)
-    left = next((each for each in as_list(meta) if isinstance(at(each, "source_message_count"), int)), None)
+    compaction = next((each for each in as_list(meta) if isinstance(at(each, "source_message_count"), int)), None)
     manifest = next((each for each in as_list(meta) if isinstance(at(each, "session_id"), str)), None)
     model = text(at(manifest, "model"))
-    whole = _load(value, model, unread, "messages")
-    count_of = at(left, "source_message_count")
-    if left is None or not as_list(at(left, "messages")) or not 0 < count_of <= len(as_list(at(value, "messages"))):
-        return with_unread([_conversation(whole, value, "", "main")] if whole.messages else [], unread)
-    behind = {**left, "messages": [*as_list(at(left, "messages")), *as_list(at(value, "messages"))[count_of:]]}
+    logged_messages = _load(value, model, unread, "messages")
+    count_of = at(compaction, "source_message_count")
+    if (
+        compaction is None
+        or not as_list(at(compaction, "messages"))
+        or not 0 < count_of <= len(as_list(at(value, "messages")))
+    ):
+        return with_unread(
+            [_conversation(logged_messages, value, "", "main")] if logged_messages.messages else [], unread
+        )
+    compacted = {
+        **compaction,
+        "messages": [*as_list(at(compaction, "messages")), *as_list(at(value, "messages"))[count_of:]],
+    }
     before = {**(value or {}), "messages": as_list(at(value, "messages"))[:count_of]}
-    now = _conversation(_load(behind, model, Unread(), "compaction"), value, "2", "compacted")
+    now = _conversation(_load(compacted, model, Unread(), "compaction"), value, "2", "compacted")
     return with_unread([now, _conversation(_load(before, model, Unread(), "messages"), value, "1", "main")], unread)
 
 
-def _conversation(loaded: LoggedMessages, value: Json, name: str, of: ConversationKind) -> Conversation:
+def _conversation(logged_messages: LoggedMessages, value: Json, name: str, kind: ConversationKind) -> Conversation:
     is_inner = at(value, "agent") in _AGENTS
-    known: Object = {"id": name, "kind": "subagent" if is_inner and of == "main" else of}
-    known |= {"parent": "1"} if of == "compacted" else {}
-    return Conversation(loaded.messages, [], origin=origin(loaded, session_id=text(at(value, "sessionId")), **known))
+    known: Object = {"id": name, "kind": "subagent" if is_inner and kind == "main" else kind}
+    known |= {"parent": "1"} if kind == "compacted" else {}
+    return Conversation(
+        logged_messages.messages, [], origin=origin(logged_messages, session_id=text(at(value, "sessionId")), **known)
+    )
 
 
 def _load(value: Json, model: str | None, unread: Unread, place: str) -> LoggedMessages:
@@ -91,16 +102,19 @@ def _load(value: Json, model: str | None, unread: Unread, place: str) -> LoggedM
             continue
         unread.count_members("message", message, *_MESSAGE)
         turn = LoggedTurn(where, _turn(message), _evidence(message, model))
+        # The metrics are added at the end of a reply; an error message after it also marks an interrupted reply.
         has_end = has_metrics or any(map(_is_shown_only, messages[number + 1 : number + 2]))
         turns.append(as_truncated(turn) if has_end and message.get("metrics") is None else turn)
-    loaded = load_turns(anthropic, turns)
+    logged_messages = load_turns(anthropic, turns)
     prompt = text(at(value, "system_prompt"))
     system = view.messages(anthropic.system(prompt)) if prompt else []
-    return LoggedMessages([*system, *loaded.messages], [*(Evidence(1) for _ in system), *loaded.evidence])
+    return LoggedMessages(
+        [*system, *logged_messages.messages], [*(Evidence(1) for _ in system), *logged_messages.evidence]
+    )
 
 
 def _is_shown_only(message: Json) -> bool:
-    """Whether a message is for the screen, such as an error: it is never sent."""
+    """Whether a message, such as an error, is only displayed and never sent."""
     return at(message, "metadata", "displayOnly") is True
 
 
@@ -118,8 +132,8 @@ def _turn(message: Object) -> Object:
 
 
 def _prompt(content: Json) -> Json:
-    """Return a prompt as it is sent."""
-    while isinstance(content, str) and (match := _WRAPPED.fullmatch(content)):
+    """Return a prompt as sent, without its tags."""
+    while isinstance(content, str) and (match := _PROMPT_TAGS.fullmatch(content)):
         content = match[2].strip()
     return content
 
@@ -128,13 +142,13 @@ def _evidence(message: Object, model: str | None) -> Evidence:
     time = moment(message.get("ts"))
     if message.get("role") != "assistant":
         return Evidence(1, time)
-    used = message.get("metrics")
-    named = text(at(message, "modelInfo", "id")) or model
-    return Evidence(1, time, True, named, total(used, *_USED), count(at(used, "outputTokens")))
+    usage = message.get("metrics")
+    model_name = text(at(message, "modelInfo", "id")) or model
+    return Evidence(1, time, True, model_name, total(usage, *_PROMPT_TOKENS), count(at(usage, "outputTokens")))
 
 
 def _block(block: Json) -> Json:
-    """Return a block as Anthropic has it."""
+    """Convert a block to Anthropic's form."""
     match block:
         case {"type": "image", "data": str(data), "mediaType": str(mime)}:
             return {"type": "image", "source": {"type": "base64", "media_type": mime, "data": data}}
@@ -150,7 +164,7 @@ def _block(block: Json) -> Json:
 
 
 def _result(content: list[Json]) -> list[Json]:
-    """Return the content of a result: of values that contain images, JSON without these, and the images after it."""
+    """Return the content of a result; images inside of values are moved after the JSON of the values."""
     images = list[Json]()
     if all(at(each, "type") in ("text", "image", "file") for each in content):
         return list(map(_block, content))
@@ -161,15 +175,15 @@ def _result(content: list[Json]) -> list[Json]:
 
 
 def _without_images(value: Json, images: list[Json]) -> Json:
-    """Return a value without the images in its lists, which are added to ``images``; text blocks become their texts."""
+    """Move the images in the lists of a value to ``images``, and replace text blocks by their texts."""
     match value:
-        case {"type": "text", "text": str(said), **more} if not more:
-            return said
+        case {"type": "text", "text": str(words), **more} if not more:
+            return words
         case dict():
             return {name: _without_images(each, images) for name, each in value.items()}
         case list():
-            shown = [each for each in value if _is_image(each)]
-            images += shown
+            new_images = [each for each in value if _is_image(each)]
+            images += new_images
             return [_without_images(each, images) for each in value if not _is_image(each)]
     return value
 

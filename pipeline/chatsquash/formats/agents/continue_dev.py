@@ -1,4 +1,4 @@
-"""Continue's sessions: messages with what was shown beside them, calls and their results in the assistant's items."""
+"""Continue's sessions: messages with their context, and calls with their results in the assistant's items."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from chatsquash.formats.values import Object, as_list, at, compact, count, membe
 
 NAME = "continue_dev"
 HAS_TOOLS = True
-"""Only the tools that were called are kept."""
+"""Only the tools that were called are stored."""
 MEMBERS = ("history",)
 LOCATIONS = ("${CONTINUE_GLOBAL_DIR:-~/.continue}/sessions/*-*.json",)
 
@@ -27,9 +27,9 @@ _ITEM = (
 )
 _MESSAGE = ("role", "content", "id", "toolCallId", "toolCalls", "usage", "signature", "redactedThinking")
 _SYSTEM, _USER = "<system>\n", "\n\n<user>\n"
-"""What stands before the system prompt and before the first prompt of the user in what is logged."""
+"""The text before the system prompt and before the first user prompt in prompt logs."""
 _BEFORE = "Previous conversation summary:\n\n "
-_SIGNED = "anthropic-claude-v1"
+_SIGNATURE_FORMAT = "anthropic-claude-v1"
 _FAILED = ("errored", "canceled")
 
 
@@ -38,13 +38,13 @@ def fits(values: list[Json]) -> str | None:
     value = values[0] if len(values) == 1 else None
     items = objects(at(value, "history"))
     fitting = isinstance(at(value, "sessionId"), str) and bool(items) and all("message" in each for each in items)
-    return "sessionId beside history[].message" if fitting else None
+    return "sessionId next to history[].message" if fitting else None
 
 
 def conversations(values: list[Json]) -> list[Conversation]:
     """Return what the model sees at the end, then what it saw before each summary.
 
-    The system prompt is that of the first prompt that was logged, where the history has none.
+    If the history has no system prompt, it is taken from the first prompt log.
     """
     value = values[0] if values else None
     unread = Unread()
@@ -56,9 +56,9 @@ def conversations(values: list[Json]) -> list[Conversation]:
         if not isinstance(item, dict) or not isinstance(item.get("message"), dict):
             raise TurnError(f"history[{number}] has no message")
         unread.count_members("item", item, *_ITEM)
-        for defined in (members(state.get("tool")) for state in _states(item)):
-            if name := text(at(defined, "function", "name")):
-                tools.setdefault(name, {key: defined[key] for key in ("type", "function") if key in defined})
+        for definition in (members(state.get("tool")) for state in _states(item)):
+            if name := text(at(definition, "function", "name")):
+                tools.setdefault(name, {key: definition[key] for key in ("type", "function") if key in definition})
     defined_tools = list(openai_chat.tools(list(tools.values())).functions)
     session = text(at(value, "sessionId"))
     eras = list(_eras(items, model, unread))
@@ -69,35 +69,37 @@ def conversations(values: list[Json]) -> list[Conversation]:
 
 def _eras(items: list[Object], model: str | None, unread: Unread) -> Iterator[list[LoggedTurn]]:
     """Yield the turns before each summary, and those the model sees now."""
-    answered = _answered_calls(items)
+    answered_calls = _answered_calls(items)
     system = _system(items)
-    turns, thoughts, room = list(system), list[Json](), EntryBudget(len(items))
+    turns, thoughts, budget = list(system), list[Json](), EntryBudget(len(items))
     is_first = True
     for number, item in enumerate(items):
         where = f"history[{number}]"
         summary = text(item.get("conversationSummary"))
         is_own = summary is not None and string(item["message"], "content") == summary
-        is_repeated = string(item["message"], "role") == "tool" and string(item["message"], "toolCallId") in answered
-        made = [] if is_own or is_repeated else _turns(where, item, model, thoughts, unread)
-        system += [each for each in made if each.turn["role"] == "system"]
-        turns += made
+        is_repeated = (
+            string(item["message"], "role") == "tool" and string(item["message"], "toolCallId") in answered_calls
+        )
+        new_turns = [] if is_own or is_repeated else _turns(where, item, model, thoughts, unread)
+        system += [each for each in new_turns if each.turn["role"] == "system"]
+        turns += new_turns
         if summary is None:
             continue
         if any(each.evidence.is_sampled for each in turns):
-            if room.take(len(turns)):
+            if budget.take(len(turns)):
                 yield turns
             else:
-                unread.count("history before a summary, beyond those that are read")
+                unread.count("history before a summary, over the limit")
             is_first = False
-        # The command line keeps the summary as a reply, the editor tells it behind the system prompt.
-        said = {"role": "assistant", "content": summary} if is_own else {"role": "system", "content": _BEFORE + summary}
-        turns = [*system, LoggedTurn(where, said, Evidence(1))]
+        # The command line stores the summary as a reply; the editor sends it after the system prompt.
+        turn = {"role": "assistant", "content": summary} if is_own else {"role": "system", "content": _BEFORE + summary}
+        turns = [*system, LoggedTurn(where, turn, Evidence(1))]
     if any(each.evidence.is_sampled for each in turns) or (is_first and turns):
         yield turns
     elif turns and not is_first:
-        unread.count("summary from which nothing goes on")
+        unread.count("summary that nothing follows")
     for _ in thoughts:
-        unread.count("thoughts before no reply")
+        unread.count("thoughts without a reply")
 
 
 def _system(items: list[Object]) -> list[LoggedTurn]:
@@ -105,25 +107,25 @@ def _system(items: list[Object]) -> list[LoggedTurn]:
     if any(string(item["message"], "role") == "system" for item in items):
         return []
     first_prompt = next((item for item in items if string(item["message"], "role") == "user"), None)
-    logged = (string(log, "prompt") for item in items for log in objects(item.get("promptLogs")))
-    prompt = next((each for each in logged if each), "")
+    prompts = (string(log, "prompt") for item in items for log in objects(item.get("promptLogs")))
+    prompt = next((each for each in prompts if each), "")
     if first_prompt is None or not prompt.startswith(_SYSTEM):
         return []
-    said = [*_context_texts(first_prompt), *texts(first_prompt["message"].get("content"))]
-    first = next(filter(None, said), "")
+    prompt_texts = [*_context_texts(first_prompt), *texts(first_prompt["message"].get("content"))]
+    first = next(filter(None, prompt_texts), "")
     end = prompt.find(f"{_USER}{first[:100]}") if first else -1
     prompt_text = prompt[len(_SYSTEM) : end] if end >= 0 else ""
     return [LoggedTurn("promptLogs", {"role": "system", "content": prompt_text}, Evidence(1))] if prompt_text else []
 
 
 def _answered_calls(items: list[Object]) -> set[str]:
-    """Return the calls whose results are stored with them and may be repeated as messages."""
+    """Return the ids of calls whose results are stored with them; messages may repeat these results."""
     states = (state for item in items for state in _states(item) if state.get("output") is not None)
     return {name for state in states if (name := string(state, "toolCallId"))}
 
 
 def _states(item: Object) -> list[Object]:
-    """Return the calls of an item; earlier versions had at most one."""
+    """Return the calls of an item; older versions stored at most one."""
     return objects(item.get("toolCallStates")) or objects(as_list(item.get("toolCallState")))
 
 
@@ -141,37 +143,39 @@ def _turns(where: str, item: Object, model: str | None, thoughts: list[Json], un
     if role == "tool":
         return [LoggedTurn(where, tool_message(message.get("toolCallId"), content), evidence)]
     if role not in ("user", "system"):
-        raise TurnError(f"{where} has the role {compact(message.get('role'))[:40]}")
-    if role == "user" and (shown := _context_texts(item)):
-        content = [{"type": "text", "text": each} for each in shown] + (
+        raise TurnError(f"{where} has the unknown role {compact(message.get('role'))[:40]}")
+    if role == "user" and (context := _context_texts(item)):
+        content = [{"type": "text", "text": each} for each in context] + (
             content if isinstance(content, list) else [{"type": "text", "text": content or ""}]
         )
     return [LoggedTurn(where, {"role": role, "content": content}, evidence)]
 
 
 def _thoughts(message: Object, unread: Unread) -> list[Json]:
-    """Return a thought as reasoning blocks in OpenRouter's form."""
+    """Convert a thought to reasoning blocks in OpenRouter's form."""
     hidden, signature = string(message, "redactedThinking"), string(message, "signature")
-    said = "".join(texts(message.get("content")))
-    signed = {"signature": signature, "format": _SIGNED} if signature else {}
-    blocks: list[Json] = [{"type": "reasoning.text", "text": said, **signed}] if said or signature else []
+    thought_text = "".join(texts(message.get("content")))
+    signature_members = {"signature": signature, "format": _SIGNATURE_FORMAT} if signature else {}
+    blocks: list[Json] = (
+        [{"type": "reasoning.text", "text": thought_text, **signature_members}] if thought_text or signature else []
+    )
     if not (blocks or hidden):
         unread.count("thought without a text")
-    return [*blocks, {"type": "reasoning.encrypted", "data": hidden, "format": _SIGNED}] if hidden else blocks
+    return [*blocks, {"type": "reasoning.encrypted", "data": hidden, "format": _SIGNATURE_FORMAT}] if hidden else blocks
 
 
 def _context_texts(item: Object) -> list[str]:
     """Return the context that precedes the user's text."""
-    return [said for each in objects(item.get("contextItems")) if (said := text(each.get("content")))]
+    return [content for each in objects(item.get("contextItems")) if (content := text(each.get("content")))]
 
 
 def _assistant(where: str, item: Object, model: str | None, thoughts: list[Json]) -> list[LoggedTurn]:
     """Return the turn of a reply and the results of its calls."""
     message = item["message"]
     log = next(iter(objects(item.get("promptLogs"))), {})
-    used = message.get("usage")
-    named = text(log.get("modelTitle")) or model or text(at(used, "model"))
-    prompt, completion = (_tokens(used, name) for name in ("prompt", "completion"))
+    usage = message.get("usage")
+    model_name = text(log.get("modelTitle")) or model or text(at(usage, "model"))
+    prompt, completion = (_tokens(usage, name) for name in ("prompt", "completion"))
     finish = "length" if reaches(completion, count(at(log, "completionOptions", "maxTokens"))) else None
     states = _states(item)
     calls = list(map(_call, objects(message.get("toolCalls")) or [at(each, "toolCall") for each in states]))
@@ -181,13 +185,13 @@ def _assistant(where: str, item: Object, model: str | None, thoughts: list[Json]
         turn["reasoning_details"] = list(thoughts)
     thoughts.clear()
     results = [_result(state, output) for state in states if (output := state.get("output")) is not None]
-    said = LoggedTurn(where, turn, Evidence(1, None, True, named, prompt, completion, finish))
-    return [said, *(LoggedTurn(where, result, Evidence(1)) for result in results)]
+    reply = LoggedTurn(where, turn, Evidence(1, None, True, model_name, prompt, completion, finish))
+    return [reply, *(LoggedTurn(where, result, Evidence(1)) for result in results)]
 
 
-def _tokens(used: Json, of: str) -> int | None:
-    """Return a token count; the command line writes it as the service sent it."""
-    return count(at(used, f"{of}Tokens") or at(used, f"{of}_tokens"))
+def _tokens(usage: Json, direction: str) -> int | None:
+    """Return a token count; the command line uses the member names of the service."""
+    return count(at(usage, f"{direction}Tokens") or at(usage, f"{direction}_tokens"))
 
 
 def _call(call: Json) -> Object:
@@ -196,8 +200,8 @@ def _call(call: Json) -> Object:
 
 
 def _result(state: Object, output: Json) -> Object:
-    said = "\n\n".join(string(each, "content") for each in objects(output))
-    return tool_message(state.get("toolCallId"), said, "failed" if state.get("status") in _FAILED else "")
+    result_text = "\n\n".join(string(each, "content") for each in objects(output))
+    return tool_message(state.get("toolCallId"), result_text, "failed" if state.get("status") in _FAILED else "")
 
 
 def _content(content: Json) -> Json:
@@ -207,5 +211,5 @@ def _content(content: Json) -> Json:
 
 
 def _part(part: Json) -> Json:
-    shown = at(part, "imageUrl") if at(part, "type") == "imageUrl" else None
-    return {"type": "image_url", "image_url": shown} if shown else part
+    image = at(part, "imageUrl") if at(part, "type") == "imageUrl" else None
+    return {"type": "image_url", "image_url": image} if image else part

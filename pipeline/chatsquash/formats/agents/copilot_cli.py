@@ -1,4 +1,4 @@
-"""Copilot CLI's sessions: events, each behind the one before it, with the system prompt and what tools gave."""
+"""Copilot CLI's sessions: chronological events with the system prompt and the results of tools."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ _KNOWN = ("session.start", "user.message", "assistant.message", "tool.execution_
 _LINE = ("type", "id", "parentId", "timestamp", "data", "agentId", "ephemeral")
 _PROMPTS = ("system", "developer")
 _TURN = "conversation-"
-"""How the interaction types of requests in turns begin; summaries have others."""
-_REPEATED = ("assistant.reasoning", "tool.execution_start", "assistant.turn_start")
-"""Events that say once more what messages hold."""
-_SAID = (
+"""The prefix of interaction types of requests within turns; summaries have other types."""
+_DUPLICATES = ("assistant.reasoning", "tool.execution_start", "assistant.turn_start")
+"""Events whose content is also part of messages."""
+_ASSISTANT = (
     *("messageId", "content", "reasoningText", "toolRequests", "model", "outputTokens", "apiCallId"),
     *("parentToolCallId", "chunkIndex", "interactionId", "turnId"),
 )
 
 
 def fits(values: list[Json]) -> str | None:
-    """Check for events with dotted types and data, some of types that only this agent has."""
+    """Check for events with dotted types and data, some of which have types specific to this agent."""
     lines = objects(values)
     own = sum(each.get("type") in _KNOWN and isinstance(each.get("data"), dict) for each in lines)
     if not own or len(lines) != len(values):
         return None
-    begun = at(lines[0], "type") == "session.start" and isinstance(at(lines[0], "data", "sessionId"), str)
-    return f"types such as {_KNOWN[1]} in {own} lines" if begun or own > 1 else None
+    starts_session = at(lines[0], "type") == "session.start" and isinstance(at(lines[0], "data", "sessionId"), str)
+    return f"types such as {_KNOWN[1]} in {own} lines" if starts_session or own > 1 else None
 
 
 def session(path: str, origin: Origin) -> str | None:
@@ -54,54 +54,54 @@ def session(path: str, origin: Origin) -> str | None:
 def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
     """Return what the model sees at the end, then what it saw before each compaction, then sub-agents.
 
-    The definitions of tools are not kept in it.
+    Tool definitions are not stored.
     """
     unread = Unread()
     agents: dict[str, _AgentView] = {"": _AgentView(unread)}
-    began = _began(objects(values))
+    calls_by_agent = _began(objects(values))
     session: str | None = None
     model: str | None = None
     for place, line, event in entries(values, lines):
         data = event["data"] if isinstance(event.get("data"), dict) else {}
-        of = string(event, "type")
+        event_type = string(event, "type")
         unread.count_members("event", event, *_LINE)
-        if of in ("session.start", "session.resume"):
+        if event_type in ("session.start", "session.resume"):
             for each in agents.values():
                 each.lacks_context = False
             session = session or text(data.get("sessionId"))
             model = text(data.get("selectedModel")) or model
             continue
-        if of == "session.model_change":
+        if event_type == "session.model_change":
             model = text(data.get("newModel")) or model
             continue
         name = text(event.get("agentId")) or text(data.get("parentToolCallId")) or ""
         agent = agents.setdefault(name, _AgentView(unread))
-        agent.add(f"entry {place}", of, data, Evidence(line, moment(event.get("timestamp")), model=model))
-    return with_unread(list(_agent_conversations(agents, began, session)), unread)
+        agent.add(f"entry {place}", event_type, data, Evidence(line, moment(event.get("timestamp")), model=model))
+    return with_unread(list(_agent_conversations(agents, calls_by_agent, session)), unread)
 
 
 def _began(events: list[Object]) -> dict[str, str]:
-    """Return the calls that started agents, by agent id; in older versions the call id is the agent id."""
+    """Return the ids of the calls that started agents, by agent id; in older versions both ids are the same."""
     started = [each for each in events if each.get("type") == "subagent.started"]
     calls = [(text(each.get("agentId")), text(at(each, "data", "toolCallId"))) for each in started]
     return {agent: call for agent, call in calls if agent and call}
 
 
 def _agent_conversations(
-    agents: dict[str, _AgentView], began: dict[str, str], session: str | None
+    agents: dict[str, _AgentView], calls_by_agent: dict[str, str], session: str | None
 ) -> Iterator[Conversation]:
     for name, agent in agents.items():
         agent.leave()
         eras = agent.eras
         for number in range(len(eras) - 1, -1, -1):
-            of: ConversationKind = "compacted" if number else "subagent" if name else "main"
+            kind: ConversationKind = "compacted" if number else "subagent" if name else "main"
             own = f"{name or '1'}.{number + 1}" if len(eras) > 1 else name or "1"
-            known: Object = {"id": own, "kind": of, "session_id": session}
+            known: Object = {"id": own, "kind": kind, "session_id": session}
             if number:
                 known["parent"] = f"{name or '1'}.{number}"
             elif name:
-                known["call"] = began.get(name, name)
-            if len(eras) == len(agents) == 1:
+                known["call"] = calls_by_agent.get(name, name)
+            if len(eras) == len(agents) == 1:  # ids only distinguish the conversations of one file
                 known |= {"id": "", "parent": None}
             lacking = [each.evidence.line for each in eras[number] if each.evidence.lacks_context]
             known["findings"] = tuple((line, RepeatedViolation("missing-history")) for line in lacking)
@@ -110,54 +110,54 @@ def _agent_conversations(
 
 @dataclass(slots=True)
 class _AgentView:
-    """What one agent saw, built from events."""
+    """The conversation of one agent, built from events."""
 
     unread: Unread
     turns: list[LoggedTurn] = field(default_factory=list)
     eras: list[list[LoggedTurn]] = field(default_factory=list)
     prompts: Object = field(default_factory=dict)
-    """The prompts in force, by their roles."""
+    """The current system prompts by role."""
     last: str | None = None
-    """The call of the service that gave the last message."""
+    """The id of the API call that returned the last message."""
     place: int = 0
-    """Where that message stands."""
-    begun: int | None = None
+    """The index of that message."""
+    compaction_start: int | None = None
     """The number of turns when a compaction began, which runs in the background."""
     usage: Object = field(default_factory=dict)
-    """The last token counts, and how the reply that they belong to ended; empty once that was logged."""
+    """The last token counts with the finish reason of their reply; empty after the reply is logged."""
     lacks_context: bool = False
-    """Whether requests of the process have a reply that is in no file, as it reached its limit."""
+    """Whether requests of the process contain a reply that was never logged because it reached its limit."""
 
-    def add(self, place: str, of: str, data: Object, evidence: Evidence) -> None:
-        match of:
+    def add(self, place: str, event_type: str, data: Object, evidence: Evidence) -> None:
+        match event_type:
             case "system.message":
                 self._system(place, data, evidence._replace(model=None))
             case "user.message":
                 self.unread.count_members(
-                    of, data, "content", "transformedContent", "source", "agentMode", "interactionId"
+                    event_type, data, "content", "transformedContent", "source", "agentMode", "interactionId"
                 )
-                said = text(data.get("transformedContent")) or data.get("content")
-                self._turn(place, {"role": "user", "content": said}, evidence._replace(model=None))
+                words = text(data.get("transformedContent")) or data.get("content")
+                self._turn(place, {"role": "user", "content": words}, evidence._replace(model=None))
             case "assistant.message":
                 self._assistant(place, data, evidence)
             case "tool.execution_complete":
                 self._result(place, data, evidence)
             case "session.usage_record" | "assistant.turn_end":
-                self._end_turn(members(data.get("usage")), is_ended=of.endswith("end"))
+                self._end_turn(members(data.get("usage")), is_ended=event_type.endswith("end"))
             case "session.compaction_start":
-                self.begun = len(self.turns)
+                self.compaction_start = len(self.turns)
             case "session.compaction_complete":
                 self._compaction(place, data, evidence)
             case "session.context_cleared":
                 self.leave()
                 self.turns, self.last, self.prompts, self.lacks_context = [], None, {}, False
-            case _ if of in _REPEATED:
+            case _ if event_type in _DUPLICATES:
                 pass
             case _:
-                self.unread.count(f"event {of}")
+                self.unread.count(f"event {event_type}")
 
     def leave(self) -> None:
-        """Keep the turns so far."""
+        """Store the turns so far as a conversation."""
         if any(each.evidence.is_sampled for each in self.turns):
             self.eras.append(list(self.turns))
 
@@ -166,7 +166,7 @@ class _AgentView:
         self.turns.append(LoggedTurn(place, turn, evidence))
 
     def _system(self, place: str, data: Object, evidence: Evidence) -> None:
-        """Put a prompt first, where requests have it, though it is logged after the user's; a new one replaces it."""
+        """Insert a system prompt at the beginning, although it is logged after the user's; a new one replaces it."""
         role = "developer" if data.get("role") == "developer" else "system"
         content = data.get("content")
         if self.prompts.get(role) == content:
@@ -184,7 +184,7 @@ class _AgentView:
 
     def _assistant(self, place: str, data: Object, evidence: Evidence) -> None:
         """Add a message, which may be a piece of a reply."""
-        self.unread.count_members("assistant.message", data, *_SAID)
+        self.unread.count_members("assistant.message", data, *_ASSISTANT)
         calls = [_call(each) for each in objects(data.get("toolRequests"))]
         thoughts, content = text(data.get("reasoningText")), text(data.get("content"))
         if not (calls or thoughts or content):
@@ -203,15 +203,18 @@ class _AgentView:
         turn = assistant_message(content, calls, thoughts or "")
         if self.last and self.last == known.response_id:  # results may have come in between
             before = self.turns[self.place]
-            joined = LoggedTurn(before.place, _join_pieces(before.turn, turn), before.evidence.merge(known))
-            self.turns[self.place] = joined
+            merged = LoggedTurn(before.place, _join_pieces(before.turn, turn), before.evidence.merge(known))
+            self.turns[self.place] = merged
         else:
             self.place = len(self.turns)
             self.turns.append(LoggedTurn(place, turn, known))
         self.last = known.response_id
 
     def _end_turn(self, usage: Object, *, is_ended: bool) -> None:
-        """Note what a reply used, or at the end of a turn that it was never logged, though later requests have it."""
+        """Store the token counts of a reply.
+
+        If they are still there at the end of a turn, the reply was not logged although later requests contain it.
+        """
         if is_ended and self.usage.get("outputTokens") and string(self.usage, "interactionType").startswith(_TURN):
             self.unread.count("reply that was not logged")
             self.lacks_context = True
@@ -219,7 +222,7 @@ class _AgentView:
 
     def _result(self, place: str, data: Object, evidence: Evidence) -> None:
         if data.get("isUserRequested") is True:
-            self.unread.count("command of the user")
+            self.unread.count("command that the user ran")
             return
         self.unread.count_members("tool.execution_complete", data, *_RESULT)
         self.unread.count_members("tool.execution_complete.result", data.get("result"), "content", "detailedContent")
@@ -236,22 +239,23 @@ class _AgentView:
             self.unread.count("compaction without a summary")
             return
         self.leave()
-        begun = len(self.turns) if self.begun is None else self.begun
-        while 0 < begun < len(self.turns) and self.turns[begun].turn["role"] == "tool":
-            begun -= 1
-        system = [each for each in self.turns[:begun] if each.turn["role"] in _PROMPTS]
+        start = len(self.turns) if self.compaction_start is None else self.compaction_start
+        # Results must not be separated from their calls.
+        while 0 < start < len(self.turns) and self.turns[start].turn["role"] == "tool":
+            start -= 1
+        system = [each for each in self.turns[:start] if each.turn["role"] in _PROMPTS]
         replacement = LoggedTurn(place, {"role": "user", "content": summary}, Evidence(evidence.line, evidence.time))
-        self.turns, self.last, self.begun = [*system, replacement, *self.turns[begun:]], None, None
+        self.turns, self.last, self.compaction_start = [*system, replacement, *self.turns[start:]], None, None
         self.lacks_context = False
 
 
 def _finish_reason(usage: Object) -> str | None:
-    """Return how a reply ended."""
+    """Return the finish reason of a reply."""
     return "content_filter" if usage.get("contentFilterTriggered") is True else text(usage.get("finishReason"))
 
 
 def _call(request: Object) -> Object:
-    """Return a call; older versions use other names for the tool and the arguments."""
+    """Convert a call; older versions have other member names for the tool and the arguments."""
     name = request.get("name", request.get("toolName"))
     arguments = request.get("arguments", request.get("args"))
     if request.get("type") == "custom":

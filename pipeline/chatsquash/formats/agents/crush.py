@@ -1,4 +1,4 @@
-"""Crush's sessions, and those of the opencode that became Crush: databases, and what ``crush session show`` prints."""
+"""Sessions of Crush and of its predecessor opencode: databases, and the output of ``crush session show``."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _ROLES = ("user", "assistant", "system", "tool")
 _HEADER = ("uuid", "id", "created", "modified", "parent_session_id", "summary_message_id")
 _READ = ("id", "role", "created", "model", "parts", "is_summary_message")
 _AGENT = "$$"
-"""What stands in the id of a sub-agent's session between those of the message and of the call that began it."""
+"""The separator in the id of a sub-agent's session, between the message id and the id of the call that started it."""
 _TITLE = "title-"
-_BROKEN = ("error", "canceled")
-"""Reasons of replies that are not whole."""
+_INCOMPLETE = ("error", "canceled")
+"""Finish reasons of incomplete replies."""
 
 
 def fits(values: list[Json]) -> str | None:
-    """Check for sessions with a UUID beside their hash, and messages made of parts."""
+    """Check for sessions with a UUID, and messages that consist of parts."""
     return "meta.uuid, and messages of parts" if values and all(map(_is_session, values)) else None
 
 
@@ -55,33 +55,33 @@ class _StoredSession(NamedTuple):
     eras: list[list[_CrushMessage]]
 
     def name(self, number: int) -> str:
-        """Return the name of a conversation; the first has that of the session."""
+        """Return the id of a conversation; the first one has the id of the session."""
         return f"{self.id}.{number + 1}" if number else self.id
 
 
 def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """Return what the model sees of each session, then what it saw of it before each compaction.
+    """Return what the model sees of each session, then what it saw before each compaction.
 
-    Neither the system prompt nor the tools are kept.
+    Neither the system prompt nor the tools are stored.
     """
     unread, sessions = Unread(), list[_StoredSession]()
     for place, number, value in entries(values, lines):
         sessions.append(_session(value, f"entry {place}", number, unread))
     callers = _callers(sessions)
     converted = [_conversation(session, number, callers) for session in sessions for number in _shown_eras(session)]
-    shown = [each for each in converted if each.messages]
-    return with_unread(shown, unread)
+    non_empty = [each for each in converted if each.messages]
+    return with_unread(non_empty, unread)
 
 
 def _shown_eras(session: _StoredSession) -> list[int]:
-    """Return the conversation in use, then the earlier ones that have a reply."""
+    """Return the number of the current conversation, then those of earlier ones with a reply."""
     *before, last = range(len(session.eras))
     replied = (any(each.evidence.is_sampled for each in session.eras[number]) for number in before)
     return [last, *compress(before, replied)]
 
 
 def _callers(sessions: list[_StoredSession]) -> dict[tuple[str, str], str]:
-    """Return the conversations by their sessions and the calls in them."""
+    """Return the ids of conversations by session and call."""
     callers: dict[tuple[str, str], str] = {}
     for session in sessions:
         for number, era in enumerate(session.eras):
@@ -91,8 +91,8 @@ def _callers(sessions: list[_StoredSession]) -> dict[tuple[str, str], str]:
 
 
 def _conversation(session: _StoredSession, number: int, callers: dict[tuple[str, str], str]) -> Conversation:
-    said = session.eras[number]
-    turns = ((turn, said[place].evidence) for turn, place in read([each.turn for each in said]))
+    messages_of_era = session.eras[number]
+    turns = ((turn, messages_of_era[place].evidence) for turn, place in read([each.turn for each in messages_of_era]))
     known: Object = {"id": session.name(number), "session_id": session.id}
     parent, call = string(session.meta, "parent_session_id"), session.id.partition(_AGENT)[2]
     if number:
@@ -101,7 +101,7 @@ def _conversation(session: _StoredSession, number: int, callers: dict[tuple[str,
         known |= {"kind": "side", "parent": parent}
     elif parent:
         known |= {"kind": "subagent", "parent": callers.get((parent, call), parent), "call": call or None}
-    if not any(each.evidence.time for each in said):
+    if not any(each.evidence.time for each in messages_of_era):
         known |= span(session.meta.get("created"), session.meta.get("modified"))
     return conversation(turns, {}, **known)
 
@@ -113,19 +113,21 @@ def _session(value: Object, place: str, line: int, unread: Unread) -> _StoredSes
     unread.count_members("file", value, "meta", "messages")
     eras: list[list[_CrushMessage]] = [[]]
     for number, message in enumerate(messages):
-        said = _read_message(message, f"{place}, messages[{number}]", line, string(meta, "summary_message_id"), unread)
-        if said and said.is_summary:
+        converted = _read_message(
+            message, f"{place}, messages[{number}]", line, string(meta, "summary_message_id"), unread
+        )
+        if converted and converted.is_summary:
             eras.append([])
-        eras[-1] += [said] if said else []
+        eras[-1] += [converted] if converted else []
     return _StoredSession(string(meta, "uuid") or place, meta, eras)
 
 
 def _read_message(message: Json, place: str, line: int, summary: str, unread: Unread) -> _CrushMessage | None:
-    """Return a message as a turn; ``None`` for one without anything that a model sees."""
+    """Convert a message to a turn; ``None`` if a model sees none of it."""
     expect_object(message, f"{place} is")
     role, parts = message.get("role"), message.get("parts")
     if role not in _ROLES or not isinstance(parts, list) or len(objects(parts)) < len(parts):
-        raise TurnError(f"{place} has no role of Crush's, or no list of parts")
+        raise TurnError(f"{place} has an unknown role, or no list of parts")
     unread.count_members("message", message, *_READ)
     content, end = list[Json](), Object()
     for number, part in enumerate(parts):
@@ -133,16 +135,16 @@ def _read_message(message: Json, place: str, line: int, summary: str, unread: Un
         content += read_part(part.get("type"), data, f"{place}, part {number}", unread)
         end = data if part.get("type") == "finish" else end
     is_marked = message.get("is_summary_message") == 1 or (summary != "" and message.get("id") == summary)
-    is_summary = is_marked and end.get("reason") not in _BROKEN
+    is_summary = is_marked and end.get("reason") not in _INCOMPLETE
     known = Evidence(line, moment(message.get("created")))
     if role == "assistant" and not is_marked:
-        reason = TRUNCATED if end.get("reason") in _BROKEN else string(end, "reason") or None
+        reason = TRUNCATED if end.get("reason") in _INCOMPLETE else string(end, "reason") or None
         known = known._replace(is_sampled=True, model=string(message, "model") or None, finish_reason=reason)
-    teller = "user" if is_summary else str(role)
-    taken = [part for part in content if part["type"] in _TAKES[teller]]
-    for _ in range(len(content) - len(taken)):
-        unread.count(f"part that a message of the role {teller} does not hold")
-    return _CrushMessage({"role": teller, "content": taken}, known, is_summary) if taken else None
+    speaker = "user" if is_summary else str(role)
+    accepted = [part for part in content if part["type"] in _TAKES[speaker]]
+    for _ in range(len(content) - len(accepted)):
+        unread.count(f"part that is not allowed in a message of the role {speaker}")
+    return _CrushMessage({"role": speaker, "content": accepted}, known, is_summary) if accepted else None
 
 
 _TAKES = {
@@ -151,7 +153,7 @@ _TAKES = {
     "system": ("text",),
     "tool": ("tool-result",),
 }
-"""The parts that a message of each role may hold."""
+"""The types of parts that messages of each role may contain."""
 
 
 _PART = {
@@ -164,30 +166,30 @@ _PART = {
     "finish": ("reason", "time"),
     "shell_command": ("command", "output", "exit_code"),
 }
-"""The types of parts, and the members that are read of each."""
+"""The types of parts, with the members that are read."""
 _LARGEST = 1 << 32
 
 
-def read_part(of: Json, data: Object, place: str, unread: Unread) -> list[Json]:
-    """Return a part as the AI SDK has it."""
-    if not isinstance(of, str) or of not in _PART:
-        unread.count(f"part of the type {of if isinstance(of, str) else kind(of)}")
+def read_part(part_type: Json, data: Object, place: str, unread: Unread) -> list[Json]:
+    """Convert a part to the form of the AI SDK."""
+    if not isinstance(part_type, str) or part_type not in _PART:
+        unread.count(f"part of the type {part_type if isinstance(part_type, str) else kind(part_type)}")
         return []
-    unread.count_members(f"part.{of}", data, "type", *_PART[of])
-    if of in ("tool_call", "tool_result"):
-        return [_tool(of, data, place)]
-    return _file(data, unread) if of == "binary" else _spoken_part(of, data)
+    unread.count_members(f"part.{part_type}", data, "type", *_PART[part_type])
+    if part_type in ("tool_call", "tool_result"):
+        return [_tool(part_type, data, place)]
+    return _file(data, unread) if part_type == "binary" else _spoken_part(part_type, data)
 
 
-def _spoken_part(of: str, data: Object) -> list[Json]:
-    match of:
+def _spoken_part(part_type: str, data: Object) -> list[Json]:
+    match part_type:
         case "text":
             return _text(string(data, "text").strip())
         case "shell_command":
             return _text(f"$ {string(data, 'command')}\n{string(data, 'output')}\n(exit code {_code(data)})")
         case "reasoning":
-            said = {"type": "reasoning", "text": string(data, "thinking"), **_options(data)}
-            return [said] if said["text"] or len(said) > 2 else []
+            reasoning = {"type": "reasoning", "text": string(data, "thinking"), **_options(data)}
+            return [reasoning] if reasoning["text"] or len(reasoning) > 2 else []
         case "image_url":
             return [{"type": "file", "mediaType": "image/*", "url": data.get("url")}]
     return []
@@ -199,9 +201,9 @@ def _code(data: Object) -> str:
     return str(code) if type(code) is int and abs(code) < _LARGEST else "unknown"
 
 
-def _tool(of: str, data: Object, place: str) -> Json:
-    """Return a call or a result."""
-    if of == "tool_result":
+def _tool(part_type: str, data: Object, place: str) -> Json:
+    """Convert a call or a result."""
+    if part_type == "tool_result":
         return {"type": "tool-result", **_call_names(data, place), "output": _output(data)}
     hosted = {"providerExecuted": True} if data.get("provider_executed") is True else {}
     return {"type": "tool-call", **_call_names(data, place), "input": data.get("input"), **hosted}
@@ -212,23 +214,23 @@ def _text(value: str) -> list[Json]:
 
 
 def _call_names(data: Object, place: str) -> Object:
-    """Return the id and the tool of a call; raise ``TurnError`` without them."""
+    """Return the id and the tool of a call; raises ``TurnError`` if one is missing."""
     name, own = data.get("name"), data.get("tool_call_id", data.get("id"))
     if not isinstance(name, str) or not isinstance(own, str) or not own:
-        raise TurnError(f"{place} has no id or no name of a tool")
+        raise TurnError(f"{place} has no call id or no tool name")
     return {"toolCallId": own, "toolName": name}
 
 
 def _output(data: Object) -> Object:
-    said, image = string(data, "content"), string(data, "data")
+    output_text, image = string(data, "content"), string(data, "data")
     if data.get("is_error") is True or not image:
-        return {"type": "error-text" if data.get("is_error") is True else "text", "value": said}
+        return {"type": "error-text" if data.get("is_error") is True else "text", "value": output_text}
     file = {"type": "file-data", "mediaType": string(data, "mime_type"), "data": image}
-    return {"type": "content", "value": [*_text(said), file]}
+    return {"type": "content", "value": [*_text(output_text), file]}
 
 
 def _options(data: Object) -> Object:
-    """Return the signatures and the encrypted form of reasoning as the AI SDK has them."""
+    """Return the signatures and the encrypted reasoning as provider options of the AI SDK."""
     response = members(data.get("responses_data"))
     options = {
         "anthropic": {"signature": string(data, "signature")},
@@ -239,12 +241,12 @@ def _options(data: Object) -> Object:
         },
     }
     non_empty = {who: {name: value for name, value in each.items() if value} for who, each in options.items()}
-    signed = {who: each for who, each in non_empty.items() if each}
-    return {"providerOptions": signed} if signed else {}
+    options_with_values = {who: each for who, each in non_empty.items() if each}
+    return {"providerOptions": options_with_values} if options_with_values else {}
 
 
 def _file(data: Object, unread: Unread) -> list[Json]:
-    """Return a file that the user added; of a printed session only its size is known."""
+    """Convert a file that the user added; printed sessions contain only its size."""
     mime, data_text = string(data, "MIMEType"), string(data, "Data")
     if mime.startswith("text/") and data_text:
         try:
@@ -269,7 +271,7 @@ def tables(columns: dict[str, list[str]]) -> dict[str, tuple[str, ...]] | None:
 
 
 def families(index: dict[str, list[tuple[Any, ...]]]) -> list[dict[str, list[int]]]:
-    """Group each session with those that its calls started, by time; messages of one second keep their order."""
+    """Group each session with those that its calls started, by time; messages of the same second keep their order."""
     sessions = sorted(index["sessions"], key=lambda row: (order(row[3]), order(row[1])))
     parents: dict[object, object] = {}
     for _, own, parent, _ in sessions:
@@ -287,12 +289,14 @@ def families(index: dict[str, list[tuple[Any, ...]]]) -> list[dict[str, list[int
 
 
 def from_rows(rows: dict[str, list[Object]]) -> list[Json]:
-    """Return the sessions of a family as Crush prints them; raise ``TurnError`` for parts that are not JSON."""
+    """Return the sessions of a family in the form that Crush prints; raises ``TurnError`` for invalid JSON."""
     sessions: dict[object, Object] = {}
     for row in rows.get("sessions", []):
-        left = {name: readable(value) for name, value in row.items() if name not in ("id", "created_at", "updated_at")}
+        header = {
+            name: readable(value) for name, value in row.items() if name not in ("id", "created_at", "updated_at")
+        }
         times = {"created": row.get("created_at"), "modified": row.get("updated_at")}
-        meta = {"uuid": str(readable(row.get("id"))), **left, **times}
+        meta = {"uuid": str(readable(row.get("id"))), **header, **times}
         sessions.setdefault(key(row.get("id")), {"meta": meta, "messages": []})
     for row in rows.get("messages", []):
         if (session := sessions.get(key(row.get("session_id")))) is not None:

@@ -1,4 +1,4 @@
-"""Factory Droid's session files: messages of Anthropic, a line each, behind a line that begins the session."""
+"""Factory Droid's session files: a header line, then one Anthropic message per line."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BEGIN = ("type", "id", "title", "sessionTitle", "owner", "cwd", "version")
 _LINE = ("type", "id", "parentId", "timestamp", "message")
 _MESSAGE = ("role", "content", "modelId")
 _SUMMARY = ("summary", "summaryText", "text", "content")
-"""Members of a compaction that may hold the summary; which one does, no writer's code tells."""
+"""Members of a compaction that may contain the summary; which one is used is not documented."""
 
 
 def fits(values: list[Json]) -> str | None:
@@ -30,7 +30,7 @@ def fits(values: list[Json]) -> str | None:
 
 
 def companions(name: str) -> str | None:
-    """Return a glob for the file with the model and the usage of the session."""
+    """Return a glob for the settings file, which contains the model of the session."""
     return f"{escape(name.removesuffix('.jsonl'))}.settings.json" if name.endswith(".jsonl") else None
 
 
@@ -40,9 +40,9 @@ def owner(path: str) -> str | None:
 
 
 def conversations(values: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
-    """Return what the model sees at the end, then what compactions replaced, then abandoned branches.
+    """Return what the model sees at the end, then the parts replaced by compactions, then abandoned branches.
 
-    Neither the system prompt nor the tools are kept in it.
+    Neither the system prompt nor the tools are stored.
     """
     unread = Unread()
     header, rows = entries_after_header(values, lines, "session_start", unread, *_BEGIN)
@@ -50,15 +50,16 @@ def conversations(values: list[Json], lines: list[int] | None = None, meta: Json
         return []
     model = text(at(meta, "model"))
     steps = [_step(f"entry {place}", line, value, model, unread) for place, line, value in rows]
-    named = {text(value.get("parentId")) for *_, value in rows} - {None}
-    used = [place for place, step in enumerate(steps) if step.turns or text(rows[place][2].get("id")) in named]
-    rows, steps = [rows[place] for place in used], [steps[place] for place in used]
+    parent_ids = {text(value.get("parentId")) for *_, value in rows} - {None}
+    places = [place for place, step in enumerate(steps) if step.turns or text(rows[place][2].get("id")) in parent_ids]
+    # Lines without turns only matter if another line continues from them.
+    rows, steps = [rows[place] for place in places], [steps[place] for place in places]
     leaf = max((place for place, step in enumerate(steps) if step.turns), default=None)
     if leaf is None:
         return []
     before = _before([value for *_, value in rows], [step.is_summary for step in steps])
-    ways = paths(before, leaf, [each.is_sampled for each in steps], unread)
-    return with_unread(load_paths(anthropic, steps, ways, {"session_id": text(header.get("id"))}), unread)
+    selected_paths = paths(before, leaf, [each.is_sampled for each in steps], unread)
+    return with_unread(load_paths(anthropic, steps, selected_paths, {"session_id": text(header.get("id"))}), unread)
 
 
 def _before(rows: list[Object], summaries: list[bool]) -> list[int]:
@@ -68,27 +69,27 @@ def _before(rows: list[Object], summaries: list[bool]) -> list[int]:
         return list(range(-1, len(rows) - 1))
     known = first_places([text(value.get("id")) for value in rows])
     before = [known.get(parent) if parent else None for parent in parents]
-    moved = dict[int, int]()
+    replacements = dict[int, int]()
     for place, parent in enumerate(before):
-        if parent in moved:
-            before[place] = moved[parent]
+        if parent in replacements:
+            before[place] = replacements[parent]
         elif parents[place] is None and summaries[place] and place:
             before[place] = place - 1
-            moved[place - 1] = place
+            replacements[place - 1] = place
     return link_entries(list(map(str, range(len(rows)))), [None if each is None else str(each) for each in before])
 
 
 def _step(place: str, line: int, value: Object, model: str | None, unread: Unread) -> ThreadEntry:
-    of = string(value, "type")
+    line_type = string(value, "type")
     evidence = Evidence(line, moment(value.get("timestamp")))
-    if of == "compaction_state":
-        summary = next((said for name in _SUMMARY if (said := text(value.get(name)))), None)
+    if line_type == "compaction_state":
+        summary = next((words for name in _SUMMARY if (words := text(value.get(name)))), None)
         unread.count_members("compaction_state", value, "type", "id", "parentId", "timestamp", *_SUMMARY)
         turn = {"role": "user", "content": summary}
         return ThreadEntry((LoggedTurn(place, turn, evidence),), is_summary=True) if summary else ThreadEntry()
     message = value.get("message")
-    if of != "message" or not isinstance(message, dict):
-        unread.count(f"line of the type {of}")
+    if line_type != "message" or not isinstance(message, dict):
+        unread.count(f"line of the type {line_type}")
         return ThreadEntry()
     unread.count_members("message", value, *_LINE)
     unread.count_members("message.message", message, *_MESSAGE)

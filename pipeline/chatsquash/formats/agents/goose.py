@@ -1,4 +1,4 @@
-"""goose's sessions: one object with a conversation, lines behind one with the metadata, or a database of both."""
+"""goose's sessions: an object with a conversation, a metadata line followed by messages, or a database."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _MESSAGE = ("id", "role", "created", "content", "metadata")
 _METADATA = ("agentVisible", "userVisible", "usage")
 
 _Line = tuple[int, int, Object]
-"""The place of an object in the file, its line, and the object."""
+"""The place of an object in the file, its line number, and the object."""
 
 
 def fits(values: list[Json]) -> str | None:
@@ -67,9 +67,9 @@ def _has_tags(message: Object) -> bool:
 
 
 def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """Return what the model sees of each session, then what it saw of it before each compaction.
+    """Return what the model sees of each session, then what it saw before each compaction.
 
-    Neither the system prompt nor the tools are kept in it.
+    Neither the system prompt nor the tools are stored.
     """
     sessions: list[list[_Line]] = []
     for place, number, line in entries(values, lines):
@@ -94,11 +94,11 @@ def _session(lines: list[_Line]) -> list[Conversation]:
         unread.count("message that the agent does not see")
     last = _load(seen, unread)
     earlier = [_load(before_compaction(era), unread) for era in before if any(each.evidence.is_sampled for each in era)]
-    used = last._replace(evidence=_with_session_usage(last.evidence, header))
-    whole = [*earlier, used]
+    with_usage = last._replace(evidence=_with_session_usage(last.evidence, header))
+    views = [*earlier, with_usage]
     own = id_text(header.get("id")) or lines[0][0]
-    names = [f"{own}.{number}" for number in range(1, len(whole) + 1)] if earlier else [""]
-    *others, first = [_conversation(each, header, names[: number + 1]) for number, each in enumerate(whole)]
+    names = [f"{own}.{number}" for number in range(1, len(views) + 1)] if earlier else [""]
+    *others, first = [_conversation(each, header, names[: number + 1]) for number, each in enumerate(views)]
     return [with_origin(first, unread=unread.counts_for(0)), *others]
 
 
@@ -108,22 +108,22 @@ def is_visible(message: Json) -> bool:
 
 
 def is_for_model(message: Json) -> bool:
-    """Whether goose wrote a message for the model alone: a summary, or its answer to one."""
+    """Whether goose wrote a message only for the model: a summary, or the answer to one."""
     return at(message, "metadata", "userVisible") is False
 
 
 def eras(turns: list[LoggedTurn]) -> list[list[LoggedTurn]]:
-    """Return the messages before the first compaction, those after it, and so on, each from its summary on.
+    """Split the messages at compactions; each part after the first begins with a summary.
 
-    A compaction hides all messages that were there, and adds a summary in the user's name with an answer to it.  What
-    stands for a single call and its result is in the user's name, too, and has no answer.
+    A compaction hides all earlier messages, and adds a summary in the user's name with an answer.  The replacement of
+    a single call and its result is also in the user's name, but has no answer.
     """
     spans: list[list[LoggedTurn]] = [[]]
     hides = True
     for place, each in enumerate(turns):
         hides_all = hides and is_visible(each.turn)
-        behind = turns[place + 1].turn if place + 1 < len(turns) else None
-        is_answered = is_for_model(behind) and at(behind, "role") == "assistant"  # by goose itself
+        next_turn = turns[place + 1].turn if place + 1 < len(turns) else None
+        is_answered = is_for_model(next_turn) and at(next_turn, "role") == "assistant"  # by goose itself
         if _is_summary(turns, place) and (hides_all or is_answered):
             spans.append([])
         hides = hides and not is_visible(each.turn)
@@ -132,26 +132,26 @@ def eras(turns: list[LoggedTurn]) -> list[list[LoggedTurn]]:
 
 
 def before_compaction(era: list[LoggedTurn]) -> list[LoggedTurn]:
-    """Return what the model saw before a compaction; summaries of single calls stay beside them."""
+    """Return what the model saw before a compaction, without the summaries that were later added for single calls."""
     first = next((place for place, each in enumerate(era) if not is_for_model(each.turn)), len(era))
     return [*era[:first], *(each for each in era[first:] if not is_for_model(each.turn))]
 
 
 def _is_summary(turns: list[LoggedTurn], place: int) -> bool:
-    """Whether a message is a summary; of several in a row that goose wrote, only the first is."""
+    """Whether a message is a summary; of consecutive messages by goose, only the first one is."""
     message = turns[place].turn
-    begins = place > 0 and not is_for_model(turns[place - 1].turn)
-    return begins and is_for_model(message) and at(message, "role") == "user"
+    is_first = place > 0 and not is_for_model(turns[place - 1].turn)
+    return is_first and is_for_model(message) and at(message, "role") == "user"
 
 
 def _load(read: list[LoggedTurn], unread: Unread) -> LoggedMessages:
     turns = [each._replace(turn=turn) for each in read if (turn := _turn(each.turn, each.place, unread))]
-    loaded = load_turns(anthropic, turns)
-    return loaded._replace(messages=list(map(_with_signatures, loaded.messages)))
+    logged_messages = load_turns(anthropic, turns)
+    return logged_messages._replace(messages=list(map(_with_signatures, logged_messages.messages)))
 
 
-def _conversation(loaded: LoggedMessages, header: Object, names: list[str]) -> Conversation:
-    """Return a conversation that continues from a summary of the previous one; ``names``: the ids up to it."""
+def _conversation(logged_messages: LoggedMessages, header: Object, names: list[str]) -> Conversation:
+    """Build a conversation that continues from a summary of the previous one; ``names`` are the ids up to it."""
     *before, name = names
     known: Object = {"session_id": id_text(header.get("id")), "id": name}
     if before:
@@ -159,11 +159,11 @@ def _conversation(loaded: LoggedMessages, header: Object, names: list[str]) -> C
     elif header.get("session_type") == "sub_agent":
         known |= {"kind": "subagent", "parent": string(header, "parent_session_id") or None}
     times = span(header.get("created_at"), header.get("updated_at"))
-    return Conversation(loaded.messages, [], origin=origin(loaded, session_times=times, **known))
+    return Conversation(logged_messages.messages, [], origin=origin(logged_messages, session_times=times, **known))
 
 
 def _model(header: Object) -> str | None:
-    """Return the model that the session is set to."""
+    """Return the configured model of a session."""
     config = header.get("model_config") or header.get("model_config_json")
     try:
         config = jsonio.loads(config.encode()) if isinstance(config, str) else config
@@ -177,33 +177,33 @@ def _evidence(message: Json, line: int, model: str | None) -> Evidence:
         return Evidence(line)
     if message.get("role") != "assistant" or is_for_model(message):
         return Evidence(line, moment(message.get("created")))
-    used = at(message, "metadata", "usage")
-    tokens = count(at(used, "inputTokens")), count(at(used, "outputTokens"))
+    usage = at(message, "metadata", "usage")
+    tokens = count(at(usage, "inputTokens")), count(at(usage, "outputTokens"))
     return Evidence(line, moment(message.get("created")), True, model, *tokens)
 
 
 def _with_session_usage(evidence: list[Evidence], header: Object) -> list[Evidence]:
-    """Apply the tokens of the session to its last reply, if that has none."""
+    """Assign the token counts of the session to its last reply, unless the reply has its own."""
     places = [place for place, each in enumerate(evidence) if each.is_sampled]
     if not places or evidence[places[-1]].prompt_tokens is not None:
         return evidence
     last = places[-1]
-    sent, said = (count(header.get(name)) for name in ("input_tokens", "output_tokens"))
-    used = evidence[last]._replace(prompt_tokens=sent, completion_tokens=said)
-    return [*evidence[:last], used, *evidence[last + 1 :]]
+    prompt_tokens, completion_tokens = (count(header.get(name)) for name in ("input_tokens", "output_tokens"))
+    last_evidence = evidence[last]._replace(prompt_tokens=prompt_tokens, completion_tokens=completion_tokens)
+    return [*evidence[:last], last_evidence, *evidence[last + 1 :]]
 
 
 def _messages_of(session: Object, place: int) -> list[tuple[str, Json]]:
-    """Return the messages in the object of a session; empty if they are lines of their own."""
+    """Return the messages in the object of a session; empty if they are on separate lines."""
     name = next((name for name in _TURNS if session.get(name) is not None), "")
     messages = expect_list(session.get(name, []), f"entry {place} has a {name} that is")
     return [(f"{name}[{number}]", message) for number, message in enumerate(messages)]
 
 
 def _turn(message: Json, place: str, unread: Unread) -> Object | None:
-    """Return a message as Anthropic's, without its id and time; ``None`` if only the user sees its contents."""
+    """Convert a message to Anthropic's form, without its id and time; ``None`` if only the user sees its content."""
     if not isinstance(message, dict):
-        raise TurnError(f"{place} is no object")
+        raise TurnError(f"{place} is not an object")
     content = message.get("content")
     if not isinstance(content, str | list):
         raise TurnError(f"{place} has a content that is {kind(content)}, not a list")
@@ -211,45 +211,47 @@ def _turn(message: Json, place: str, unread: Unread) -> Object | None:
     unread.count_members("message.metadata", message.get("metadata"), *_METADATA)
     blocks = list[Json]()
     for item in as_list(content):
-        of = string(item, "type")
-        if of in SHOWN:
-            unread.count(member_path("message.content", str(of)))
+        item_type = string(item, "type")
+        if item_type in DISPLAY_ONLY:
+            unread.count(member_path("message.content", str(item_type)))
         else:
             blocks.append(block(item))
     return {"role": message.get("role"), "content": blocks} if blocks or not content else None
 
 
 def _with_signatures(message: Message) -> Message:
-    """Move the signatures of calls to where those of Gemini are."""
-    made = chat.turn(message)
-    if made is None or made.role != "assistant":
+    """Move the signatures of calls to the members that Gemini uses."""
+    turn = chat.turn(message)
+    if turn is None or turn.role != "assistant":
         return message
-    return {**message, chat.PRIVATE: replace(made, blocks=tuple(map(_signed_call, made.blocks)))}  # type: ignore[misc]
+    return {**message, chat.PRIVATE: replace(turn, blocks=tuple(map(_signed_call, turn.blocks)))}  # type: ignore[misc]
 
 
 def _signed_call(block: Block) -> Block:
     own = block.native.get(anthropic.PROVIDER, {}) if type(block) is Call else {}
     if type(block) is not Call or not isinstance(own.get("thoughtSignature"), str):
         return block
-    left = {name: value for name, value in own.items() if name != "thoughtSignature"}
-    signed = {"google": {"thoughtSignature": own["thoughtSignature"]}}
-    return replace(block, native={**signed, **({anthropic.PROVIDER: left} if left else {})})
+    anthropic_members = {name: value for name, value in own.items() if name != "thoughtSignature"}
+    google_members = {"google": {"thoughtSignature": own["thoughtSignature"]}}
+    return replace(
+        block, native={**google_members, **({anthropic.PROVIDER: anthropic_members} if anthropic_members else {})}
+    )
 
 
-SHOWN = ("systemNotification", "actionRequired", "toolConfirmationRequest", "conversationCompacted")
-"""What goose shows the user, and no model."""
+DISPLAY_ONLY = ("systemNotification", "actionRequired", "toolConfirmationRequest", "conversationCompacted")
+"""Content types that are displayed to the user but not sent to the model."""
 
 
 def block(item: Json) -> Json:
-    """Return a part of a message as a block; a part unknown to Anthropic stays as it is."""
+    """Convert a part of a message to a block; parts unknown to Anthropic are returned unchanged."""
     match item:
-        case {"type": "toolRequest" | "frontendToolRequest", "toolCall": dict(wrapped), **rest}:
-            called = wrapped.get("value", wrapped)
-            # A call that could not be parsed has neither a name nor arguments; its result needs it all the same.
-            if not isinstance(called, dict) or "name" not in called:
+        case {"type": "toolRequest" | "frontendToolRequest", "toolCall": dict(tool_call), **rest}:
+            call_value = tool_call.get("value", tool_call)
+            # A call that could not be parsed has neither a name nor arguments, but its result still refers to it.
+            if not isinstance(call_value, dict) or "name" not in call_value:
                 return {**rest, "type": "tool_use"}
-            call = {"type": "tool_use", "id": item.get("id"), "name": called["name"]}
-            arguments = {"input": called["arguments"]} if called.get("arguments") is not None else {}
+            call = {"type": "tool_use", "id": item.get("id"), "name": call_value["name"]}
+            arguments = {"input": call_value["arguments"]} if call_value.get("arguments") is not None else {}
             return {**call, **arguments, **without(rest, "id")}
         case {"type": "toolResponse", "toolResult": result}:
             return {"type": "tool_result", "tool_use_id": item.get("id"), **_output(result)}
@@ -261,7 +263,7 @@ def block(item: Json) -> Json:
 
 
 def _output(result: Json) -> Object:
-    """Return the content of a result without parts for the user alone."""
+    """Return the content of a result without the parts meant only for the user."""
     if isinstance(result, dict) and ("error" in result or result.get("status") == "error"):
         error = result.get("error")
         return {"content": error if isinstance(error, str) else compact(error), "is_error": True}
@@ -270,7 +272,7 @@ def _output(result: Json) -> Object:
     content = value.get("content") if isinstance(value, dict) else value
     if not content and at(value, "structuredContent") is not None:
         content = value["structuredContent"]
-    if isinstance(content, list):
+    if isinstance(content, list):  # parts of the Model Context Protocol may be for the user only
         audiences = (at(part, "annotations", "audience") for part in content)
         is_seen = (not isinstance(audience, list) or "assistant" in audience for audience in audiences)
         content = list(map(_content, compress(content, is_seen)))
@@ -278,7 +280,7 @@ def _output(result: Json) -> Object:
 
 
 def _content(part: Json) -> Json:
-    """Return a content of the Model Context Protocol as a block, without its audience."""
+    """Convert a content of the Model Context Protocol to a block, without its audience."""
     match part:
         case {"type": "text", "text": str(text)}:
             return {"type": "text", "text": text}
@@ -295,7 +297,7 @@ _order = partial(order, errors="surrogateescape")
 
 
 def tables(columns: dict[str, list[str]]) -> dict[str, tuple[str, ...]] | None:
-    """Check for sessions, and messages that name theirs and have ``content_json``."""
+    """Check for sessions, and messages with a session id and ``content_json``."""
     sessions, messages = columns.get("sessions", []), columns.get("messages", [])
     if not ({*_SESSION_COLUMNS} <= {*sessions} and {*_MESSAGE_COLUMNS, "content_json"} <= {*messages}):
         return None
@@ -303,7 +305,7 @@ def tables(columns: dict[str, list[str]]) -> dict[str, tuple[str, ...]] | None:
 
 
 def families(index: dict[str, list[tuple[Any, ...]]]) -> list[dict[str, list[int]]]:
-    """Group each session with those that it started, by time; a message without a session is dropped."""
+    """Group each session with those that it started, by time; messages without a session are dropped."""
     families_by_root: dict[object, dict[str, list[int]]] = {}
     roots: dict[object, object] = {}
     sessions = sorted(index["sessions"], key=lambda row: (_order(row[1]), _order(row[2])))
@@ -320,7 +322,7 @@ def families(index: dict[str, list[tuple[Any, ...]]]) -> list[dict[str, list[int
 
 
 def from_rows(rows: dict[str, list[Object]]) -> list[Json]:
-    """Return the sessions of a family as exports; raise ``TurnError`` for an invalid message."""
+    """Return the sessions of a family in the form of exports; raises ``TurnError`` for invalid messages."""
     sessions: list[Object] = []
     by_id: dict[object, list[Json]] = {}
     for row in rows.get("sessions", []):
@@ -337,7 +339,7 @@ def _message(row: Object) -> Object:
     place = f"message {row.get('id')} of session {row.get('session_id')}"
     role = row.get("role")
     if isinstance(role, str) and role.encode("utf-8", "surrogateescape") != role.encode("utf-8", "replace"):
-        raise TurnError(f"{place} has a role that is no UTF-8")
+        raise TurnError(f"{place} has a role that is not valid UTF-8")
     message = {"role": role, "created": row.get("created_timestamp")}
     message |= {"tokens": row["tokens"]} if row.get("tokens") is not None else {}
     for member, column in (("content", "content_json"), ("metadata", "metadata_json")):

@@ -1,7 +1,7 @@
-"""Kimi CLI's contexts: messages of OpenAI chat with parts for thoughts, the system prompt before them.
+"""Kimi CLI's contexts: the system prompt, then OpenAI chat messages with additional parts for thoughts.
 
-A compaction, a revert and a clearing move ``context.jsonl`` to ``context_N.jsonl`` and begin a new one, with copies of
-what was kept.
+On a compaction, a revert or a clearing, ``context.jsonl`` is renamed to ``context_N.jsonl``, and a new file begins with
+copies of the remaining messages.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _ERROR = "<system>ERROR"
 
 
 def fits(values: list[Json]) -> str | None:
-    """Check for rows with roles, some of which only Kimi has, or with parts for thoughts."""
+    """Check for rows with roles specific to Kimi, or with parts for thoughts."""
     rows = objects(values)
     own = sum(row.get("role") in _OWN for row in rows)
     thoughts = sum(_thinks(row) for row in rows)
@@ -66,7 +66,7 @@ def companions(name: str) -> str | None:
 
 
 def owner(path: str) -> str | None:
-    """Return the context that an earlier one, events or the state of a session, prompts or telemetry belong to."""
+    """Return the context, or folder of sessions, that another file of Kimi CLI belongs to."""
     folder, slash, name = path.rpartition("/")
     if _PARTS.fullmatch(name):
         return f"{folder}{slash}{_NAME}"
@@ -75,16 +75,16 @@ def owner(path: str) -> str | None:
 
 
 def session(path: str, origin: Origin) -> str | None:
-    """Return the id of a session, the name of its folder; sub-agents have folders below it."""
+    """Return the id of a session, which is the name of its folder; sub-agents have folders below it."""
     del origin
     return session_folder(path, "subagents") if _CONTEXT.search(path) else None
 
 
 def conversations(values: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
-    """Return what the model saw at the end, then the earlier contexts, the last one first.
+    """Return what the model saw at the end, then the earlier contexts, last first.
 
-    ``meta`` are the earlier contexts and what describes a sub-agent.  Their lines are counted after those of the file.
-    Neither the model nor times nor the definitions of tools are kept in it.
+    ``meta`` are the earlier contexts and the description of a sub-agent.  Their lines are numbered after those of the
+    file.  Neither the model nor times nor tool definitions are stored.
     """
     unread = Unread()
     contexts, count = list[_Context](), max(line_numbers(values, lines), default=0)
@@ -94,7 +94,7 @@ def conversations(values: list[Json], lines: list[int] | None = None, meta: Json
     contexts.append(_Context([*entries(values, lines)]))
     for before, after in pairwise(contexts):
         after.follow(before)
-    has_usage = any(context.counted for context in contexts)
+    has_usage = any(context.counted_replies for context in contexts)
     is_inner = any(text(at(each, "agent_id")) for each in as_list(meta))
     converted = list[Conversation]()
     for number, context in reversed([*enumerate(contexts, 1)]):
@@ -122,9 +122,9 @@ class _Context:
         self.head = [row for _, _, row in rows[:end] if row.get("role") in _ROLES]
         """The messages before the first request."""
         self.copied = 0 if first is None else len(self.head)
-        """The number of messages that the context begins with and another one has, too."""
-        self.counted = set(_counted_rows(roles))
-        """The rows of replies that a count of tokens follows."""
+        """The number of messages at the beginning that are copied from another context."""
+        self.counted_replies = set(_counted_rows(roles))
+        """The rows of replies that are followed by a token count."""
 
     @property
     def messages(self) -> list[Object]:
@@ -132,19 +132,19 @@ class _Context:
         return [row for _, _, row in self.rows if row.get("role") in _ROLES]
 
     def follow(self, before: _Context) -> None:
-        """Find out what became of the context before: it was compacted, reverted to some message, or cleared."""
+        """Detect what happened to the previous context: it was compacted, reverted to a message, or cleared."""
         earlier, own = before.messages, self.messages
-        shared = next((at for at, pair in enumerate(zip(earlier, own, strict=False)) if pair[0] != pair[1]), None)
-        shared = min(len(earlier), len(own)) if shared is None else shared
-        kept = range(len(self.head) - 1, 0, -1)
-        if shared:
+        shared_count = next((at for at, pair in enumerate(zip(earlier, own, strict=False)) if pair[0] != pair[1]), None)
+        shared_count = min(len(earlier), len(own)) if shared_count is None else shared_count
+        kept_counts = range(len(self.head) - 1, 0, -1)
+        if shared_count:
             self.kind, self.parent, self.copied = before.kind, before.parent, before.copied
-            before.kind, before.parent, before.copied = "branch", self, shared
-        elif any(earlier[-count:] == self.head[1 : count + 1] for count in kept):
+            before.kind, before.parent, before.copied = "branch", self, shared_count
+        elif any(earlier[-count:] == self.head[1 : count + 1] for count in kept_counts):
             self.kind, self.parent = "compacted", before
 
     def turns(self, unread: Unread, *, has_usage: bool) -> list[LoggedTurn]:
-        """Return the turns; of replies those without a count of tokens are truncated if others have one."""
+        """Return the turns; replies without a token count are marked as truncated if others have one."""
         turns, number = list[LoggedTurn](), 0
         for index, (place, line, row) in enumerate(self.rows):
             role = string(row, "role")
@@ -158,13 +158,17 @@ class _Context:
             unread.count_members("row", row, *_ROW)
             number += 1
             is_sampled = role == "assistant" and number > self.copied
-            logged = LoggedTurn(f"entry {place}", _turn(row), Evidence(line, is_sampled=is_sampled))
-            turns.append(as_truncated(logged) if is_sampled and has_usage and index not in self.counted else logged)
+            logged_turn = LoggedTurn(f"entry {place}", _turn(row), Evidence(line, is_sampled=is_sampled))
+            turns.append(
+                as_truncated(logged_turn)
+                if is_sampled and has_usage and index not in self.counted_replies
+                else logged_turn
+            )
         return turns
 
 
 def _counted_rows(roles: list[Json]) -> Iterator[int]:
-    """Yield the places of replies that a count of tokens follows before the next prompt, reply or checkpoint."""
+    """Yield the places of replies followed by a token count before the next prompt, reply or checkpoint."""
     reply = -1
     for place, role in enumerate(roles):
         if role == "_usage" and reply >= 0:
@@ -174,12 +178,12 @@ def _counted_rows(roles: list[Json]) -> Iterator[int]:
 
 
 def _is_later_checkpoint(row: Object) -> bool:
-    """Whether a request follows a row: the first checkpoint precedes the prompt."""
+    """Whether a row is a checkpoint after the first one; the first precedes the first request."""
     return row.get("role") == "_checkpoint" and row.get("id") != 0
 
 
 def _turn(row: Object) -> Object:
-    """Return a row as a message of OpenAI chat."""
+    """Convert a row to a message of OpenAI chat."""
     content = row.get("content")
     parts, thoughts = split_thoughts(content)
     turn = {name: row[name] for name in ("role", "tool_call_id", "name") if row.get(name) is not None}
@@ -188,7 +192,7 @@ def _turn(row: Object) -> Object:
         turn["tool_calls"] = [_call(call) for call in calls]
     if thoughts and turn.get("role") == "assistant":
         turn["reasoning_content"] = "\n\n".join(thoughts)
-    if turn.get("role") == "tool" and any(said.startswith(_ERROR) for said in texts(turn["content"])[:1]):
+    if turn.get("role") == "tool" and any(words.startswith(_ERROR) for words in texts(turn["content"])[:1]):
         turn[PRIVATE] = Private({"outcome": "failed"})
     return turn
 

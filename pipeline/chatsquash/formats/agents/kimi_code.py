@@ -1,4 +1,4 @@
-"""Kimi Code's wire files: records of what was put into the context, with the settings and the usage between them."""
+"""Kimi Code's wire files: records of additions to the context, of settings and of token usage."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def fits(values: list[Json]) -> str | None:
 
 
 def companions(name: str) -> str | None:
-    """Return the file that describes the agents of the session."""
+    """Return the state file, which describes the agents of the session."""
     return "../../state.json" if name == _WIRE else None
 
 
 def session(path: str, origin: Origin) -> str | None:
-    """Return the id of a session, the name of its folder; its agents have folders in ``agents``."""
+    """Return the id of a session, which is the name of its folder; agents have folders in ``agents``."""
     del origin
     return session_folder(path, "agents") if path.rpartition("/")[2] == _WIRE else None
 
@@ -43,32 +43,32 @@ def session(path: str, origin: Origin) -> str | None:
 def conversations(values: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
     """Return what the model sees at the end, then what it saw before each compaction and each clearing.
 
-    The definitions of tools are not kept in it.
+    Tool definitions are not stored.
     """
     context = _Context(EntryBudget(len(values)))
     for place, line, record in entries(values, lines):
         context.add(f"entry {place}", line, record)
     context.step_ends()
     context.leave(is_last=True)
-    whole = context.conversations
+    contexts = context.conversations
     agents = at(meta, "agents")
-    alone = next(iter(agents.values())) if isinstance(agents, dict) and len(agents) == 1 else None
-    inner = text(at(alone, "parentAgentId")) is not None
-    made = list[Conversation]()
-    for kind, number, turns in reversed(whole):
-        before = [other for of, other, _ in whole if of != "branch" and other < number]
-        parent = len(whole) if kind == "branch" else before[-1] if kind == "compacted" and before else None
-        known: Object = {"id": str(number), "parent": str(parent) if parent else None} if len(whole) > 1 else {}
+    only_agent = next(iter(agents.values())) if isinstance(agents, dict) and len(agents) == 1 else None
+    inner = text(at(only_agent, "parentAgentId")) is not None
+    result = list[Conversation]()
+    for kind, number, turns in reversed(contexts):
+        before = [other for of, other, _ in contexts if of != "branch" and other < number]
+        parent = len(contexts) if kind == "branch" else before[-1] if kind == "compacted" and before else None
+        known: Object = {"id": str(number), "parent": str(parent) if parent else None} if len(contexts) > 1 else {}
         of: ConversationKind = "subagent" if inner and kind == "main" else kind
-        made.append(load_conversation(openai_chat, turns, kind=of, **known))
-    return with_unread(made, context.unread)
+        result.append(load_conversation(openai_chat, turns, kind=of, **known))
+    return with_unread(result, context.unread)
 
 
 @dataclass(slots=True)
 class _Context:
-    """What the model sees, as records change it."""
+    """The context of the model, which records change."""
 
-    room: EntryBudget
+    budget: EntryBudget
     unread: Unread = field(default_factory=Unread)
     turns: list[LoggedTurn] = field(default_factory=list)
     system: LoggedTurn | None = None
@@ -76,52 +76,52 @@ class _Context:
     kind: ConversationKind = "main"
     conversations: list[tuple[ConversationKind, int, list[LoggedTurn]]] = field(default_factory=list)
     step: Object | None = None
-    """The answer that is being given: its place, its line, its time, and what it holds so far."""
+    """The current reply: its place, line, time and content so far."""
 
     def add(self, place: str, line: int, record: Object) -> None:
-        of = string(record, "type")
+        record_type = string(record, "type")
         time = moment(record.get("time"))
-        if of == "config.update":
+        if record_type == "config.update":
             self.model = text(record.get("model")) or self.model
             if prompt := text(record.get("systemPrompt")):
                 self.system = LoggedTurn(place, {"role": "system", "content": prompt}, Evidence(line))
             self.unread.count_members(
                 "config.update", record, "type", "time", "agentId", "model", "systemPrompt", "cwd"
             )
-        elif of == "llm.request":
+        elif record_type == "llm.request":
             self.unread.count_members("llm.request", record, "type", "time", "agentId", "model")
             self.model = text(record.get("model")) or self.model
-        elif of == _MESSAGE:
+        elif record_type == _MESSAGE:
             self.step_ends()
             self._message(place, Evidence(line, time), record.get("message"))
-        elif of == _EVENT:
+        elif record_type == _EVENT:
             self._event(place, Evidence(line, time), record.get("event"))
-        elif of == _COMPACTION:
+        elif record_type == _COMPACTION:
             self._compaction(place, Evidence(line, time), record)
-        elif of == _CLEAR:
+        elif record_type == _CLEAR:
             self.step_ends()
             self.leave()
             self.turns, self.kind = [], "main"
-        elif of == _UNDO:
+        elif record_type == _UNDO:
             self.step_ends()
             self._undo(count(record.get("count")) or 0)
-        elif of == "usage.record":
+        elif record_type == "usage.record":
             self._usage(record.get("usage"))
         else:
-            self.unread.count(f"record {of}")
+            self.unread.count(f"record {record_type}")
 
     def leave(self, *, is_last: bool = False) -> None:
-        """Keep the turns so far as a conversation."""
+        """Store the turns so far as a conversation."""
         if any(each.evidence.is_sampled for each in self.turns):
             self._keep(self.kind, self.turns, is_last=is_last)
 
     def _keep(self, kind: ConversationKind, turns: list[LoggedTurn], *, is_last: bool = False) -> None:
-        """Keep a conversation, unless too many would repeat the same turns."""
-        if self.room.take(len(turns)) or is_last:
-            said = [self.system, *turns] if self.system else list(turns)
-            self.conversations.append((kind, len(self.conversations) + 1, said))
+        """Store a conversation, unless too many repeat the same turns."""
+        if self.budget.take(len(turns)) or is_last:
+            words = [self.system, *turns] if self.system else list(turns)
+            self.conversations.append((kind, len(self.conversations) + 1, words))
         else:
-            self.unread.count("history beyond those that are read")
+            self.unread.count("history over the limit")
 
     def step_ends(self) -> None:
         """Finish the current reply."""
@@ -147,43 +147,44 @@ class _Context:
         self.turns.append(LoggedTurn(place, turn, evidence))
 
     def _event(self, place: str, evidence: Evidence, event: Json) -> None:
-        of = string(event, "type")
-        if of == "step.begin" or (self.step is None and of in ("content.part", "tool.call")):
+        event_type = string(event, "type")
+        if event_type == "step.begin" or (self.step is None and event_type in ("content.part", "tool.call")):
             self.step_ends()
             known = evidence._replace(is_sampled=True, model=self.model)
             parts: Object = {"content": [], "tool_calls": [], "thoughts": [], "results": []}
             self.step = {"place": place, "evidence": known, **parts}
         step = self.step
-        if of == "content.part" and step is not None:
+        if event_type == "content.part" and step is not None:
             content, thoughts = split_thoughts([at(event, "part")])
             step["content"] += content if isinstance(content, list) else []
             step["thoughts"] += thoughts
-        elif of == "tool.call" and step is not None:
+        elif event_type == "tool.call" and step is not None:
             step["tool_calls"].append(spell_call(at(event, "toolCallId"), at(event, "name"), at(event, "args")))
-        elif of == "tool.result":
+        elif event_type == "tool.result":
+            # Results are logged while the reply is still open, but follow it in the conversation.
             result = LoggedTurn(place, _result(event), evidence)
             (step["results"] if step is not None else self.turns).append(result)
-        elif of == "step.end":
+        elif event_type == "step.end":
             if step is not None:
                 reason = text(at(event, "finishReason"))
                 step["evidence"] = step["evidence"]._replace(finish_reason=_FINISHED.get(reason or "", reason))
             self._usage(at(event, "usage"))
-        elif of != "step.begin":
-            self.unread.count(f"event {of}")
+        elif event_type != "step.begin":
+            self.unread.count(f"event {event_type}")
 
-    def _usage(self, used: Json) -> None:
-        sent = total(used, "inputOther", "inputCacheRead", "inputCacheCreation")
-        if self.step is not None and sent is not None:
-            tokens: Object = {"prompt_tokens": sent, "completion_tokens": count(at(used, "output"))}
+    def _usage(self, usage: Json) -> None:
+        prompt_tokens = total(usage, "inputOther", "inputCacheRead", "inputCacheCreation")
+        if self.step is not None and prompt_tokens is not None:
+            tokens: Object = {"prompt_tokens": prompt_tokens, "completion_tokens": count(at(usage, "output"))}
             self.step["evidence"] = self.step["evidence"]._replace(**tokens)
 
     def _compaction(self, place: str, evidence: Evidence, record: Object) -> None:
-        """Replace the turns, or the first of them, with a summary."""
+        """Replace the turns, or only the first ones, with a summary."""
         self.step_ends()
         self.unread.count_members("compaction", record, "type", "time", "agentId", "summary", "compactedCount")
         self.leave()
-        replaced = count(record.get("compactedCount"))
-        rest = self.turns[replaced:] if replaced else []
+        replaced_count = count(record.get("compactedCount"))
+        rest = self.turns[replaced_count:] if replaced_count else []
         summary = LoggedTurn(place, {"role": "user", "content": string(record, "summary")}, evidence)
         self.turns, self.kind = [summary, *rest], "compacted"
 
@@ -193,15 +194,15 @@ class _Context:
         for _ in range(min(times, len(before))):
             while self.turns and self.turns.pop().turn["role"] != "user":
                 pass
-        gone = before[len(self.turns) :]
-        if any(each.evidence.is_sampled for each in gone):
+        removed = before[len(self.turns) :]
+        if any(each.evidence.is_sampled for each in removed):
             self._keep("branch", before)
 
 
 def split_thoughts(content: Json) -> tuple[Json, list[str]]:
-    """Split a content into its parts and its thoughts."""
+    """Split content into parts and thoughts."""
     parts = as_list(content) if not isinstance(content, str) else [{"type": "text", "text": content}]
-    thoughts = [said for part in objects(parts) if part.get("type") == "think" and (said := string(part, "think"))]
+    thoughts = [words for part in objects(parts) if part.get("type") == "think" and (words := string(part, "think"))]
     return [part for part in parts if at(part, "type") != "think"], thoughts
 
 

@@ -1,4 +1,4 @@
-"""Trajectories of mini-swe-agent: messages of OpenAI chat, or items and responses of OpenAI Responses."""
+"""mini-swe-agent's trajectories: messages of OpenAI chat, or items and responses of OpenAI Responses."""
 
 from __future__ import annotations
 
@@ -20,14 +20,18 @@ _EXTRA = ("timestamp", "response", "actions", "returncode", "raw_output", "cost"
 def fits(values: list[Json]) -> str | None:
     """Check for the name of the format."""
     value = values[0] if len(values) == 1 else None
-    named = at(value, "trajectory_format")
-    return f"trajectory_format {named}" if isinstance(named, str) and named.startswith("mini-swe-agent") else None
+    format_name = at(value, "trajectory_format")
+    return (
+        f"trajectory_format {format_name}"
+        if isinstance(format_name, str) and format_name.startswith("mini-swe-agent")
+        else None
+    )
 
 
 def conversations(values: list[Json]) -> list[Conversation]:
-    """Return the messages up to the one that only reports how the run ended.
+    """Return the messages without the last one, which only reports how the run ended.
 
-    The one tool, where it is a tool, is not defined in it.
+    The definition of the agent's single tool is not stored.
     """
     value = values[0] if values else {}
     unread = Unread()
@@ -41,7 +45,7 @@ def conversations(values: list[Json]) -> list[Conversation]:
         expect_object(message, f"{where} is")
         extra = message.get("extra")
         if text(at(extra, "exit_status")) or message.get("role") == "exit":
-            unread.count("message that says how the run ended")
+            unread.count("message that reports how the run ended")
             continue
         unread.count_members("message.extra", extra, *_EXTRA)
         turns += _turns(where, message, _evidence(message, extra, model))
@@ -52,7 +56,7 @@ def conversations(values: list[Json]) -> list[Conversation]:
 
 
 def _turns(where: str, message: Object, evidence: Evidence) -> list[LoggedTurn]:
-    """The turns in a message, which may be a response with several items."""
+    """Return the turns of a message, which may be a response with several items."""
     if message.get("object") != "response":
         return [LoggedTurn(where, without(message, "extra"), evidence)]
     items = expect_list(message.get("output"), f"{where}.output is")
@@ -65,15 +69,15 @@ def _evidence(message: Object, extra: Json, model: str | None) -> Evidence:
     if message.get("role") != "assistant" and not is_response:
         return Evidence(1, time)
     answer = message if is_response else at(extra, "response")
-    used = at(answer, "usage")
+    usage = at(answer, "usage")
     choice = next(iter(objects(at(answer, "choices"))), {})
     return Evidence(
         line=1,
         time=time,
         is_sampled=True,
         model=text(at(answer, "model")) or model,
-        prompt_tokens=count(at(used, "input_tokens" if is_response else "prompt_tokens")),
-        completion_tokens=count(at(used, "output_tokens" if is_response else "completion_tokens")),
+        prompt_tokens=count(at(usage, "input_tokens" if is_response else "prompt_tokens")),
+        completion_tokens=count(at(usage, "output_tokens" if is_response else "completion_tokens")),
         finish_reason=text(choice.get("finish_reason")),
         response_id=text(at(answer, "id")),
     )

@@ -1,4 +1,4 @@
-"""OpenClaw's session files: those of Pi, with entries of its own and what its gateway puts before texts."""
+"""OpenClaw's session files: Pi's format with additional entries and prefixes added by the gateway."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ LOCATIONS = (
 
 
 def fits(values: list[Json]) -> str | None:
-    """Check for a session of Pi with entries, or prefixes of texts, that only OpenClaw writes."""
+    """Check for a session of Pi with entries or prefixes that only OpenClaw writes."""
     if not pi.is_session(values) or not pi.is_of_openclaw(values):
         return None
     own = any(each.get("type") == "custom" for each in objects(values[1:]))
-    return "a session with entries of openclaw" if own else "a session with the time before what the user wrote"
+    return "a session with entries of openclaw" if own else "a session with the time before user texts"
 
 
 def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:

@@ -46,9 +46,9 @@ LOCATIONS = (
 
 _HEADER = ("type", "version", "id", "timestamp", "parentSession", "cwd")
 _OPENCLAW = ("openclaw", "model-snapshot")
-"""What the types of its own entries begin with that OpenClaw writes."""
+"""Prefixes of the types of entries that only OpenClaw writes."""
 _PREFIX = re.compile(r"\[[A-Z][a-z]{2} \d{4}-\d\d-\d\d \d\d:\d\d [^\]\n]{1,40}\] ")
-"""What OpenClaw puts before what the user wrote."""
+"""The time that OpenClaw inserts before user texts."""
 _FIRST = 200
 
 
@@ -81,9 +81,9 @@ def _is_of_openclaw(entry: Object) -> bool:
 
 
 def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """Return what the model sees on the path to the last line, then what compactions replaced, then branches.
+    """Return what the model sees on the path to the last line, then the parts replaced by compactions, then branches.
 
-    Neither the system prompt nor the tools are kept in it.
+    Neither the system prompt nor the tools are stored.
     """
     unread = Unread()
     header, rows = entries_after_header(values, lines, "session", unread, *_HEADER)
@@ -93,17 +93,17 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
     known = first_places(names)
     steps = [step(f"entry {place}", line, value, known, unread) for place, line, value in rows]
     before = link_entries(names, [text(value.get("parentId")) for _, _, value in rows])
-    if not any("parentId" in value for _, _, value in rows):  # as the first version wrote it
+    if not any("parentId" in value for _, _, value in rows):  # files of the first version have no parents
         before = list(range(-1, len(rows) - 1))
     failed = {place for place, (_, _, value) in enumerate(rows) if at(value, "message", "stopReason") in _FAILED}
     steps = without_entries(_with_truncated(steps), failed & entries_with_turns_after(before, steps), unread)
-    ways = paths(before, last_named(names), [each.is_sampled for each in steps], unread)
+    selected_paths = paths(before, last_named(names), [each.is_sampled for each in steps], unread)
     session = {"session_id": text(header.get("id"))} | span(header.get("timestamp"), None)
-    return with_unread(load_paths(anthropic, steps, ways, session), unread)
+    return with_unread(load_paths(anthropic, steps, selected_paths, session), unread)
 
 
 def _with_truncated(steps: list[ThreadEntry]) -> list[ThreadEntry]:
-    """Mark the replies whose streams ended without an error of the service: they have no token counts."""
+    """Mark replies whose streams ended early without an error of the service; these have no token counts."""
     models = models_with_usage(turn for each in steps for turn in each.turns)
     return [
         each._replace(turns=tuple(mark_without_usage(turn, models) for turn in each.turns)) if each.is_sampled else each
@@ -118,12 +118,15 @@ _READ = {
     "branch_summary": ("summary", "fromId"),
     "custom_message": ("content", "customType", "display"),
 }
-"""What is read of the entries of each type that the model sees."""
-_USED = ("input", "cacheRead", "cacheWrite")
+"""The types of entries that the model sees, with the members that are read."""
+_PROMPT_TOKENS = ("input", "cacheRead", "cacheWrite")
 _FAILED = ("error", "aborted")
-"""Why a reply stopped that failed, as by a content filter, or was interrupted: later requests do not contain it."""
+"""Stop reasons of replies that failed (for example by a content filter) or were interrupted.
+
+Later requests do not contain these replies.
+"""
 _STOPS = {"stop": "stop", "toolUse": "tool_calls", "length": "length", **dict.fromkeys(_FAILED, TRUNCATED)}
-_SAID = {
+_MESSAGE_MEMBERS = {
     "user": ("content",),
     "assistant": ("content", "model", "usage", "stopReason", "provider", "api"),
     "toolResult": ("content", "toolCallId", "toolName", "isError"),
@@ -135,30 +138,30 @@ _SAID = {
     "branchSummary": ("summary", "fromId"),
     "compactionSummary": ("summary",),
 }
-"""What is read of messages by their roles."""
+"""The members that are read of messages, by role."""
 _OF_ENTRIES = {of: frozenset((*_ENTRY, *names)) for of, names in _READ.items()}
-_OF_MESSAGES = {role: frozenset(("role", "timestamp", *names)) for role, names in _SAID.items()}
-"""All members of entries and of messages that are read."""
+_OF_MESSAGES = {role: frozenset(("role", "timestamp", *names)) for role, names in _MESSAGE_MEMBERS.items()}
+"""All members that are read, by the type of the entry and by the role of the message."""
 _COMPACTED = "The conversation history before this point was compacted into the following summary:\n\n<summary>\n"
 _BRANCH = "The following is a summary of a branch that this conversation came back from:\n\n<summary>\n"
 
 
 def step(place: str, line: int, entry: Object, known: dict[str, int], unread: Unread) -> ThreadEntry:
-    """Return an entry; ``known`` are the places of all entries by name."""
-    of = string(entry, "type")
-    if of not in _READ:
-        unread.count(f"entry of the type {of}")
+    """Convert an entry; ``known`` are the places of all entries by name."""
+    entry_type = string(entry, "type")
+    if entry_type not in _READ:
+        unread.count(f"entry of the type {entry_type}")
         return ThreadEntry()
-    if not _OF_ENTRIES[of].issuperset(entry):
-        unread.count_members(f"entry {of}", entry, *_OF_ENTRIES[of])
-    if of == "message":
+    if not _OF_ENTRIES[entry_type].issuperset(entry):
+        unread.count_members(f"entry {entry_type}", entry, *_OF_ENTRIES[entry_type])
+    if entry_type == "message":
         return _message(place, line, entry, unread)
     evidence = Evidence(line, moment(entry.get("timestamp")))
-    match of:
+    match entry_type:
         case "compaction":
             turn = _user(f"{_COMPACTED}{string(entry, 'summary')}\n</summary>")
             first_kept = known.get(string(entry, "firstKeptEntryId")) if text(entry.get("firstKeptEntryId")) else None
-            return ThreadEntry((LoggedTurn(place, turn, evidence),), is_summary=True, kept=first_kept)
+            return ThreadEntry((LoggedTurn(place, turn, evidence),), is_summary=True, first_kept=first_kept)
         case "branch_summary":
             turns = [_user(f"{_BRANCH}{string(entry, 'summary')}</summary>")] if entry.get("summary") else []
             return ThreadEntry(tuple(LoggedTurn(place, turn, evidence) for turn in turns))
@@ -168,9 +171,9 @@ def step(place: str, line: int, entry: Object, known: dict[str, int], unread: Un
 def _message(place: str, line: int, entry: Object, unread: Unread) -> ThreadEntry:
     message = expect_object(entry.get("message"), f"{place} has a message that is")
     role = string(message, "role")
-    if role not in _SAID:
+    if role not in _MESSAGE_MEMBERS:
         seen = compact(message.get("role"))[:40]
-        raise TurnError(f"{place} has the role {seen}, which is not one of {', '.join(_SAID)}")
+        raise TurnError(f"{place} has the role {seen}, which is not one of {', '.join(_MESSAGE_MEMBERS)}")
     if not _OF_MESSAGES[role].issuperset(message):
         unread.count_members(f"message {role}", message, *_OF_MESSAGES[role])
     time = moment(message.get("timestamp")) or moment(entry.get("timestamp"))
@@ -179,19 +182,19 @@ def _message(place: str, line: int, entry: Object, unread: Unread) -> ThreadEntr
     if role == "bashExecution" and message.get("excludeFromContext") is True:
         unread.count("command that the model does not see")
         return ThreadEntry()
-    return ThreadEntry((LoggedTurn(place, _said(role, message), Evidence(line, time)),))
+    return ThreadEntry((LoggedTurn(place, _user_message(role, message), Evidence(line, time)),))
 
 
 def _assistant(place: str, line: int, time: Moment | None, message: Object) -> ThreadEntry:
     """Return the entry of a reply; a failed or aborted one may be partial."""
-    used = message.get("usage")
+    usage = message.get("usage")
     known = Evidence(
         line,
         time,
         is_sampled=True,
         model=text(message.get("model")),
-        prompt_tokens=total(used, *_USED),
-        completion_tokens=count(at(used, "output")),
+        prompt_tokens=total(usage, *_PROMPT_TOKENS),
+        completion_tokens=count(at(usage, "output")),
         finish_reason=_STOPS.get(string(message, "stopReason"), text(message.get("stopReason"))),
     )
     content = list(map(_part, _content(message.get("content"))))
@@ -200,8 +203,8 @@ def _assistant(place: str, line: int, time: Moment | None, message: Object) -> T
     return ThreadEntry((LoggedTurn(place, {"role": "assistant", "content": content}, known),), is_sampled=True)
 
 
-def _said(role: str, message: Object) -> Object:
-    """Return a message in the user's name."""
+def _user_message(role: str, message: Object) -> Object:
+    """Convert a message to one in the user's name."""
     match role:
         case "toolResult":
             failed = {"is_error": True} if message.get("isError") is True else {}
@@ -209,7 +212,7 @@ def _said(role: str, message: Object) -> Object:
             result = {"type": "tool_result", "tool_use_id": message.get("toolCallId"), "content": content, **failed}
             return {"role": "user", "content": [result]}
         case "bashExecution":
-            return _user(_ran(message))
+            return _user(_command_text(message))
         case "branchSummary":
             return _user(f"{_BRANCH}{string(message, 'summary')}</summary>")
         case "compactionSummary":
@@ -222,7 +225,7 @@ def _user(content: Json) -> Object:
 
 
 def _content(content: Json) -> list[Json]:
-    """Return a text or parts as parts."""
+    """Return parts; a text becomes a single part."""
     if isinstance(content, str) and content:
         return [{"type": "text", "text": content}]
     return [part for part in as_list(content) if part != ""]
@@ -235,31 +238,31 @@ def _part(part: Json) -> Json:
 
 def _block(part: Json) -> Json:
     match part:
-        case {"type": "text", "text": str(said)}:
-            return {"type": "text", "text": said}
+        case {"type": "text", "text": str(words)}:
+            return {"type": "text", "text": words}
         case {"type": "image", "data": str(data), "mimeType": str(mime)}:
             return {"type": "image", "source": {"type": "base64", "media_type": mime, "data": data}}
         case {"type": "thinking", "redacted": True, "thinkingSignature": str(signature)}:
             return {"type": "redacted_thinking", "data": signature}
         case {"type": "thinking", "thinking": str(thought)}:
-            signed = {"signature": part["thinkingSignature"]} if text(part.get("thinkingSignature")) else {}
-            return {"type": "thinking", "thinking": thought, **signed}
+            signature_member = {"signature": part["thinkingSignature"]} if text(part.get("thinkingSignature")) else {}
+            return {"type": "thinking", "thinking": thought, **signature_member}
         case {"type": "toolCall", "id": identity, "name": name, **rest}:
             more = without(rest, "type", "arguments")
             return {"type": "tool_use", "id": identity, "name": name, "input": rest.get("arguments"), **more}
     return part
 
 
-def _ran(message: Object) -> str:
-    """Return a command that the user ran, as the model sees it."""
-    said = f"Ran `{string(message, 'command')}`\n"
+def _command_text(message: Object) -> str:
+    """Return the text that the model sees for a command run by the user."""
+    words = f"Ran `{string(message, 'command')}`\n"
     output = string(message, "output")
-    said += f"```\n{output}\n```" if output else "(no output)"
+    words += f"```\n{output}\n```" if output else "(no output)"
     code = message.get("exitCode")
     if message.get("cancelled") is True:
-        said += "\n\n(command cancelled)"
+        words += "\n\n(command cancelled)"
     elif type(code) is int and code != 0:
-        said += f"\n\nCommand exited with code {code}"
+        words += f"\n\nCommand exited with code {code}"
     if message.get("truncated") is True and text(message.get("fullOutputPath")):
-        said += f"\n\n[Output truncated. Full output: {message['fullOutputPath']}]"
-    return said
+        words += f"\n\n[Output truncated. Full output: {message['fullOutputPath']}]"
+    return words

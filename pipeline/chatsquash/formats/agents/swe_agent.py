@@ -1,4 +1,4 @@
-"""SWE-agent's trajectories: the history of an attempt, and what the model was asked at each step."""
+"""SWE-agent's trajectories: the history of each attempt, and the query of each step."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def fits(values: list[Json]) -> str | None:
     """Check for a trajectory with an environment and an outcome."""
     value = members(values[0]) if len(values) == 1 else {}
     fitting = isinstance(value.get("trajectory"), list) and "environment" in value
-    return "trajectory beside environment and info" if fitting and isinstance(value.get("info"), dict) else None
+    return "trajectory next to environment and info" if fitting and isinstance(value.get("info"), dict) else None
 
 
 def conversations(values: list[Json]) -> list[Conversation]:
     """Return the best attempt, then the others; demonstrations are context.
 
-    The definitions of tools are not kept in it.
+    Tool definitions are not stored.
     """
     value = values[0] if values else {}
     unread = Unread()
@@ -44,18 +44,18 @@ def conversations(values: list[Json]) -> list[Conversation]:
     order = list(range(len(attempts)))
     if type(best) is int and 0 <= best < len(attempts):
         order = [best, *(place for place in order if place != best)]
-    whole = list[Conversation]()
+    converted = list[Conversation]()
     for number, place in enumerate(order):
         turns = _turns(attempts[place], f"attempts[{place}], " if len(attempts) > 1 else "", model, unread)
         if turns:
-            of: ConversationKind = "branch" if number else "main"
-            known: Object = {"id": str(place + 1), "kind": of, "parent": str(order[0] + 1) if number else None}
-            whole.append(load_conversation(openai_chat, turns, **(known if len(attempts) > 1 else {})))
-    return with_unread(whole, unread)
+            kind: ConversationKind = "branch" if number else "main"
+            known: Object = {"id": str(place + 1), "kind": kind, "parent": str(order[0] + 1) if number else None}
+            converted.append(load_conversation(openai_chat, turns, **(known if len(attempts) > 1 else {})))
+    return with_unread(converted, unread)
 
 
 def _model(config: Json) -> str | None:
-    """Return the model of the run; in some versions the settings are a JSON text."""
+    """Return the model of a run; in some versions the settings are a JSON text."""
     settings = parsed(config) if isinstance(config, str) else config
     return text(at(settings, "agent", "model", "name"))
 
@@ -69,9 +69,9 @@ def _turns(attempt: Object, where: str, model: str | None, unread: Unread) -> li
     last = next((step for step in reversed(objects(steps)) if as_list(step.get("query"))), None)
     if last is None:
         return []
-    asked = as_list(last["query"])
-    said = {"role": "assistant", "content": last.get("response")}
-    messages = [*asked, said] if last.get("response") else asked
+    query = as_list(last["query"])
+    words = {"role": "assistant", "content": last.get("response")}
+    messages = [*query, words] if last.get("response") else query
     return [_turn(message, f"{where}query[{at}]", model, unread) for at, message in enumerate(messages)]
 
 
@@ -80,7 +80,7 @@ def _turn(message: Json, where: str, model: str | None, unread: Unread) -> Logge
     unread.count_members("message", message, *_MESSAGE)
     role = message.get("role")
     if role not in ("system", "user", "assistant", "tool"):
-        raise TurnError(f"{where} has the role {compact(role)[:40]}")
+        raise TurnError(f"{where} has the unknown role {compact(role)[:40]}")
     turn: Object = {"role": role, "content": message.get("content")}
     if role == "tool":
         ids = as_list(message.get("tool_call_ids"))
@@ -89,7 +89,7 @@ def _turn(message: Json, where: str, model: str | None, unread: Unread) -> Logge
         if calls := objects(message.get("tool_calls")):
             turn["tool_calls"] = calls
             turn["content"] = turn["content"] or None
-        thoughts = [said for each in objects(message.get("thinking_blocks")) if (said := string(each, "thinking"))]
+        thoughts = [words for each in objects(message.get("thinking_blocks")) if (words := string(each, "thinking"))]
         if thoughts:
             turn["reasoning_content"] = "\n\n".join(thoughts)
     is_sampled = role == "assistant" and message.get("is_demo") is not True

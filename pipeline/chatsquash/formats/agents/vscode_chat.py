@@ -1,4 +1,4 @@
-"""VS Code's chat sessions of Copilot: an object of requests, or a log of operations that makes one."""
+"""Copilot chat sessions of VS Code: an object with requests, or a log of operations that build one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _REQUEST = ("requestId", "message", "response", "result", "modelId", "timestamp"
 _ROUND = ("id", "response", "toolCalls", "thinking", "toolInputRetry")
 _LONGEST_PATH = 100
 _FURTHEST = 1_000_000
-"""Places of a list that an operation may name."""
+"""The largest list index that an operation may use."""
 
 
 def fits(values: list[Json]) -> str | None:
@@ -45,7 +45,7 @@ def is_log(values: list[Json]) -> bool:
 def conversations(values: list[Json]) -> list[Conversation]:
     """Return what the model sees at the end, then what it saw before each summary.
 
-    Neither the system prompt nor the tools are kept in it.
+    Neither the system prompt nor the tools are stored.
     """
     value = _replay(values) if is_log(values) else values[0] if values else None
     requests = expect_list(at(value, "requests"), "the requests are")
@@ -72,12 +72,12 @@ def _take(request: Json, where: str, eras: list[list[LoggedTurn]], unread: Unrea
     for number, each in enumerate(rounds):
         unread.count_members("round", each, *_ROUND)
         turn = _round(each)
-        is_last = number == len(rounds) - 1
+        is_last = number == len(rounds) - 1  # the only round whose token counts are logged
         tokens = (count(metadata.get("promptTokens")), count(metadata.get("outputTokens"))) if is_last else (None, None)
         if turn is None:
             continue
-        said = known._replace(prompt_tokens=tokens[0], completion_tokens=tokens[1])
-        eras[-1].append(LoggedTurn(where, turn, said))
+        words = known._replace(prompt_tokens=tokens[0], completion_tokens=tokens[1])
+        eras[-1].append(LoggedTurn(where, turn, words))
         for call in turn.get("tool_calls", []):
             name = string(call, "id")
             if name in results:
@@ -89,22 +89,22 @@ def _take(request: Json, where: str, eras: list[list[LoggedTurn]], unread: Unrea
 
 
 def _prompt(request: Object, metadata: Object) -> Json:
-    """Return the prompt as rendered for the model, if that is known; otherwise what the user wrote."""
-    rendered = [said for part in objects(metadata.get("renderedUserMessage")) if (said := text(part.get("text")))]
+    """Return the prompt as rendered for the model, or else the user's text."""
+    rendered = [words for part in objects(metadata.get("renderedUserMessage")) if (words := text(part.get("text")))]
     message = request.get("message")
     return "\n".join(rendered) or (message if isinstance(message, str) else string(message, "text"))
 
 
 def _round(value: Object) -> Object | None:
-    """Return a reply: its text, its thoughts and its calls."""
+    """Convert a round to a reply with text, thoughts and calls."""
     names = ("id", "name", "arguments")
     calls = [spell_call(*map(call.get, names)) for call in objects(value.get("toolCalls"))]
     thinking = at(value, "thinking", "text")
     thoughts = "".join(part for part in as_list(thinking) if isinstance(part, str))
-    said = text(value.get("response"))
-    if not (calls or thoughts or said):
+    words = text(value.get("response"))
+    if not (calls or thoughts or words):
         return None
-    return assistant_message(said, calls, thoughts)
+    return assistant_message(words, calls, thoughts)
 
 
 def _result_text(result: Json) -> str:
@@ -125,24 +125,24 @@ def _result_text(result: Json) -> str:
 
 
 def _screen(request: Object, unread: Unread) -> str:
-    """Return the response on the screen, for requests without anything else."""
-    said = list[str]()
+    """Return the displayed response, for requests without rounds."""
+    words = list[str]()
     for part in as_list(request.get("response")):
-        of = string(part, "kind")
+        part_kind = string(part, "kind")
         value = at(part, "value")
-        shown = value if isinstance(value, str) else string(value, "value")
-        if of in ("", "markdownContent") and (shown or string(at(part, "content"), "value")):
-            said.append(shown or string(at(part, "content"), "value"))
+        text_on_screen = value if isinstance(value, str) else string(value, "value")
+        if part_kind in ("", "markdownContent") and (text_on_screen or string(at(part, "content"), "value")):
+            words.append(text_on_screen or string(at(part, "content"), "value"))
         else:
-            unread.count(f"response of the kind {of or 'none'}")
-    return "".join(said)
+            unread.count(f"response of the kind {part_kind or 'none'}")
+    return "".join(words)
 
 
 # Operations
 
 
 def _replay(operations: list[Json]) -> Json:
-    """Apply a log of operations; raise ``TurnError`` for one that does not fit."""
+    """Apply a log of operations; raises ``TurnError`` for an operation that cannot be applied."""
     state: Json = at(operations[0], "v")
     for number, line in enumerate(operations[1:], 2):
         place = f"entry {number}"
@@ -169,27 +169,27 @@ def _inside(holder: Json, step: Json) -> Json:
 
 def _apply(holder: Json, last: Json, line: Json, place: str) -> None:
     """Set, append or delete at the end of a path."""
-    of, value = at(line, "kind"), at(line, "v")
-    if of == 2:
+    operation, value = at(line, "kind"), at(line, "v")
+    if operation == 2:
         target = _inside(holder, last)
         if target is None and isinstance(holder, dict) and isinstance(last, str):
             target = holder[last] = []
         if not isinstance(target, list):
-            raise TurnError(f"{place} adds to what is no list")
+            raise TurnError(f"{place} adds to a value that is not a list")
         start = at(line, "i")
         if type(start) is int and 0 <= start <= len(target):
             del target[start:]
         target.extend(value if isinstance(value, list) else [])
         return
     if isinstance(holder, dict) and isinstance(last, str):
-        if of == 3:
+        if operation == 3:
             holder.pop(last, None)
         else:
             holder[last] = value
     elif isinstance(holder, list) and type(last) is int and 0 <= last <= min(len(holder), _FURTHEST):
-        _at_place(holder, last, value, is_gone=of == 3)
+        _at_place(holder, last, value, is_gone=operation == 3)
     else:
-        raise TurnError(f"{place} changes what is not there")
+        raise TurnError(f"{place} changes a value that does not exist")
 
 
 def _at_place(holder: list[Json], last: int, value: Json, *, is_gone: bool) -> None:

@@ -1,1 +1,1 @@
-"""Conversations that services and tracers export: one module or package per export."""
+"""Formats of the files that services and tracers export; one module or package per export."""

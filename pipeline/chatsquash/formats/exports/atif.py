@@ -1,4 +1,4 @@
-"""ATIF, the Agent Trajectory Interchange Format: steps with the results of their calls inside."""
+"""ATIF, the Agent Trajectory Interchange Format: steps that contain the results of their calls."""
 
 from __future__ import annotations
 
@@ -30,64 +30,67 @@ HAS_TOOLS = True
 MEMBERS = ("schema_version",)
 
 _ROLES = {"system": "system", "user": "user", "agent": "assistant"}
-_LINKED = ("subagent_trajectories", "continued_trajectory_ref")
-_TRAJECTORY = ("schema_version", "session_id", "trajectory_id", "agent", "steps", "extra", *_LINKED)
-_SAID = ("step_id", "timestamp", "source", "message", "reasoning_content", "tool_calls", "observation")
-_STEP = (*_SAID, "model_name", "metrics", "is_copied_context", "llm_call_count")
+_LINKS = ("subagent_trajectories", "continued_trajectory_ref")
+_TRAJECTORY = ("schema_version", "session_id", "trajectory_id", "agent", "steps", "extra", *_LINKS)
+_CONTENT = ("step_id", "timestamp", "source", "message", "reasoning_content", "tool_calls", "observation")
+_STEP = (*_CONTENT, "model_name", "metrics", "is_copied_context", "llm_call_count")
 _FAILED = ("is_error", "tool_result_is_error")
 _REWARDED: tuple[tuple[str, ...], ...] = ((), ("rewards",), ("extra",), ("final_metrics",), ("final_metrics", "extra"))
-"""What a reward may stand in."""
+"""The objects that may contain a reward."""
 _TRIAL, _RESULT = "agent/trajectory.json", "result.json"
-"""What Harbor writes for a trial, in its folder."""
+"""The files that Harbor writes for a trial, relative to its folder."""
 
 
 def fits(values: list[Json]) -> str | None:
-    """Every object names a version of the format."""
+    """Check whether every object has a version of the format."""
     versions = [string(each, "schema_version") for each in values]
     return f"schema_version {versions[0]}" if values and all(each.startswith("ATIF-") for each in versions) else None
 
 
 def companions(name: str) -> str | None:
-    """What Harbor says of the trial whose agent wrote a trajectory."""
+    """Return the result of the Harbor trial that a trajectory belongs to."""
     return f"../{_RESULT}" if name == _TRIAL.rpartition("/")[2] else None
 
 
 def owner(path: str) -> str | None:
-    """The trajectory of the trial of which a file of Harbor is the result."""
+    """Return the trajectory of a Harbor trial, given the path of its result."""
     folder, _, name = path.rpartition("/")
     return f"{folder}/{_TRIAL}" if name == _RESULT else None
 
 
 def session(path: str, origin: Origin) -> str | None:
-    """The trial of Harbor whose agent wrote a trajectory is called as its folder."""
+    """Return the name of a Harbor trial, which is the name of its folder."""
     del origin
     trial = f"/{path}".removesuffix(f"/{_TRIAL}")
     return trial.rpartition("/")[2] or None if trial != f"/{path}" else None
 
 
 def conversations(values: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
-    """A conversation per trajectory, those of subagents behind the one that called them.
+    """Return a conversation for each trajectory, followed by those of its sub-agents.
 
-    ``meta`` is the result of Harbor's trial.
+    ``meta`` is the result of the Harbor trial.
     """
-    unread, whole, before = Unread(), list[Conversation](), ""
+    unread, converted, before = Unread(), list[Conversation](), ""
     for place, (number, value) in enumerate(zip(line_numbers(values, lines), values, strict=True), 1):
         for each in _nested(value, f"entry {place}", number, before):
             if conversation := _conversation(each, unread):
-                whole.append(conversation)
+                converted.append(conversation)
         before = _id(value) or f"entry {place}" if value.get("continued_trajectory_ref") else ""
-    verified = _reward(at(meta, "verifier_result"), _RESULT)
-    whole = [with_origin(each, **verified) if evidence.origin_of(each).kind != "subagent" else each for each in whole]
-    return [with_origin(each, unread=unread.counts_for(number)) for number, each in enumerate(whole)]
+    reward_members = _reward(at(meta, "verifier_result"), _RESULT)
+    converted = [
+        with_origin(each, **reward_members) if evidence.origin_of(each).kind != "subagent" else each
+        for each in converted
+    ]
+    return [with_origin(each, unread=unread.counts_for(number)) for number, each in enumerate(converted)]
 
 
 def _id(trajectory: Json) -> str:
-    """What tells a trajectory that is no subagent's from others."""
+    """Return the id of a trajectory that is not a sub-agent's."""
     return string(trajectory, "trajectory_id") or string(trajectory, "session_id")
 
 
 class _PlacedTrajectory(NamedTuple):
-    """A trajectory, and where it stands."""
+    """A trajectory with its place and links."""
 
     place: str
     line: int
@@ -99,7 +102,7 @@ class _PlacedTrajectory(NamedTuple):
 
 
 def _nested(value: Json, place: str, line: int, before: str) -> list[_PlacedTrajectory]:
-    """A trajectory and those embedded in it, at any depth; ``before`` is the one that says that it goes on."""
+    """Return a trajectory and those nested in it at any depth; ``before`` is the id of the one that it continues."""
     nested: list[_PlacedTrajectory] = []
     session = string(value, "session_id")
     waiting = [
@@ -114,19 +117,18 @@ def _nested(value: Json, place: str, line: int, before: str) -> list[_PlacedTraj
     return nested
 
 
-def _subagent(of: _PlacedTrajectory, number: int, agent: Json) -> _PlacedTrajectory:
-    place, session = f"{of.place}, subagent_trajectories[{number}]", string(agent, "session_id") or of.session
-    own = string(agent, "trajectory_id") or f"{of.id}/{number + 1}"
-    return _PlacedTrajectory(place, of.line, agent, own, "subagent", of.id, session)
+def _subagent(outer: _PlacedTrajectory, number: int, agent: Json) -> _PlacedTrajectory:
+    place, session = f"{outer.place}, subagent_trajectories[{number}]", string(agent, "session_id") or outer.session
+    own = string(agent, "trajectory_id") or f"{outer.id}/{number + 1}"
+    return _PlacedTrajectory(place, outer.line, agent, own, "subagent", outer.id, session)
 
 
 def _conversation(each: _PlacedTrajectory, unread: Unread) -> Conversation | None:
-    """What the model saw; ``None`` for a trajectory that was copied whole."""
+    """Convert a trajectory; ``None`` if all its steps are copied context."""
     place, trajectory = each.place, each.trajectory
     steps = expect_list(trajectory.get("steps"), f"{place} has steps that are")
-    unread.count_members(
-        "trajectory", trajectory, *_TRAJECTORY
-    )  # such as its reward, each member of what its writer added
+    unread.count_members("trajectory", trajectory, *_TRAJECTORY)
+    # Each member of the writer's own additions is counted, even those that are read, such as a reward.
     unread.count_members("trajectory.extra", trajectory.get("extra"))
     unread.count_members("agent", trajectory.get("agent"), "model_name", "tool_definitions")
     turns: list[LoggedTurn] = []
@@ -138,23 +140,23 @@ def _conversation(each: _PlacedTrajectory, unread: Unread) -> Conversation | Non
         known = _evidence(step, each.line, string(trajectory.get("agent"), "model_name"))
         turns += [LoggedTurn(where, turn, known) for turn in _turns(step, where)]
     if all(step.get("is_copied_context") is True for step in steps):
-        return None
-    linked = {"id": each.id, "kind": each.kind, "parent": each.parent or None, "session_id": each.session or None}
+        return None  # all of it was produced elsewhere
+    links = {"id": each.id, "kind": each.kind, "parent": each.parent or None, "session_id": each.session or None}
     tools = openai_chat.tools(at(trajectory, "agent", "tool_definitions")).functions
-    return load_conversation(openai_chat, turns, tools, **linked, **_reward(trajectory, "trajectory"))
+    return load_conversation(openai_chat, turns, tools, **links, **_reward(trajectory, "trajectory"))
 
 
 def _reward(holder: Json, name: str) -> Object:
-    """How well a trajectory went, where its writer or the verifier of its task says so."""
+    """Return the reward of a trajectory as written by the agent or the verifier of its task."""
     for path in _REWARDED:
         value = at(holder, *path, "reward")
-        if type(value) in (int, float, Rounded) and abs(value) <= float_info.max:  # an integer may be beyond
+        if type(value) in (int, float, Rounded) and abs(value) <= float_info.max:  # an integer may exceed a float
             return {"reward": float(value), "reward_evidence": f"{'.'.join((*path, 'reward'))} of the {name}"}
     return {}
 
 
 def _evidence(step: Object, line: int, model: str) -> Evidence:
-    """What a step says beside its messages; of what was copied nothing, since it was said elsewhere."""
+    """Return the evidence for a step; for copied context only the line, since it was produced elsewhere."""
     if step.get("is_copied_context") is True:
         return Evidence(line)
     metrics, at_time = step.get("metrics"), moment(step.get("timestamp"))
@@ -165,10 +167,10 @@ def _evidence(step: Object, line: int, model: str) -> Evidence:
 
 
 def _turns(step: Object, where: str) -> Iterator[Object]:
-    """A step's message, and the results that were observed."""
+    """Yield the message of a step and the results in its observation."""
     role = _ROLES.get(string(step, "source"))
     if role is None:
-        raise TurnError(f"{where} has the source {compact(step.get('source'))[:40]}; it is system, user or agent")
+        raise TurnError(f"{where} has the source {compact(step.get('source'))[:40]}; it must be system, user or agent")
     calls = [
         function_call(call.get("tool_call_id"), call.get("function_name"), call.get("arguments"))
         for call in objects(step.get("tool_calls"))
@@ -179,13 +181,13 @@ def _turns(step: Object, where: str) -> Iterator[Object]:
         message["reasoning_content"] = step["reasoning_content"]
     yield {**message, "tool_calls": calls} if calls else message
     for result in objects(at(step, "observation", "results")):
-        yield _result(result, called=bool(calls))
+        yield _result(result, has_calls=bool(calls))
 
 
-def _result(result: Object, *, called: bool) -> Object:
-    """A result; what was observed without any call is told as the user tells it."""
+def _result(result: Object, *, has_calls: bool) -> Object:
+    """Convert a result; an observation without a call becomes a user message."""
     call_id, content = string(result, "source_call_id"), _content(result.get("content"))
-    if not call_id and not called:
+    if not call_id and not has_calls:
         return {"role": "user", "content": content}
     referred = result.get("subagent_trajectory_ref")
     native: Object = {"native": {NAME: {"subagent_trajectory_ref": referred}}} if referred else {}
@@ -195,14 +197,14 @@ def _result(result: Object, *, called: bool) -> Object:
 
 
 def _content(content: Json) -> Json:
-    """A text, or parts as OpenAI chat has them."""
+    """Convert content to a text or parts of OpenAI chat."""
     if isinstance(content, list):
         return [_part(part) for part in content]
     return "" if content is None else content
 
 
 def _part(part: Json) -> Json:
-    """A part; an image may be data or lie at a path."""
+    """Convert a part; an image may be inline data or a path."""
     match part:
         case {"type": "image", "source": {"media_type": str(mime), "data": str(data)}}:
             return image(data_url(mime, data))

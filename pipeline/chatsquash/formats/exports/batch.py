@@ -1,4 +1,4 @@
-"""Batches of OpenAI, Anthropic and Gemini: a file of results, whose requests are in another file next to it."""
+"""Batches of OpenAI, Anthropic and Gemini: a file of results, with the requests in another file next to it."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ HAS_TOOLS = True
 MEMBERS = ("custom_id", "key", "requests")
 
 _SUCCEEDED = "succeeded"
-_WITHOUT = "result whose request is in no file next to it"
-_AMBIGUOUS = "result whose id several requests next to it have"
+_WITHOUT = "result without a request in the files next to it"
+_AMBIGUOUS = "result with the id of several requests"
 
 
 def fits(values: list[Json]) -> str | None:
-    """Check for results, or requests, each with a custom id, or with the key that Gemini has instead."""
+    """Check for results or requests with a custom id, or a key in Gemini's batches."""
     rows = _rows(values)
     if not rows or not all(map(_id, rows)):
         return None
     name = "custom_id" if all("custom_id" in row for row in rows) else "key"
     if all(map(_is_result, rows)):
-        # Any service may answer with a key and an error.
+        # A key with an error is not specific enough: any service may write that.
         is_one = name == "custom_id" or any(_answer(row).keys() & {"candidates", "promptFeedback"} for row in rows)
         return f"{name}, and response or result" if is_one else None
     is_one = all(map(_body, rows)) and (name == "custom_id" or all("contents" in _body(row) for row in rows))
@@ -36,9 +36,9 @@ def fits(values: list[Json]) -> str | None:
 
 
 def _rows(values: list[Json]) -> list[Object]:
-    """The lines of a file, or the requests of a body that creates a batch of Anthropic."""
-    listed = at(values[0], "requests") if len(values) == 1 else None
-    rows = listed if isinstance(listed, list) else values
+    """Return the lines of a file, or the requests in the body of an API call that creates an Anthropic batch."""
+    request_list = at(values[0], "requests") if len(values) == 1 else None
+    rows = request_list if isinstance(request_list, list) else values
     return objects(rows) if len(objects(rows)) == len(rows) else []
 
 
@@ -51,28 +51,28 @@ def _is_result(row: Object) -> bool:
 
 
 def _body(row: Object) -> Object:
-    """The body of a request: of OpenAI's ``body``, of Anthropic's ``params``, of Gemini's ``request``."""
+    """Return the body of a request: ``body`` (OpenAI), ``params`` (Anthropic) or ``request`` (Gemini)."""
     if "custom_id" not in row:
         return {} if "response" in row else members(row.get("request"))
     return members(row.get("body")) or members(row.get("params"))
 
 
 def companions(name: str) -> str | None:
-    """Return a glob for the files that may have the requests of results."""
+    """Return a glob for files that may contain the requests of results."""
     return "*.json*" if name.endswith((".jsonl", ".ndjson", ".json")) else None
 
 
 COMPANION_MARKS = (b'"messages"', b'"input"', b'"prompt"', b'"contents"')
-"""What requests have in their beginning."""
+"""Members near the beginning of files with requests."""
 
 
 def conversations(values: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
-    """Return a conversation for each result whose request is known; a file of requests has none.
+    """Return a conversation for each result whose request is known; empty for a file of requests.
 
     ``meta`` are the contents of the files next to it.
     """
     unread = Unread()
-    made = list[Conversation]()
+    converted = list[Conversation]()
     rows = _rows(values)
     if values and not rows:
         raise TurnError("has values that are not results")
@@ -81,26 +81,28 @@ def conversations(values: list[Json], lines: list[int] | None = None, meta: Json
         if not _is_result(row):
             unread.count("request")
             continue
-        name, answered = _id(row), _answer(row)
-        if not answered:
+        name, answer = _id(row), _answer(row)
+        if not answer:
             unread.count("result with an error")
         elif name in requests.ambiguous:
             unread.count(_AMBIGUOUS)
         elif not requests.bodies.get(name):
             unread.count(_WITHOUT)
         else:
-            made += _conversation(name, requests.bodies[name], answered, line, unread)
-    if not made and unread.counts[_AMBIGUOUS]:
-        raise TurnError("several requests next to it have the ids of its results: put each batch into its own folder")
-    if not made and unread.counts[_WITHOUT]:
-        raise TurnError("the requests of its results are in no file next to it")
-    return with_unread(made, unread)
+            converted += _conversation(name, requests.bodies[name], answer, line, unread)
+    if not converted and unread.counts[_AMBIGUOUS]:
+        raise TurnError(
+            "several requests next to it have the same ids as its results: put each batch into a separate folder"
+        )
+    if not converted and unread.counts[_WITHOUT]:
+        raise TurnError("no file next to it contains the requests of its results")
+    return with_unread(converted, unread)
 
 
 class _Requests:
-    """The requests next to a file of results: those of the file that has them all, else of all files.
+    """The requests for a file of results: from the file that contains all of them, or else from all files.
 
-    Batches are numbered by their clients, so that ids of several batches may be equal.
+    Clients choose the ids of a batch, so several batches may use the same ones.
     """
 
     def __init__(self, meta: Json, ids: set[str]) -> None:
@@ -109,6 +111,7 @@ class _Requests:
         self.bodies: dict[str, Object] = {}
         self.ambiguous = set[str]()
         for name, body in (pair for each in complete or files for pair in each):
+            # The same request in several files, such as a batch that was sent again, is not ambiguous.
             if name in ids and self.bodies.setdefault(name, body) != body:
                 self.ambiguous.add(name)
 
@@ -120,12 +123,12 @@ def _requests(content: Json) -> Iterator[tuple[str, Object]]:
 
 
 def _lines(values: list[Json], rows: int, lines: list[int] | None) -> list[int]:
-    """Return the line of each row; those of a list are in one value."""
+    """Return the line number of each row; the rows of a list are in a single value."""
     return [1] * rows if len(values) == 1 and rows != 1 else list(line_numbers(values, lines))
 
 
 def _answer(row: Object) -> Object:
-    """The body of a response; empty for an error."""
+    """Return the body of a response; empty for an error."""
     if "custom_id" not in row:
         return {} if row.get("error") else members(row.get("response"))
     if isinstance(row.get("result"), dict):
@@ -135,22 +138,22 @@ def _answer(row: Object) -> Object:
     return {} if is_error else members(at(row, "response", "body"))
 
 
-def _conversation(name: str, request: Object, answered: Object, line: int, unread: Unread) -> list[Conversation]:
-    form = formats.recognise(request, answered, None).name
+def _conversation(name: str, request: Object, answer: Object, line: int, unread: Unread) -> list[Conversation]:
+    form = formats.recognise(request, answer, None).name
     if form is None:
         unread.count("result of another endpoint")
         return []
     own = formats.get_format(form)
     try:
-        asked = bodies.load(own, request)
+        conversation = bodies.load(own, request)
     except TurnError as problem:
         raise TurnError(f"line {line}: {problem}") from None
-    reply = own.reply(answered)
+    reply = own.reply(answer)
     if reply.message is None:
         unread.count("result without a reply")
         return []
-    messages = [*asked.messages, reply.message]
-    known = _evidence(reply, answered, line, len(asked.messages))
+    messages = [*conversation.messages, reply.message]
+    known = _evidence(reply, answer, line, len(conversation.messages))
     origin = Origin(
         id=name,
         session_id=name,
@@ -159,25 +162,25 @@ def _conversation(name: str, request: Object, answered: Object, line: int, unrea
         replies=(known,),
         lines=(line,) * len(messages),
     )
-    return [Conversation(messages, asked.tools, origin=origin)]
+    return [Conversation(messages, conversation.tools, origin=origin)]
 
 
-def _evidence(reply: Response, answered: Object, line: int, place: int) -> OriginReply:
-    used, began = (
-        answered.get("usage") or answered.get("usageMetadata"),
-        moment(answered.get("created") or answered.get("created_at")),
+def _evidence(reply: Response, answer: Object, line: int, place: int) -> OriginReply:
+    usage, created = (
+        answer.get("usage") or answer.get("usageMetadata"),
+        moment(answer.get("created") or answer.get("created_at")),
     )
     return OriginReply(
         place,
         line,
-        began.at if began else None,
-        string(answered, "model") or string(answered, "modelVersion") or None,
-        _count(used, "prompt_tokens", "input_tokens", "promptTokenCount"),
-        _count(used, "completion_tokens", "output_tokens", "candidatesTokenCount"),
+        created.at if created else None,
+        string(answer, "model") or string(answer, "modelVersion") or None,
+        _count(usage, "prompt_tokens", "input_tokens", "promptTokenCount"),
+        _count(usage, "completion_tokens", "output_tokens", "candidatesTokenCount"),
         reply.finish_reason,
-        string(answered, "id") or string(answered, "responseId") or None,
+        string(answer, "id") or string(answer, "responseId") or None,
     )
 
 
-def _count(used: Json, *names: str) -> int | None:
-    return next((number for name in names if (number := count(at(used, name)))), None)
+def _count(usage: Json, *names: str) -> int | None:
+    return next((number for name in names if (number := count(at(usage, name)))), None)

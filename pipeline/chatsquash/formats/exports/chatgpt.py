@@ -1,4 +1,4 @@
-"""ChatGPT's exported conversations: nodes that form a tree, of which one is the current one."""
+"""ChatGPT's exported conversations: a tree of nodes with a current node."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ _MESSAGE = (
 )
 _HIDDEN = "is_visually_hidden_from_conversation"
 _ALL = "all"
-"""The recipient of what is no call."""
+"""The recipient of messages that are not calls."""
 _PICTURE = "image_asset_pointer"
 _THOUGHTS = ("thoughts", "reasoning_recap")
 
 
 def fits(values: list[Json]) -> str | None:
-    """A conversation maps the ids of nodes to nodes, and names the current one."""
+    """Check for conversations that map node ids to nodes and contain the id of the current node."""
     fitting = values and all(isinstance(at(each, "mapping"), dict) and "current_node" in each for each in values)
     return "mapping and current_node" if fitting else None
 
 
 def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """Of each conversation the path to its current node, then what was edited or given anew.
+    """Return the path to the current node of each conversation, then edited and regenerated branches.
 
-    The system prompt and the tools are not exported; calls have no ids, and are told by their order.
+    The system prompt and the tools are not exported.  Calls have no ids, so results are matched by their order.
     """
     return load_elements(values, lines, _conversation)
 
@@ -58,25 +58,27 @@ def _conversation(value: Json, where: str, line: int) -> list[Conversation]:
         _step(f"{where}, node {name}", line, node.get("message"), numbers, unread)
         for name, node in zip(names, nodes, strict=True)
     ]
-    ways = [_with_pairs(way, steps) for way in paths(before, leaf, [each.is_sampled for each in steps], unread)]
+    selected_paths = [
+        _with_pairs(path, steps) for path in paths(before, leaf, [each.is_sampled for each in steps], unread)
+    ]
     session: Object = {"session_id": text(value.get("conversation_id")) or text(value.get("id"))}
     session |= bounds(value.get("create_time"), value.get("update_time"))
-    flat = [step for way in ways for step in way]
+    flat = [step for way in selected_paths for step in way]
     places, at_place = list[list[int]](), 0
-    for way in ways:
+    for way in selected_paths:
         places.append(list(range(at_place, at_place + len(way))))
         at_place += len(way)
     return with_unread(load_paths(openai_chat, flat, places, session), unread)
 
 
 def _latest(nodes: list[Object]) -> int:
-    """The last node that nothing follows."""
+    """Return the index of the last leaf."""
     leaves = [place for place, node in enumerate(nodes) if not as_list(node.get("children"))]
     return leaves[-1] if leaves else len(nodes) - 1
 
 
 class _Numbers:
-    """Numbers the calls, which have no ids."""
+    """Generates ids for calls, since exports do not contain them."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -87,16 +89,16 @@ class _Numbers:
 
 
 def _step(place: str, line: int, message: Json, numbers: _Numbers, unread: Unread) -> ThreadEntry:
-    """A node: a message, or nothing."""
+    """Convert a node, which may be without a message."""
     if not isinstance(message, dict):
         return ThreadEntry()
     unread.count_members("message", message, *_MESSAGE)
     role, metadata = string(message.get("author"), "role"), members(message.get("metadata"))
     if role == "system" or (metadata.get(_HIDDEN) is True and role == "user"):
-        said = _content(message.get("content"), unread)
+        words = _content(message.get("content"), unread)
         return (
-            ThreadEntry((LoggedTurn(place, {"role": "system", "content": said}, Evidence(line)),))
-            if said
+            ThreadEntry((LoggedTurn(place, {"role": "system", "content": words}, Evidence(line)),))
+            if words
             else ThreadEntry()
         )
     time = moment(message.get("create_time"))
@@ -112,86 +114,88 @@ def _step(place: str, line: int, message: Json, numbers: _Numbers, unread: Unrea
         turn = {"role": "tool", "name": text(at(message, "author", "name")), "content": content}
         return ThreadEntry((LoggedTurn(place, turn, Evidence(line, time)),))
     if role != "user":
-        raise TurnError(f"{place} has the role {compact(at(message, 'author', 'role'))[:40]}")
+        raise TurnError(f"{place} has the unknown role {compact(at(message, 'author', 'role'))[:40]}")
     return ThreadEntry((LoggedTurn(place, {"role": "user", "content": content}, Evidence(line, time)),))
 
 
 def _assistant(message: Object, numbers: _Numbers, unread: Unread) -> Object | None:
-    """What the assistant said, thought, or called."""
+    """Convert a message of the assistant: a text, thoughts or a call."""
     content, recipient = members(message.get("content")), text(message.get("recipient")) or _ALL
-    of = string(content, "content_type")
-    if of in _THOUGHTS:
+    content_type = string(content, "content_type")
+    if content_type in _THOUGHTS:
         thoughts = [
-            said
+            words
             for each in objects(content.get("thoughts"))
-            if (said := text(each.get("content")) or text(each.get("summary")))
+            if (words := text(each.get("content")) or text(each.get("summary")))
         ]
-        recap = [said] if not thoughts and of == "thoughts" and (said := text(content.get("content"))) else []
-        if of == "reasoning_recap":
+        recap = (
+            [words] if not thoughts and content_type == "thoughts" and (words := text(content.get("content"))) else []
+        )
+        if content_type == "reasoning_recap":
             unread.count("message reasoning_recap")
         elif not (thoughts or recap):
             unread.count("thoughts without a text")
-        said = "\n\n".join(thoughts or recap)
-        return {"role": "assistant", "content": None, "reasoning_content": said} if said else None
+        words = "\n\n".join(thoughts or recap)
+        return {"role": "assistant", "content": None, "reasoning_content": words} if words else None
     if recipient != _ALL:
         query = content["text"] if isinstance(content.get("text"), str) else _flat(content)
         arguments = query if isinstance(jsonio.value(query), dict) else {"input": query}
         call = function_call(numbers.next(), recipient, arguments)
         return {"role": "assistant", "content": None, "tool_calls": [call]}
-    said = _content(content, unread)
-    if not said:
+    words = _content(content, unread)
+    if not words:
         unread.count("reply without a text")
-    return {"role": "assistant", "content": said} if said else None
+    return {"role": "assistant", "content": words} if words else None
 
 
 def _flat(content: Object) -> str:
-    """The texts of parts, one behind the other."""
+    """Concatenate the texts of parts."""
     return "".join(part for part in as_list(content.get("parts")) if isinstance(part, str))
 
 
 def _content(content: Json, unread: Unread) -> Json:
-    """A content as a text, or as parts where pictures were shown, of which only the ids are exported."""
+    """Convert content to a text, or to parts if it contains pictures, of which only the ids are exported."""
     body = members(content)
-    of = string(body, "content_type")
+    content_type = string(body, "content_type")
     if isinstance(body.get("text"), str):
         return body["text"]
-    if of in ("tether_browsing_display", "tether_quote", "execution_output", "code", "system_error"):
-        return next((said for name in ("text", "result", "summary") if (said := text(body.get(name)))), "")
-    if of in ("user_editable_context", "model_editable_context"):
+    if content_type in ("tether_browsing_display", "tether_quote", "execution_output", "code", "system_error"):
+        return next((words for name in ("text", "result", "summary") if (words := text(body.get(name)))), "")
+    if content_type in ("user_editable_context", "model_editable_context"):
         names = ("user_profile", "user_instructions", "model_set_context")
-        return "\n\n".join(said for name in names if (said := text(body.get(name))))
+        return "\n\n".join(words for name in names if (words := text(body.get(name))))
     blocks = list[Object]()
     for part in as_list(body.get("parts")):
-        said = part if isinstance(part, str) else at(part, "text")
-        if isinstance(said, str):
-            blocks += [parts.text(said)] if said else []
+        words = part if isinstance(part, str) else at(part, "text")
+        if isinstance(words, str):
+            blocks += [parts.text(words)] if words else []
         elif pointer := _pointer(part):
             blocks.append(parts.file(file_id=pointer))
         else:
             unread.count(f"part {string(part, 'content_type') or kind(part)}")
     if not as_list(body.get("parts")) and body:
-        unread.count(f"content {of}")
+        unread.count(f"content {content_type}")
     is_text = all(part["type"] == "text" for part in blocks)
     return "\n\n".join(part["text"] for part in blocks) if is_text else blocks
 
 
 def _files(content: Json) -> list[str]:
-    """The ids of the pictures in a content."""
+    """Return the ids of the pictures in content."""
     return [string(part.get("file"), "file_id") for part in objects(content)]
 
 
 def _pointer(part: Json) -> str:
-    """The id of a picture, which the export does not hold; empty for anything else."""
+    """Return the id of a picture, which is not part of the export; empty for other parts."""
     if at(part, "content_type") != _PICTURE:
         return ""
     pointer = string(part, "asset_pointer")
     return pointer.partition("://")[2] or pointer
 
 
-def _with_pairs(way: list[int], steps: list[ThreadEntry]) -> list[ThreadEntry]:
-    """The steps of a path, in which the result behind a call has its id, and what was said in a row is one message."""
-    paired, waiting = list[ThreadEntry](), list[str]()
-    for place in way:
+def _with_pairs(path: list[int], steps: list[ThreadEntry]) -> list[ThreadEntry]:
+    """Return the entries of a path with call ids assigned to results and consecutive assistant messages merged."""
+    result, waiting = list[ThreadEntry](), list[str]()
+    for place in path:
         step = steps[place]
         turn = step.turns[0].turn if step.turns else None
         if turn is None:
@@ -199,30 +203,30 @@ def _with_pairs(way: list[int], steps: list[ThreadEntry]) -> list[ThreadEntry]:
         if turn["role"] == "tool":
             if not waiting:
                 user = {"role": "user", "content": turn["content"]}
-                paired.append(step._replace(turns=(step.turns[0]._replace(turn=user),)))
+                result.append(step._replace(turns=(step.turns[0]._replace(turn=user),)))
                 continue
             turn = {**turn, "tool_call_id": waiting.pop(0)}
             step = step._replace(turns=(step.turns[0]._replace(turn=turn),))
         elif turn["role"] == "assistant":
-            if paired and paired[-1].is_sampled and _joins(paired[-1].turns[0].turn, turn):
-                paired[-1] = _join(paired[-1], step)
+            if result and result[-1].is_sampled and _joins(result[-1].turns[0].turn, turn):
+                result[-1] = _join(result[-1], step)
                 waiting += [call["id"] for call in turn.get("tool_calls", [])]
                 continue
             waiting = [call["id"] for call in turn.get("tool_calls", [])]
-        paired.append(step)
-    return paired
+        result.append(step)
+    return result
 
 
 def _joins(before: Object, turn: Object) -> bool:
-    """Whether two messages of the assistant are one: thoughts before what is said, and that before a call."""
+    """Whether two messages of the assistant form one reply, in the order of thoughts, text and call."""
     return not before.get("tool_calls") and not (before.get("content") and turn.get("content"))
 
 
 def _join(one: ThreadEntry, other: ThreadEntry) -> ThreadEntry:
     before, turn = one.turns[0], other.turns[0]
-    thoughts = [said for each in (before.turn, turn.turn) if (said := each.get("reasoning_content"))]
-    made: Object = {**before.turn, **{name: value for name, value in turn.turn.items() if value is not None}}
+    thoughts = [words for each in (before.turn, turn.turn) if (words := each.get("reasoning_content"))]
+    message: Object = {**before.turn, **{name: value for name, value in turn.turn.items() if value is not None}}
     if thoughts:
-        made["reasoning_content"] = "\n\n".join(thoughts)
-    made["content"] = turn.turn.get("content") or before.turn.get("content")
-    return one._replace(turns=(LoggedTurn(before.place, made, before.evidence.merge(turn.evidence)),))
+        message["reasoning_content"] = "\n\n".join(thoughts)
+    message["content"] = turn.turn.get("content") or before.turn.get("content")
+    return one._replace(turns=(LoggedTurn(before.place, message, before.evidence.merge(turn.evidence)),))

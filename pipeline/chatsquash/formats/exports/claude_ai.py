@@ -1,4 +1,4 @@
-"""Claude.ai's exported conversations: messages of Anthropic in a list, edits and retries among them."""
+"""Claude.ai's exported conversations: a list of Anthropic messages that includes edits and retries."""
 
 from __future__ import annotations
 
@@ -26,67 +26,67 @@ _MEMBERS = {
     _RESULT: ("tool_use_id", "content", "is_error"),
     "image": ("source",),
 }
-"""What blocks have that the service knows."""
+"""The members of blocks that the API accepts, by type."""
 
 
 def fits(values: list[Json]) -> str | None:
-    """A conversation has messages of the chat, each with a sender."""
+    """Check for conversations with an id and chat messages."""
     fitting = values and all(isinstance(at(each, "chat_messages"), list) and "uuid" in each for each in values)
     return "chat_messages" if fitting else None
 
 
 def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """Of each conversation the path to its newest message, then what was edited or given anew.
+    """Return the path to the newest message of each conversation, then edited and regenerated branches.
 
-    The model and the system prompt are not exported.
+    The system prompt is not exported.
     """
     return load_elements(values, lines, _conversation)
 
 
 def _conversation(value: Json, where: str, line: int) -> list[Conversation]:
-    listed = at(value, "chat_messages")
-    if not isinstance(listed, list):
-        raise TurnError(f"{where} has chat_messages that are {kind(listed)}, not a list")
+    messages = at(value, "chat_messages")
+    if not isinstance(messages, list):
+        raise TurnError(f"{where} has chat_messages that are {kind(messages)}, not a list")
     unread = Unread()
     unread.count_members("conversation", value, *_CONVERSATION)
-    if not all(isinstance(each, dict) for each in listed):
-        raise TurnError(f"{where} has a message that is no object")
-    if not listed:
+    if not all(isinstance(each, dict) for each in messages):
+        raise TurnError(f"{where} has a message that is not an object")
+    if not messages:
         return []
     model = text(value.get("model"))
-    steps = [_step(f"{where}, chat_messages[{at}]", line, each, model, unread) for at, each in enumerate(listed)]
-    names = [text(each.get("uuid")) for each in listed]
-    if any(text(each.get("parent_message_uuid")) for each in listed):
-        before = link_entries(names, [text(each.get("parent_message_uuid")) for each in listed])
+    steps = [_step(f"{where}, chat_messages[{at}]", line, each, model, unread) for at, each in enumerate(messages)]
+    names = [text(each.get("uuid")) for each in messages]
+    if any(text(each.get("parent_message_uuid")) for each in messages):
+        before = link_entries(names, [text(each.get("parent_message_uuid")) for each in messages])
     else:
-        before = list(range(-1, len(listed) - 1))
+        before = list(range(-1, len(messages) - 1))
     current = text(value.get("current_leaf_message_uuid"))
-    leaf = names.index(current) if current in names else _newest(listed, before)
-    ways = paths(before, leaf, [each.is_sampled for each in steps], unread)
+    leaf = names.index(current) if current in names else _newest(messages, before)
+    selected_paths = paths(before, leaf, [each.is_sampled for each in steps], unread)
     session: Object = {"session_id": text(value.get("uuid"))}
     session |= bounds(value.get("created_at"), value.get("updated_at"))
-    return with_unread(load_paths(anthropic, steps, ways, session), unread)
+    return with_unread(load_paths(anthropic, steps, selected_paths, session), unread)
 
 
-def _newest(listed: list[Object], before: list[int]) -> int:
-    """The last of the messages that none follows, by their times."""
+def _newest(messages: list[Object], before: list[int]) -> int:
+    """Return the index of the newest leaf."""
     inner = {*before}
-    leaves = [place for place in range(len(listed)) if place not in inner] or [len(listed) - 1]
-    times = {place: moment(listed[place].get("created_at")) for place in leaves}
+    leaves = [place for place in range(len(messages)) if place not in inner] or [len(messages) - 1]
+    times = {place: moment(messages[place].get("created_at")) for place in leaves}
     return max(leaves, key=lambda place: (time.at if (time := times[place]) else -1, place))
 
 
 def _step(place: str, line: int, message: Object, model: str | None, unread: Unread) -> ThreadEntry:
     sender = _ROLES.get(string(message, "sender"))
     if sender is None:
-        raise TurnError(f"{place} has the sender {compact(message.get('sender'))[:40]}; it is human or assistant")
+        raise TurnError(f"{place} has the sender {compact(message.get('sender'))[:40]}; it must be human or assistant")
     unread.count_members("message", message, *_MESSAGE)
     blocks = [block for each in objects(message.get("content")) if (block := _block(each, unread))]
-    if not blocks and (said := text(message.get("text"))):
-        blocks = [{"type": "text", "text": said}]
-    for attached in objects(message.get("attachments")):
-        if said := text(attached.get("extracted_content")):
-            blocks.append({"type": "text", "text": said})
+    if not blocks and (words := text(message.get("text"))):
+        blocks = [{"type": "text", "text": words}]
+    for attachment in objects(message.get("attachments")):
+        if words := text(attachment.get("extracted_content")):
+            blocks.append({"type": "text", "text": words})
     if not blocks:
         return ThreadEntry()
     is_sampled = sender == "assistant"
@@ -95,25 +95,27 @@ def _step(place: str, line: int, message: Object, model: str | None, unread: Unr
 
 
 def _block(block: Object, unread: Unread) -> Object | None:
-    """A block as the service has it; what only the page shows is counted."""
-    of = string(block, "type")
-    if of == "voice_note":
-        said = text(block.get("text"))
-        return {"type": "text", "text": said} if said else None
-    if of not in _MEMBERS:
-        unread.count(f"block {of}")
+    """Convert a block to the form of the API; blocks that are only displayed are counted as unread."""
+    block_type = string(block, "type")
+    if block_type == "voice_note":
+        words = text(block.get("text"))
+        return {"type": "text", "text": words} if words else None
+    if block_type not in _MEMBERS:
+        unread.count(f"block {block_type}")
         return None
-    unread.count_members(f"block {of}", block, "type", "start_timestamp", "stop_timestamp", *_MEMBERS[of])
-    known = {name: block[name] for name in _MEMBERS[of] if block.get(name) is not None}
-    if of == _RESULT and block.get("is_error") is not True:
+    unread.count_members(
+        f"block {block_type}", block, "type", "start_timestamp", "stop_timestamp", *_MEMBERS[block_type]
+    )
+    known = {name: block[name] for name in _MEMBERS[block_type] if block.get(name) is not None}
+    if block_type == _RESULT and block.get("is_error") is not True:
         known.pop("is_error", None)
-    if of == "text" and not text(block.get("text")):
+    if block_type == "text" and not text(block.get("text")):
         return None
-    return {"type": of, **known}
+    return {"type": block_type, **known}
 
 
 def _turns(role: str, blocks: list[Object]) -> list[Object]:
-    """The turns of a message, in which the assistant's calls and their results stand together."""
+    """Split the blocks of a message, which contains calls together with their results, into turns."""
     turns = list[Object]()
     for block in blocks:
         speaker = "user" if block["type"] == _RESULT else role

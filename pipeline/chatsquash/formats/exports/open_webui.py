@@ -1,7 +1,7 @@
-"""Open WebUI's exported chats: messages that form a tree, with every regenerated answer.
+"""Open WebUI's exported chats: a tree of messages with all regenerated answers.
 
-Answers are lists of items of OpenAI Responses (``output``). Older versions wrote a text instead, with thoughts and
-calls as ``<details>`` elements.
+Answers are lists of OpenAI Responses items (``output``).  Older versions write a text instead, with thoughts and calls
+as ``<details>`` elements.
 """
 
 from __future__ import annotations
@@ -63,11 +63,11 @@ _DETAILS = re.compile(r'\n?<details type="(reasoning|tool_calls)"([^>]*)>\n?(.*?
 _ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
 _SUMMARY = re.compile(r"<summary>.*?</summary>\n?", re.DOTALL)
 _COMPACTED = "[CONVERSATION SUMMARY]\n"
-"""What Open WebUI writes before a summary in the system prompt."""
+"""The text before a summary in the system prompt."""
 
 
 def fits(values: list[Json]) -> str | None:
-    """Check for chats, each with a history that maps ids to messages, or for feedback with such chats."""
+    """Check for chats with a history that maps ids to messages, or for feedback with such chats."""
     if values and all(_has_history(each) for each in values):
         return "chat.history.messages"
     is_feedback = values and all(string(each, "type") == "rating" and "snapshot" in members(each) for each in values)
@@ -80,10 +80,10 @@ def _has_history(chat: Json) -> bool:
 
 
 def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """Return the path to the current message of each chat, then its other answers and edited prompts.
+    """Return the path to the current message of each chat, then other answers and edited prompts.
 
-    The system prompt is that of the chat's settings; that of the model, and tool definitions, are not exported.  The
-    rating of a conversation's last reply is its reward.
+    The system prompt comes from the settings of the chat; the model's own prompt and tool definitions are not
+    exported.  The rating of the last reply becomes the reward of the conversation.
     """
     return load_elements(values, lines, _conversation)
 
@@ -92,9 +92,9 @@ def _conversation(value: Json, where: str, line: int) -> list[Conversation]:
     if "snapshot" not in members(value):
         return _of_chat(value, where, line)
     rated, chat = text(at(value, "meta", "message_id")), at(value, "snapshot", "chat")
-    # A chat is in the feedback of each of its answers, so that only the one that was rated is sampled in it.
-    made = _of_chat(chat, where, line, rated) if rated and _has_history(chat) else []
-    return [_with_rating(each, at(value, "data", "rating")) for each in made]
+    # A chat is repeated in the feedback for each of its answers, so only the rated answer counts as sampled.
+    converted = _of_chat(chat, where, line, rated) if rated and _has_history(chat) else []
+    return [_with_rating(each, at(value, "data", "rating")) for each in converted]
 
 
 def _of_chat(value: Json, where: str, line: int, rated: str | None = None) -> list[Conversation]:
@@ -111,27 +111,27 @@ def _of_chat(value: Json, where: str, line: int, rated: str | None = None) -> li
     steps = thread.steps_after(before)
     current = rated or text(history.get("currentId")) or text(at(value, "current_message_id"))
     leaf = thread.names.index(current) if current in thread.names else len(thread.names) - 1
-    ways = paths(before, leaf, [each.is_sampled for each in steps], unread)
+    selected_paths = paths(before, leaf, [each.is_sampled for each in steps], unread)
     session: Object = {"session_id": text(at(value, "id")), **bounds(at(value, "created_at"), at(value, "updated_at"))}
-    made = load_paths(openai_chat, steps, ways, session)
-    return with_unread([_with_rating(each, _rating(each, messages)) for each in made], unread)
+    converted = load_paths(openai_chat, steps, selected_paths, session)
+    return with_unread([_with_rating(each, _rating(each, messages)) for each in converted], unread)
 
 
 def _rating(conversation: Conversation, messages: Object) -> Json:
-    """The rating of a conversation's last reply."""
+    """Return the rating of the last reply of a conversation."""
     replies = origin_of(conversation).replies
     return at(messages, replies[-1].logged_id or "", "annotation", "rating") if replies else None
 
 
 def _with_rating(conversation: Conversation, rating: Json) -> Conversation:
-    """The conversation with a rating, a thumb up or down, as its reward."""
+    """Set a rating (1 for thumbs up, -1 for thumbs down) as the reward of a conversation."""
     if str(rating) not in ("1", "-1"):
         return conversation
     return with_origin(conversation, reward=float(str(rating)), reward_evidence="the rating of the last reply")
 
 
 class _Thread:
-    """The messages of a chat as entries; a summary is an entry before the first message that it keeps."""
+    """Converts messages of a chat to entries; a summary becomes an entry before the first message that it keeps."""
 
     def __init__(self, system: str | None, line: int, unread: Unread, rated: str | None) -> None:
         self.names, self.parents = list[str](), list[str | None]()
@@ -154,7 +154,10 @@ class _Thread:
         self._steps.append(step)
 
     def steps_after(self, before: list[int]) -> list[ThreadEntry]:
-        """Return the entries, given the previous one of each; the first of each path begins with the system prompt."""
+        """Return the entries, with the system prompt at the beginning of each path.
+
+        ``before`` is the previous entry of each entry.
+        """
         if not self._system:
             return self._steps
         turn = self._system_turn("chat.params.system")
@@ -164,8 +167,8 @@ class _Thread:
         ]
 
     def _system_turn(self, place: str, *more: str) -> LoggedTurn:
-        said = "\n".join(each for each in (self._system, *more) if each)
-        return LoggedTurn(place, {"role": "system", "content": said}, Evidence(self._line))
+        words = "\n".join(each for each in (self._system, *more) if each)
+        return LoggedTurn(place, {"role": "system", "content": words}, Evidence(self._line))
 
     def _step(self, message: Object, place: str) -> ThreadEntry:
         role, time = message.get("role"), moment(message.get("timestamp"))
@@ -173,33 +176,34 @@ class _Thread:
             turn = {"role": role, "content": self._prompt(message)}
             return ThreadEntry((LoggedTurn(place, turn, Evidence(self._line, time)),))
         if role != "assistant":
-            raise TurnError(f"{place} has the role {compact(role)[:40]}")
+            raise TurnError(f"{place} has the unknown role {compact(role)[:40]}")
         turns = _from_items(objects(message.get("output")), self._unread) or _from_text(
             text(message.get("content")) or ""
         )
         if not turns:
             self._unread.count("reply without a text")
             return ThreadEntry()
-        # An answer that was stopped, or that failed, is context at most.
+        # Stopped and failed answers are never trained on.
         is_sampled = message.get("done") is not False and not message.get("error")
         is_sampled = is_sampled and self._rated in (None, message.get("id"))
         known = Evidence(self._line, time, is_sampled, text(message.get("model")))
         usage = members(message.get("usage")) or members(at(message, "info", "usage")) or members(message.get("info"))
-        counted = known._replace(
+        with_usage = known._replace(
             prompt_tokens=_count(usage, "prompt_tokens", "input_tokens", "prompt_eval_count"),
             logged_id=text(message.get("id")),
             completion_tokens=_count(usage, "completion_tokens", "output_tokens", "eval_count"),
         )
+        # The usage covers the complete answer, which may be several messages; it is assigned to the last one.
         last = max(number for number, turn in enumerate(turns) if turn["role"] == "assistant")
-        answered = Evidence(self._line, time)
-        evidence = [known if turn["role"] == "assistant" else answered for turn in turns]
-        evidence[last] = counted
-        placed = (LoggedTurn(place, turn, each) for turn, each in zip(turns, evidence, strict=True))
-        return ThreadEntry(tuple(placed), is_sampled)
+        result_evidence = Evidence(self._line, time)
+        evidence = [known if turn["role"] == "assistant" else result_evidence for turn in turns]
+        evidence[last] = with_usage
+        logged_turns = (LoggedTurn(place, turn, each) for turn, each in zip(turns, evidence, strict=True))
+        return ThreadEntry(tuple(logged_turns), is_sampled)
 
     def _prompt(self, message: Object) -> Json:
         """Return a prompt with its images."""
-        said = message.get("content")
+        words = message.get("content")
         images = list[Object]()
         for each in objects(message.get("files")):
             url = text(each.get("url"))
@@ -209,8 +213,8 @@ class _Thread:
             else:
                 self._unread.count("file")
         if not images:
-            return said if isinstance(said, str | list) else ""
-        return [*([parts.text(said)] if isinstance(said, str) and said else as_list(said)), *images]
+            return words if isinstance(words, str | list) else ""
+        return [*([parts.text(words)] if isinstance(words, str) and words else as_list(words)), *images]
 
 
 def _count(usage: Object, *names: str) -> int | None:
@@ -218,24 +222,24 @@ def _count(usage: Object, *names: str) -> int | None:
 
 
 class _Reply:
-    """The messages of an answer, which may have called tools."""
+    """Collects the messages of an answer, which may include tool calls."""
 
     def __init__(self) -> None:
         self.turns = list[Object]()
-        self._said, self._thoughts, self._calls = list[str](), list[str](), list[Object]()
+        self._texts, self._thoughts, self._calls = list[str](), list[str](), list[Object]()
         self._results = list[Object]()
 
-    def text(self, said: str) -> None:
-        """Add text, which begins another message after results."""
-        if said:
+    def text(self, words: str) -> None:
+        """Add text; after results, it starts a new message."""
+        if words:
             self._continue()
-            self._said.append(said)
+            self._texts.append(words)
 
-    def thought(self, said: str) -> None:
+    def thought(self, words: str) -> None:
         """Add reasoning."""
-        if said:
+        if words:
             self._continue()
-            self._thoughts.append(said)
+            self._thoughts.append(words)
 
     def call(self, call_id: str, name: str, arguments: Json) -> None:
         """Add a call."""
@@ -256,16 +260,16 @@ class _Reply:
             self._flush()
 
     def _flush(self) -> None:
-        if self._said or self._thoughts or self._calls:
-            said, thoughts = "\n".join(self._said) or None, "\n".join(self._thoughts)
-            self.turns.append(assistant_message(said, self._calls, thoughts))
+        if self._texts or self._thoughts or self._calls:
+            words, thoughts = "\n".join(self._texts) or None, "\n".join(self._thoughts)
+            self.turns.append(assistant_message(words, self._calls, thoughts))
         self.turns += self._results
-        self._said, self._thoughts, self._calls, self._results = [], [], [], []
+        self._texts, self._thoughts, self._calls, self._results = [], [], [], []
 
 
 def _from_items(items: list[Object], unread: Unread) -> list[Object]:
-    """Return the messages in the items of an answer; calls without a result are not sent again, and left out."""
-    answered = {string(item, "call_id") for item in items if item.get("type") == "function_call_output"}
+    """Return the messages in the items of an answer; calls without a result are dropped, since they are not sent."""
+    answered_calls = {string(item, "call_id") for item in items if item.get("type") == "function_call_output"}
     reply = _Reply()
     for item in items:
         name, call_id = item.get("type"), string(item, "call_id")
@@ -273,7 +277,7 @@ def _from_items(items: list[Object], unread: Unread) -> list[Object]:
             reply.text(_texts(item.get("content")))
         elif name == "reasoning":
             reply.thought(_texts(item.get("summary")) or _texts(item.get("content")))
-        elif name == "function_call" and call_id in answered:
+        elif name == "function_call" and call_id in answered_calls:
             reply.call(call_id, string(item, "name"), item.get("arguments"))
         elif name == "function_call_output":
             reply.result(call_id, _result(item.get("output"), unread))
@@ -283,7 +287,7 @@ def _from_items(items: list[Object], unread: Unread) -> list[Object]:
 
 
 def _texts(content: Json) -> str:
-    return "".join(said for part in objects(content) if (said := string(part, "text")))
+    return "".join(words for part in objects(content) if (words := string(part, "text")))
 
 
 def _result(output: Json, unread: Unread) -> Json:
@@ -296,7 +300,7 @@ def _result(output: Json, unread: Unread) -> Json:
 
 
 def _from_text(content: str) -> list[Object]:
-    """Return the messages in the text of an answer, with thoughts and calls from its ``<details>`` elements."""
+    """Return the messages in the text of an answer, with thoughts and calls from ``<details>`` elements."""
     reply, end = _Reply(), 0
     for element in _DETAILS.finditer(content):
         reply.text(content[end : element.start()].strip("\n"))
@@ -313,7 +317,7 @@ def _from_text(content: str) -> list[Object]:
 
 
 def _parse(value: str) -> Json:
-    """Return the value of a JSON text, which the arguments and results are once more."""
+    """Parse arguments or a result; these are JSON texts encoded as JSON a second time."""
     parsed = jsonio.value(value)
     return value if parsed is None else parsed
 

@@ -19,7 +19,7 @@ _FIRST = 20
 
 
 def fits(values: list[Json]) -> str | None:
-    """Check for a header with the harness, before lines without ids, which those of Pi have."""
+    """Check for a header with a harness; lines with parent ids belong to Pi."""
     header = values[0] if values else None
     is_header = (
         at(header, "type") == "session" and bool(string(header, "harness")) and isinstance(at(header, "id"), str)
@@ -44,8 +44,8 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
             message = expect_object(at(value, "message"), f"{place} has a message that is")
             unread.count_members("message", message, *_MESSAGE)
             sessions[-1][1].append(_turn(message, place, line))
-    made = [load_conversation(openai_chat, turns, session_id=name) for name, turns in sessions if turns]
-    return with_unread(made, unread)
+    converted = [load_conversation(openai_chat, turns, session_id=name) for name, turns in sessions if turns]
+    return with_unread(converted, unread)
 
 
 def _turn(message: Object, place: str, line: int) -> LoggedTurn:
@@ -58,7 +58,7 @@ def _turn(message: Object, place: str, line: int) -> LoggedTurn:
     if role == "tool":
         return LoggedTurn(place, tool_message(message.get("toolCallId"), content), known)
     if role not in ("user", "system"):
-        raise TurnError(f"{place} has the role {compact(role)[:40]}")
+        raise TurnError(f"{place} has the unknown role {compact(role)[:40]}")
     return LoggedTurn(place, {"role": role, "content": content}, known)
 
 

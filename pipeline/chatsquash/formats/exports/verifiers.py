@@ -1,4 +1,4 @@
-"""Rollouts of verifiers: traces of version 1, whose nodes form a tree, and the results of version 0."""
+"""Rollouts of verifiers: traces of version 1, which are trees of nodes, and results of version 0."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _RESULT = (
 
 
 def fits(documents: list[Json]) -> str | None:
-    """Episodes hold traces with nodes; results have an example, a prompt and a completion."""
+    """Check for episodes with traces of nodes, or for results with an example id, a prompt and a completion."""
     values = objects(documents)
     if not values or len(values) != len(documents):
         return None
@@ -40,7 +40,7 @@ def fits(documents: list[Json]) -> str | None:
             "traces[].nodes" if any("nodes" in trace for each in values for trace in objects(_traces(each))) else None
         )
     known = all({"example_id", "prompt", "completion"} <= each.keys() for each in values)
-    return "example_id beside prompt and completion" if known else None
+    return "example_id next to prompt and completion" if known else None
 
 
 def _traces(value: Object) -> Json:
@@ -48,17 +48,17 @@ def _traces(value: Object) -> Json:
 
 
 def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """Of each trace the path to its last node, then those to other leaves; of each result its conversation."""
-    whole, unread = list[Conversation](), Unread()
+    """Return the path to the last node of each trace, then those to other leaves, and the conversations of results."""
+    converted, unread = list[Conversation](), Unread()
     for place, line, value in entries(values, lines):
         traces = _traces(value)
         if isinstance(traces, list):
             unread.count_members("episode", value if "traces" in value else None, "traces")
             for number, trace in enumerate(traces):
-                whole += _trace(trace, f"entry {place}, traces[{number}]", line, unread)
+                converted += _trace(trace, f"entry {place}, traces[{number}]", line, unread)
         else:
-            whole += _result(value, f"entry {place}", line, unread)
-    return with_unread(whole, unread)
+            converted += _result(value, f"entry {place}", line, unread)
+    return with_unread(converted, unread)
 
 
 # Version 1
@@ -75,9 +75,9 @@ def _trace(trace: Json, where: str, line: int, unread: Unread) -> list[Conversat
     steps = [_step(node, f"{where}, nodes[{at}]", line, calls.get(at, {})) for at, node in enumerate(nodes)]
     parents = [at(node, "parent") for node in nodes]
     before = link_entries([str(number) for number in range(len(nodes))], [_name(parent) for parent in parents])
-    ways = paths(before, len(nodes) - 1, [each.is_sampled for each in steps], unread)
+    selected_paths = paths(before, len(nodes) - 1, [each.is_sampled for each in steps], unread)
     session: Object = {"session_id": text(trace.get("id")), **_reward(trace.get("rewards"))}
-    return load_paths(openai_chat, steps, ways, session, _tools(trace.get("tools")))
+    return load_paths(openai_chat, steps, selected_paths, session, _tools(trace.get("tools")))
 
 
 def _name(parent: Json) -> str | None:
@@ -90,19 +90,19 @@ def _step(node: Json, where: str, line: int, call: Object) -> ThreadEntry:
     is_sampled = node.get("sampled") is True
     evidence = Evidence(line, moment(node.get("timestamp")))
     if is_sampled:
-        used = call.get("usage")
+        usage = call.get("usage")
         evidence = evidence._replace(
             is_sampled=True,
             model=text(call.get("model")),
-            prompt_tokens=count(at(used, "prompt_tokens")),
-            completion_tokens=count(at(used, "completion_tokens")),
+            prompt_tokens=count(at(usage, "prompt_tokens")),
+            completion_tokens=count(at(usage, "completion_tokens")),
             finish_reason=text(call.get("finish_reason")),
         )
     return ThreadEntry((LoggedTurn(where, _turn(node["message"]), evidence),), is_sampled)
 
 
 def _turn(message: Object) -> Object:
-    """A message, whose calls are flat, or a text of JSON."""
+    """Convert a message; its calls are flat objects or JSON texts."""
     calls = [parsed(call) if isinstance(call, str) else call for call in as_list(message.get("tool_calls"))]
     if not calls:
         return {name: value for name, value in message.items() if name != "tool_calls"}
@@ -116,21 +116,23 @@ def _call(call: Json) -> Json:
     return call
 
 
-def _tools(defined: Json) -> list[Tool]:
-    defined = parsed(defined) if isinstance(defined, str) else defined
-    wrapped = [each if "function" in each else {"type": "function", "function": each} for each in objects(defined)]
-    return list(openai_chat.tools(wrapped).functions)
+def _tools(definitions: Json) -> list[Tool]:
+    definitions = parsed(definitions) if isinstance(definitions, str) else definitions
+    functions = [
+        each if "function" in each else {"type": "function", "function": each} for each in objects(definitions)
+    ]
+    return list(openai_chat.tools(functions).functions)
 
 
 def _reward(rewards: Json) -> Object:
-    """The sum of what each reward gives, by its weight."""
+    """Return the weighted sum of the rewards."""
     if not isinstance(rewards, dict):
         return {}
-    scored = [each for each in objects(list(rewards.values())) if _is_number(each.get("score"))]
-    whole = sum(_number(each, "score", 0.0) * _number(each, "weight", 1.0) for each in scored)
-    if not scored or abs(whole) > _MOST:
+    with_scores = [each for each in objects(list(rewards.values())) if _is_number(each.get("score"))]
+    weighted_sum = sum(_number(each, "score", 0.0) * _number(each, "weight", 1.0) for each in with_scores)
+    if not with_scores or abs(weighted_sum) > _MOST:
         return {}
-    return {"reward": whole, "reward_evidence": "the weighted sum of rewards"}
+    return {"reward": weighted_sum, "reward_evidence": "the weighted sum of rewards"}
 
 
 def _number(holder: Object, name: str, otherwise: float) -> float:
@@ -149,8 +151,12 @@ def _result(value: Object, where: str, line: int, unread: Unread) -> list[Conver
     unread.count_members("result", value, *_RESULT)
     turns = list[LoggedTurn]()
     for name, usual in (("prompt", "user"), ("completion", "assistant")):
-        logged = value.get(name)
-        messages = [{"role": usual, "content": logged}] if isinstance(logged, str) else logged
+        prompt_or_completion = value.get(name)
+        messages = (
+            [{"role": usual, "content": prompt_or_completion}]
+            if isinstance(prompt_or_completion, str)
+            else prompt_or_completion
+        )
         for number, message in enumerate(expect_list(messages, f"{where} has a {name} that is")):
             place = f"{where}, {name}[{number}]"
             turn = _turn(expect_object(message, f"{place} is"))

@@ -40,7 +40,7 @@ class Envelope:
 
     fits: Callable[[Members], bool]
     """Whether a line with the required members has this envelope."""
-    aside: Callable[[Members], str | None] | None = None
+    describe_non_exchange: Callable[[Members], str | None] | None = None
     """Describes a line that is not an exchange but repeats the content of other lines."""
     session: Callable[[Members], bytes | None] | None = None
     """Returns the raw id of a line's session if no member of ``SESSION`` contains it."""
@@ -59,10 +59,11 @@ def envelopes() -> list[Envelope]:
 def _by_precedence(folders: tuple[str, ...]) -> list[Envelope]:
     """Return the envelopes in the order in which they are tried: the one that needs the most members first."""
     del folders
+    # Otherwise an envelope with few required members would claim the lines of more specific ones.
     return sorted(envelopes(), key=lambda each: (each is PLAIN, -min(map(len, each.NEEDS))))
 
 
-def of_members(line: Members) -> Envelope | None:
+def _of_members(line: Members) -> Envelope | None:
     """Return the envelope of a line with these members, if any."""
     return next((each for each in _by_precedence(tuple(__path__)) if _fits(each, line)), None)
 
@@ -70,7 +71,7 @@ def of_members(line: Members) -> Envelope | None:
 def recognise(line: bytes) -> Envelope | None:
     """Return the envelope of a line; ``None`` for anything that is not a JSON object, or without an envelope."""
     raw = members(line)
-    return of_members(raw) if raw else None
+    return _of_members(raw) if raw else None
 
 
 def unwrap(line: bytes, envelope: Envelope) -> bytes:
@@ -80,17 +81,19 @@ def unwrap(line: bytes, envelope: Envelope) -> bytes:
     raw = members(line)
     if not (raw and _fits(envelope, raw)):
         return line
-    exchange = {} if is_aside(raw) else dict(envelope.unwrap(raw))
+    exchange = {} if is_non_exchange(raw) else dict(envelope.unwrap(raw))
     exchange.pop("problem", None)
     if cut := exchange.pop("cut", None):
         exchange["truncated_by_logger"] = cut
     return join_members(exchange)
 
 
-def aside(line: bytes, envelope: Envelope) -> str | None:
+def describe_non_exchange(line: bytes, envelope: Envelope) -> str | None:
     """Describe a line that is not an exchange, if its envelope recognizes it."""
-    raw = members(line) if envelope.aside else None
-    return envelope.aside(raw) if envelope.aside and raw and _fits(envelope, raw) else None
+    raw = members(line) if envelope.describe_non_exchange else None
+    return (
+        envelope.describe_non_exchange(raw) if envelope.describe_non_exchange and raw and _fits(envelope, raw) else None
+    )
 
 
 def problem(line: bytes, envelope: Envelope) -> str | None:
@@ -106,15 +109,19 @@ def _fits(envelope: Envelope, line: Members) -> bool:
     return any(line.keys() >= needed for needed in envelope.NEEDS) and envelope.fits(line)
 
 
-def is_aside(line: Members) -> bool:
+def is_non_exchange(line: Members) -> bool:
     """Whether a line is not an exchange according to its envelope."""
-    envelope = of_members(line)
-    return envelope is not None and envelope.aside is not None and envelope.aside(line) is not None
+    envelope = _of_members(line)
+    return (
+        envelope is not None
+        and envelope.describe_non_exchange is not None
+        and envelope.describe_non_exchange(line) is not None
+    )
 
 
 def session_id(line: Members) -> str | None:
     """Return the session id of a line, if any."""
-    envelope = of_members(line) or PLAIN
+    envelope = _of_members(line) or PLAIN
     raw = (
         (envelope.session(line) if envelope.session else first_present(line, envelope.SESSION))
         or object_members(line.get("request")).get("session_id")

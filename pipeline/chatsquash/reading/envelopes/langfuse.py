@@ -28,7 +28,7 @@ def fits(line: Members) -> bool:
     return jsonio.value(line["type"]) in _KINDS
 
 
-def aside(line: Members) -> str | None:
+def describe_non_exchange(line: Members) -> str | None:
     """Describe a row that is not an exchange: rows around generations repeat their content."""
     kind = jsonio.value(line["type"])
     return None if kind == "GENERATION" else f"observation of the type {kind}"

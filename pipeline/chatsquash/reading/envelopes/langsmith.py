@@ -22,7 +22,7 @@ def fits(line: Members) -> bool:
     return "request" not in line
 
 
-def aside(line: Members) -> str | None:
+def describe_non_exchange(line: Members) -> str | None:
     """Describe a run that is not an exchange: chains and tools repeat the content of model runs."""
     kind = jsonio.value(line["run_type"])
     return None if kind == "llm" else f"run of the type {kind}"

@@ -44,7 +44,7 @@ def fits(line: Members) -> bool:
     )
 
 
-def aside(line: Members) -> str | None:
+def describe_non_exchange(line: Members) -> str | None:
     """Describe a span that is not an exchange."""
     attributes = _attributes(line)
     kind = at(attributes, "openinference", "span", "kind") or jsonio.value(line.get("span_kind", b"null"))

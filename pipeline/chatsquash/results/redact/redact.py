@@ -85,7 +85,7 @@ def _refuse_dataset(known: Path, where: Places) -> None:
 
 def _write_known(staged: StagedFiles, path: str, data: bytes) -> None:
     try:
-        write_elsewhere(staged.new, Path(path).absolute(), data)
+        write_elsewhere(staged.staging, Path(path).absolute(), data)
     except OSError as problem:
         raise UsageError(f"{path}: cannot be written ({problem.strerror})") from None
 
@@ -123,8 +123,8 @@ class _Run:
         """Write all files."""
         sizes = [each.source.stat().st_size for each in self._where.files]
         for each, size in zip(self._where.files, sizes, strict=True):
-            with os.fdopen(staged.new.create(each.name), "wb") as file:
-                self._file(each, file, staged.new.path)
+            with os.fdopen(staged.staging.create(each.name), "wb") as file:
+                self._file(each, file, staged.staging.path)
                 file.flush()
                 platform.sync(file.fileno())
             if self._watch.observe:
@@ -142,8 +142,8 @@ class _Run:
         files = rename(self._where.files, hide)
         for before, after in zip(self._where.files, files, strict=True):
             if before.name != after.name:
-                staged.new.move(before.name, staged.new, after.name)
-        with os.fdopen(staged.new.create(REDACTIONS), "wb") as file:
+                staged.staging.move(before.name, staged.staging, after.name)
+        with os.fdopen(staged.staging.create(REDACTIONS), "wb") as file:
             file.write(self.done.report(hide))
         return [*(each.name for each in files), REDACTIONS]
 

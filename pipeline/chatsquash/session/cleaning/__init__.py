@@ -150,10 +150,12 @@ def clean(items: Iterator[Entry | SkippedLine], sets: tuple[str, ...] = ("goose"
         if request.is_plain and since is None:
             yield entry
         else:
-            moved = request.moved_origin(entry.origin) if entry.origin else None
+            cleaned_origin = request.moved_origin(entry.origin) if entry.origin else None
             counts = request.counts()
             unlinked = replace(entry, known=0, continued=None)
-            yield replace(unlinked, messages=request.messages, edits=edits, cleanup_counts=counts, origin=moved)
+            yield replace(
+                unlinked, messages=request.messages, edits=edits, cleanup_counts=counts, origin=cleaned_origin
+            )
         since = None
 
 

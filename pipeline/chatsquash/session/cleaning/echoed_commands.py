@@ -1,4 +1,4 @@
-"""Remove Claude Code's echo of a slash command; the command's text for the model is a separate message and stays."""
+"""Remove Claude Code's echo of a command the user typed; the command's text for the model is a separate message."""
 
 from __future__ import annotations
 

@@ -21,5 +21,5 @@ def drops(messages: list[Message], reply: Response) -> bool:
     if not _SYSTEM.match(chat.text(messages[0]) or "") or reply.message.get("role", "assistant") != "assistant":
         return False
     answer = chat.text(reply.message) or ""
-    # A longer reply is not a title: the user may have pasted the prompt, so the entry is kept.
+    # A longer reply is not a title, so the entry is kept.
     return bool(_USER.match(chat.text(messages[1]) or "")) and len(answer.split()) in _WORDS

@@ -93,7 +93,7 @@ def mark_elsewhere(document: LogDocument, elsewhere: Iterable[int]) -> None:
         view = AgentView(0, 0, path)
         for number, reply in enumerate(path.replies):
             names = view.keys(number)
-            reply.is_copy |= names is not None and not known.isdisjoint((*names.ids, names.said))
+            reply.is_copy |= names is not None and not known.isdisjoint((*names.ids, names.content_hash))
 
 
 def fingerprint_files(agents: Iterable[Log]) -> list[Relative]:
@@ -124,7 +124,7 @@ class Keys(NamedTuple):
 
     ids: tuple[int, ...]
     """Hashes of the ids of its response and its calls; they occur in one session only."""
-    said: int
+    content_hash: int
     """Hash of its text and calls, without reasoning."""
     is_distinctive: bool
     """Whether the content is unlikely to occur in another session."""
@@ -140,7 +140,7 @@ def keys(message: Message, response: str | None) -> Keys:
 
 def content_hash(message: Message) -> int:
     """Hash the text and the calls of a message."""
-    return keys(message, None).said
+    return keys(message, None).content_hash
 
 
 def call_ids(message: Message) -> Iterator[str]:
@@ -218,7 +218,7 @@ def match_replies(logged_replies: list[Reply], views: list[AgentView], elsewhere
     for reply in logged_replies:
         for name in keys(reply.message, reply.response).ids:
             by_id.setdefault(name, reply)
-    used = set[int]()
+    matched_numbers = set[int]()
     unmatched: list[_Unmatched] = []
     for view, number in _own_replies(views):
         keys_of_reply = view.keys(number)
@@ -227,19 +227,19 @@ def match_replies(logged_replies: list[Reply], views: list[AgentView], elsewhere
         key = view.key(number)
         same = next((by_id[name] for name in keys_of_reply.ids if name in by_id), None)
         if same:
-            used.add(same.number)
-            matching.add(key, same, keys_of_reply.said)
-        elif others.isdisjoint((*keys_of_reply.ids, keys_of_reply.said)):
-            unmatched.append((view, number, keys_of_reply.said))
+            matched_numbers.add(same.number)
+            matching.add(key, same, keys_of_reply.content_hash)
+        elif others.isdisjoint((*keys_of_reply.ids, keys_of_reply.content_hash)):
+            unmatched.append((view, number, keys_of_reply.content_hash))
         else:
             matching.elsewhere.add(key)
-    _match_content(logged_replies, unmatched, matching, used)
-    _match_between(views, matching, used)
+    _match_content(logged_replies, unmatched, matching, matched_numbers)
+    _match_between(views, matching, matched_numbers)
     return matching
 
 
 def _match_content(
-    logged_replies: list[Reply], unmatched: list[_Unmatched], matching: Matching, used: set[int]
+    logged_replies: list[Reply], unmatched: list[_Unmatched], matching: Matching, matched_numbers: set[int]
 ) -> None:
     """Match replies with equal content: first equal histories, then equal prompts, then others."""
     if not unmatched:
@@ -254,10 +254,11 @@ def _match_content(
         for view, number, content in unmatched:
             key = view.key(number)
             same = replies.get(contexts[id(view)][number][level]) if matching.is_open(key) else None
-            while same and same[0].number in used:
+            # Already matched by id or at a more specific level.
+            while same and same[0].number in matched_numbers:
                 same.popleft()
             if same:
-                used.add(same[0].number)
+                matched_numbers.add(same[0].number)
                 matching.add(key, same.popleft(), content)
 
 
@@ -265,7 +266,7 @@ def _own_replies(views: list[AgentView]) -> Iterator[tuple[AgentView, int]]:
     return ((view, number) for view in views for number in view.own_replies)
 
 
-def _match_between(views: list[AgentView], matching: Matching, used: set[int]) -> None:
+def _match_between(views: list[AgentView], matching: Matching, matched_numbers: set[int]) -> None:
     """Match the replies between two matched ones, if both sides have the same number of them there."""
     for view in views:
         known = [number for number in range(view.place.length) if view.key(number) in matching.replies]
@@ -276,9 +277,9 @@ def _match_between(views: list[AgentView], matching: Matching, used: set[int]) -
             ends = matching.replies[view.key(first)], matching.replies[view.key(last)]
             for number, reply in zip(between, _path_between(*ends, len(between)), strict=False):
                 keys_of_reply = view.keys(number)
-                if keys_of_reply and reply.number not in used:
-                    used.add(reply.number)
-                    matching.add(view.key(number), reply, keys_of_reply.said)
+                if keys_of_reply and reply.number not in matched_numbers:
+                    matched_numbers.add(reply.number)
+                    matching.add(view.key(number), reply, keys_of_reply.content_hash)
 
 
 def _path_between(first: Reply, last: Reply, count: int) -> list[Reply]:

@@ -89,10 +89,10 @@ class _SessionIndex:
         self._reader = Reader(options)
         self._sessions: list[tuple[_Name, str]] = []
         """The gateways' sessions with the paths of their logs."""
-        self._by_id, self._by_said = Index(), Index()
+        self._by_id, self._by_content = Index(), Index()
         self._agents: list[_AgentConversation] = []
         self._groups, self._names = Sets(), dict[_Name, int]()
-        self._ids, self._said = array("Q"), array("Q")
+        self._ids, self._content_hashes = array("Q"), array("Q")
 
     def add(self, log: Log) -> None:
         """Add the sessions of a log; unreadable logs are skipped."""
@@ -137,19 +137,20 @@ class _SessionIndex:
             for key in each.ids:
                 _put(self._by_id, key, number)
             if each.is_distinctive:
-                _put(self._by_said, each.said, number)
+                _put(self._by_content, each.content_hash, number)
 
     def _add_agent(self, log: Log, form: str, places: list[FilePath]) -> None:
         """Add the replies of an agent's conversation, or of all conversations in a file that is one session."""
         paths = places if log.part is None else places[log.part : log.part + 1]
         group = self._group(log, form, paths)
-        begin = len(self._said)
+        begin = len(self._content_hashes)
         for place in paths:
             view = AgentView(0, 0, place)
             for known in filter(None, map(view.keys, view.own_replies)):
+                # Padded with 0, which is never a key.
                 self._ids.extend((*known.ids, *[0] * _IDS)[:_IDS])
-                self._said.append(known.said if known.is_distinctive else 0)
-        self._agents.append(_AgentConversation(log, group, begin, len(self._said)))
+                self._content_hashes.append(known.content_hash if known.is_distinctive else 0)
+        self._agents.append(_AgentConversation(log, group, begin, len(self._content_hashes)))
 
     def _group(self, log: Log, form: str, paths: list[FilePath]) -> int:
         """Return the number of the agent's session, which may have several files or be one of several in a file."""
@@ -210,7 +211,7 @@ class _SessionIndex:
 
     def _session_by_content(self, at: int) -> list[int]:
         """Return the session that contains a reply with this content, if there is exactly one."""
-        number = self._by_said.get(self._said[at]) if self._said[at] else None
+        number = self._by_content.get(self._content_hashes[at]) if self._content_hashes[at] else None
         return [] if number in (None, _AMBIGUOUS) else [number]
 
     def _elsewhere(self, agents: list[_AgentConversation], session: int) -> Iterator[int]:
@@ -219,7 +220,7 @@ class _SessionIndex:
             for at in range(agent.begin, agent.end):
                 numbers = self._session_by_ids(at) or self._session_by_content(at)
                 if numbers and numbers != [session]:
-                    yield next((key for key in self._ids[_IDS * at : _IDS * (at + 1)] if key), self._said[at])
+                    yield next((key for key in self._ids[_IDS * at : _IDS * (at + 1)] if key), self._content_hashes[at])
 
 
 def _keys(item: Entry | SkippedLine) -> Keys | None:

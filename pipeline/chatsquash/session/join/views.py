@@ -56,7 +56,7 @@ Reread = Callable[[set[int]], Iterator[Entry]]
 
 
 def join_agents(
-    session: Session, log: Log, options: Options, again: Reread, lineages: Lineages | None = None
+    session: Session, log: Log, options: Options, reread: Reread, lineages: Lineages | None = None
 ) -> Session:
     """Join a gateway's session with the files of its agents."""
     joined_views = read_views(log.agents, options, lineages)
@@ -66,7 +66,7 @@ def join_agents(
     if matching.different:
         session.note(matching.different[0].line, [checks.joined_texts(len(matching.different), matched_count)])
     agent_files = AgentFiles(joined_views, matching, fingerprint_files(log.agents), Ends.of(joined_views), options)
-    agent_files.add(session, again)
+    agent_files.add(session, reread)
     trees.revise = agent_files.assign_kinds
     session.note(None, [checks.joined(len(agent_files.relatives), matched_count, len(agent_files.steps))])
     for line, each in agent_files.notes:
@@ -75,7 +75,7 @@ def join_agents(
 
 
 class AgentFiles(Struct, eq=False, dict=True):
-    """What agents' files contain about a session."""
+    """The contents of agents' files for a session."""
 
     views: list[AgentView]
     matching: Matching
@@ -248,7 +248,7 @@ class Ends(Struct, frozen=True):
         code, evidence = last_exit(RecordView(Conversation(messages, [])))
         if code is None:
             return record
-        ending = record.ending._replace(exit=code, exit_evidence=f"{evidence}, as the agent's file has it")
+        ending = record.ending._replace(exit=code, exit_evidence=f"{evidence}, from the agent's file")
         return replace(record, ending=ending)
 
 

@@ -1,4 +1,8 @@
-"""Pairs of replies to one request, of which the log tells which was preferred."""
+"""Preference pairs: two replies to one request, with evidence in the log for which one was preferred.
+
+``candidates`` finds the pairs in a log; this module turns them into records and decides which differ enough to be
+written.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,7 @@ from chatsquash.core import chat, jsonio
 from chatsquash.core.model import Entry, Mark, Message
 from chatsquash.core.outcome import PreferencePair, Record
 from chatsquash.records.samples import CONTEXT, draft, split_prompt
-from chatsquash.session.samples import Make, said
+from chatsquash.session.samples import Make, messages_of
 from chatsquash.session.session import Snapshot
 
 PairKind = Literal["regenerated", "rewound", "choice", "retry", "denied"]
@@ -28,18 +32,18 @@ _DENIED = (
     "user has denied",
     "user declined",
 )
-"""What agents write in the result of a call that the user did not allow."""
-_SHOWN = 400
-"""Characters of a result in which it says so."""
+"""Phrases in the result of a call that the user did not allow."""
+_RESULT_START = 400
+"""The number of characters at the start of a result in which these phrases are looked for."""
 
 
 class LoggedAnswer(NamedTuple):
-    """A reply, and where it was logged."""
+    """A reply with its position in the log."""
 
     message: Message
     line: int | None
     choice: int | None = None
-    """Which of the choices of its response it is, from 1; ``None``: the response has one."""
+    """The number of the reply among the choices of its response, from 1; ``None`` if there is only one."""
 
 
 class Candidate(NamedTuple):
@@ -47,52 +51,54 @@ class Candidate(NamedTuple):
 
     kind: PairKind
     snapshot: Snapshot
-    """Of the request."""
-    chosen: LoggedAnswer
+    """The snapshot of the request."""
+    preferred: LoggedAnswer
     rejected: LoggedAnswer
 
 
 def preference_pairs(
     candidates: Iterable[Candidate], make: Make, place: Callable[[int | None], str]
 ) -> list[PreferencePair]:
-    """The pairs as they are written; ``place`` names the file and the line that a reply was logged at.
+    """Make the records of preference pairs.
 
-    One whose replies cannot be told from their context, or that says the same twice, is none.
+    Pairs are skipped if a reply cannot be separated from its context, or if both replies are equal. ``place`` returns
+    the file and line of a logged reply.
     """
     pairs: dict[bytes, PreferencePair] = {}
     for each in candidates:
-        both = [_divide(each.snapshot, answered.message, make) for answered in (each.chosen, each.rejected)]
-        if None in both:
+        records = [_split_record(each.snapshot, answer.message, make) for answer in (each.preferred, each.rejected)]
+        if None in records:
             continue
-        chosen, rejected = (value or {} for value in both)
-        prompt, tools = chosen["prompt"], chosen.get("tools")
-        if prompt != rejected["prompt"] or tools != rejected.get("tools") or "images" in chosen:
+        preferred, rejected = (value or {} for value in records)
+        prompt, tools = preferred["prompt"], preferred.get("tools")
+        if prompt != rejected["prompt"] or tools != rejected.get("tools") or "images" in preferred:
             continue
-        if chosen["completion"] == rejected["completion"]:
+        if preferred["completion"] == rejected["completion"]:
             continue
-        value = {"prompt": prompt, "chosen": chosen["completion"], "rejected": rejected["completion"]}
+        value = {"prompt": prompt, "chosen": preferred["completion"], "rejected": rejected["completion"]}
         value |= {} if tools is None else {"tools": tools}
         key = jsonio.dumps([each.kind, value])
         evidence = "; ".join(
-            f"{name} {place(answered.line)}" + ("" if answered.choice is None else f" choice {answered.choice}")
-            for name, answered in (("chosen", each.chosen), ("rejected", each.rejected))
+            f"{name} {place(reply.line)}" + ("" if reply.choice is None else f" choice {reply.choice}")
+            for name, reply in (("chosen", each.preferred), ("rejected", each.rejected))
         )
         line = jsonio.dumps(value | {"evidence": f"{each.kind}; {evidence}"})
         pairs.setdefault(key, PreferencePair(each.kind, line))
     return [*pairs.values()]
 
 
-def _divide(snapshot: Snapshot, message: Message, make: Make) -> dict[str, Any] | None:
-    """A record of a request and a reply to it, divided into prompt and completion; ``None`` where there is none."""
+def _split_record(snapshot: Snapshot, message: Message, make: Make) -> dict[str, Any] | None:
+    """Make a record of a request with a reply, split into prompt and completion; ``None`` if that is not possible."""
     entry = _with_reply(snapshot.entry, message)
-    ordinal = sum(each["role"] == "assistant" for each in said(entry)) - 1
+    ordinal = sum(each["role"] == "assistant" for each in messages_of(entry)) - 1
     marks = [*(Mark((at,), CONTEXT) for at in range(ordinal)), Mark((ordinal,))]
     record, _ = make(replace(snapshot, entry=entry), marks)
     if not isinstance(record, Record):
         return None
-    drafted = draft(record)
-    span = drafted.span(ordinal)
-    if span is None or span.stop != drafted.messages:
+    record_draft = draft(record)
+    span = record_draft.span(ordinal)
+    # A preset may have joined the reply to a message of its context.
+    if span is None or span.stop != record_draft.messages:
         return None
     return split_prompt(jsonio.loads(record.line), span.start)
 
@@ -104,30 +110,30 @@ def _with_reply(entry: Entry, message: Message) -> Entry:
 
 
 class RepairStep(NamedTuple):
-    """A reply with calls, the results that it got, and the reply to these."""
+    """A reply with calls, their results, and the next reply."""
 
     reply: Message
     results: list[Message]
-    then: Message
-    later: list[Message]
-    """The results of what was called then; nothing where there are none."""
+    next_reply: Message
+    later_results: list[Message]
+    """The results of the next reply's calls, if any."""
 
 
 def counterfactual(step: RepairStep) -> Literal["retry", "denied"] | None:
-    """Whether the second reply of a step corrects a call of the first one that failed, or goes on from a denied one."""
+    """Return whether the next reply corrects a failed call (``retry``) or follows a denied one (``denied``)."""
     names = {str(call.get("id")): chat.call_name(call) for call in chat.calls(step.reply)}
     if any(map(_is_denied, step.results)):
         return "denied"
     failed = {names.get(str(each.get("tool_call_id"))) for each in step.results if _has_failed(each)} - {None}
-    given = {(chat.call_name(call), _arguments(call)) for call in chat.calls(step.reply)}
-    worked = {str(each.get("tool_call_id")) for each in step.later if not _has_failed(each)}
-    again = (call for call in chat.calls(step.then) if chat.call_name(call) in failed)
-    corrected = [call for call in again if (chat.call_name(call), _arguments(call)) not in given]
-    return "retry" if any(str(call.get("id")) in worked for call in corrected) else None
+    first_calls = {(chat.call_name(call), _arguments(call)) for call in chat.calls(step.reply)}
+    successful = {str(each.get("tool_call_id")) for each in step.later_results if not _has_failed(each)}
+    repeated_calls = (call for call in chat.calls(step.next_reply) if chat.call_name(call) in failed)
+    corrected = [call for call in repeated_calls if (chat.call_name(call), _arguments(call)) not in first_calls]
+    return "retry" if any(str(call.get("id")) in successful for call in corrected) else None
 
 
 def results_in(messages: Iterable[Message]) -> Iterator[Message]:
-    """The results among messages."""
+    """Return the results among some messages."""
     return (message for message in messages if message["role"] == "tool")
 
 
@@ -143,5 +149,5 @@ def _has_failed(result: Message) -> bool:
 def _is_denied(result: Message) -> bool:
     if chat.outcome(result) == "denied":
         return True
-    text = (chat.text(result) or "")[:_SHOWN].lower().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
+    text = (chat.text(result) or "")[:_RESULT_START].lower().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
     return any(map(text.__contains__, _DENIED))

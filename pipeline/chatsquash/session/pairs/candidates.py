@@ -1,4 +1,4 @@
-"""Candidates for preference pairs: replies that were sampled again, abandoned, chosen among several, or corrected."""
+"""Find candidates for preference pairs: replies that were sampled again, abandoned, corrected, or one of several."""
 
 from __future__ import annotations
 
@@ -14,92 +14,92 @@ from chatsquash.session.agents import DocumentPart
 from chatsquash.session.conversations import entries_of
 from chatsquash.session.pairs import Candidate, LoggedAnswer, PairKind, RepairStep, counterfactual, results_in
 from chatsquash.session.sample_records import snapshot_of
-from chatsquash.session.samples import Reread, alone
+from chatsquash.session.samples import Reread, truncate_snapshot
 from chatsquash.session.session import Session, Snapshot
 from chatsquash.trees.documents import FilePath, paths_of
 from chatsquash.trees.kinds import conversations
 from chatsquash.trees.loss import Judge
-from chatsquash.trees.paths import OF_PERSONS
+from chatsquash.trees.paths import OF_USERS
 from chatsquash.trees.replies import Reply
 from chatsquash.trees.trees import Trees
 
 T = TypeVar("T")
 _CHOICES = ("choices", "candidates")
-"""The members of responses that hold several replies."""
+"""The fields of responses that contain several replies."""
 
 
 class _Alternative(Struct, Generic[T]):
-    """A reply among those to one request."""
+    """One of several replies to the same request."""
 
     reply: T
-    said: int
-    """What it is the same by among them."""
+    content: int
+    """A number that is equal for equal replies."""
     ends: tuple[int, ...]
-    """The last of what continues it: the greater, the later."""
+    """The last reply that continues it, as a sort key: later replies are greater."""
     is_continued: bool
 
 
-def _continued(group: Collection[_Alternative[T]]) -> _Alternative[T] | None:
-    """The reply that was continued last; ``None`` if there is no other one."""
+def _continued_last(group: Collection[_Alternative[T]]) -> _Alternative[T] | None:
+    """Return the reply that was continued last; ``None`` if there is only one reply."""
     continued = [each for each in group if each.is_continued]
     return max(continued, key=lambda each: each.ends) if continued and len(group) > 1 else None
 
 
 def _rejected(
-    group: Iterable[_Alternative[T]], chosen: _Alternative[T], begin: int | None
+    group: Iterable[_Alternative[T]], preferred: _Alternative[T], begin: int | None
 ) -> Iterator[tuple[PairKind, T]]:
-    """The replies that another one, which was logged at a time or place, was preferred to."""
+    """Yield the replies that were rejected in favour of another one; ``begin`` is its time or position in the log."""
     for other in group:
-        if other.said == chosen.said:
+        if other.content == preferred.content:
             continue
         if not other.is_continued:
             yield "regenerated", other.reply
-        elif begin is not None and other.ends[0] and other.ends < (begin,):  # which was gone back from
+        elif begin is not None and other.ends[0] and other.ends < (begin,):  # the user went back from it
             yield "rewound", other.reply
 
 
 class _ReplyPair(NamedTuple):
-    """A pair of replies of which the requests are not at hand yet."""
+    """A pair of replies whose requests are not read yet."""
 
     kind: PairKind
-    chosen: Reply
+    preferred: Reply
     rejected: Reply
 
 
 def log_candidates(session: Session, reread: Reread, *, counterfactuals: bool) -> Iterator[Candidate]:
-    """Those of a session in a log of exchanges."""
+    """Yield the candidates of a session in a gateway's log."""
     trees = session.growth.branch()
     paths = conversations(trees)
     kinds = {reply.number: path.kind for path in paths for reply in path.own}
     whys = Judge().reasons(trees)
-    whole = [reply for reply in trees.replies if not whys[reply.number] and not reply.is_retried]
-    sampled_again = [*_sampled_again([each for each in whole if kinds.get(each.number) in OF_PERSONS], trees.replies)]
-    wanted = {reply.number: reply for each in sampled_again for reply in (each.chosen, each.rejected)}
-    steps = [*_steps(whole)] if counterfactuals else []
-    wanted |= {each.chosen.parent.number: each.chosen.parent for each in steps if each.chosen.parent}
-    entries = {reply.number: entry for reply, entry in entries_of(wanted.values(), session, reread)}
+    usable = [reply for reply in trees.replies if not whys[reply.number] and not reply.is_retried]
+    sampled_again = [*_sampled_again([each for each in usable if kinds.get(each.number) in OF_USERS], trees.replies)]
+    replies_to_read = {reply.number: reply for each in sampled_again for reply in (each.preferred, each.rejected)}
+    steps = [*_steps(usable)] if counterfactuals else []
+    replies_to_read |= {each.preferred.parent.number: each.preferred.parent for each in steps if each.preferred.parent}
+    entries = {reply.number: entry for reply, entry in entries_of(replies_to_read.values(), session, reread)}
     for each in sampled_again:
-        if both := _one_request(each, entries):
-            yield both
-    several = {reply.line: reply for reply in whole if reply.line in session.growth.several}
+        if candidate := _one_request(each, entries):
+            yield candidate
+    several = {reply.line: reply for reply in usable if reply.line in session.growth.several}
     if several:
         for reply, entry in entries_of(several.values(), session, reread):
             yield from _choices(reply, entry, trees)
     for each in steps:
-        if (asked := entries.get(each.rejected.number)) is not None:
-            snapshot = snapshot_of(each.rejected.path(), asked)
-            yield Candidate(each.kind, snapshot, _answered_by(each.chosen), _answered_by(each.rejected))
+        if (previous_entry := entries.get(each.rejected.number)) is not None:
+            snapshot = snapshot_of(each.rejected.path(), previous_entry)
+            yield Candidate(each.kind, snapshot, _answer(each.preferred), _answer(each.rejected))
 
 
-def _answered_by(reply: Reply) -> LoggedAnswer:
+def _answer(reply: Reply) -> LoggedAnswer:
     return LoggedAnswer(reply.message, reply.line)
 
 
-def _sampled_again(replies: list[Reply], every: list[Reply]) -> Iterator[_ReplyPair]:
-    """Replies to one request of which one was gone on from last."""
-    ends = {reply.number: reply.number for reply in every}
-    """The last reply that goes on from each."""
-    for reply in reversed(every):
+def _sampled_again(replies: list[Reply], all_replies: list[Reply]) -> Iterator[_ReplyPair]:
+    """Yield pairs of replies to the same request of which one was continued last."""
+    ends = {reply.number: reply.number for reply in all_replies}
+    """The last reply that continues each reply."""
+    for reply in reversed(all_replies):
         if reply.parent:
             ends[reply.parent.number] = max(ends[reply.parent.number], ends[reply.number])
     groups: dict[tuple[int, int], list[_Alternative[Reply]]] = {}
@@ -107,31 +107,36 @@ def _sampled_again(replies: list[Reply], every: list[Reply]) -> Iterator[_ReplyP
         group = groups.setdefault((reply.request_chain, reply.parent.number if reply.parent else -1), [])
         group.append(_Alternative(reply, reply.content_number, (ends[reply.number],), reply.children > 0))
     for group in groups.values():
-        if chosen := _continued(group):
-            for kind, other in _rejected(group, chosen, chosen.reply.number):
-                yield _ReplyPair(kind, chosen.reply, other)
+        if preferred := _continued_last(group):
+            for kind, other in _rejected(group, preferred, preferred.reply.number):
+                yield _ReplyPair(kind, preferred.reply, other)
 
 
 def _one_request(each: _ReplyPair, entries: dict[int, Entry]) -> Candidate | None:
-    """Two replies whose requests are equal, not only the same."""
-    kept, other = entries.get(each.chosen.number), entries.get(each.rejected.number)
-    if kept is None or other is None or kept.messages != other.messages or kept.tools != other.tools:
+    """Return a candidate if the requests of both replies are equal, not only equivalent."""
+    entry, other_entry = entries.get(each.preferred.number), entries.get(each.rejected.number)
+    if (
+        entry is None
+        or other_entry is None
+        or entry.messages != other_entry.messages
+        or entry.tools != other_entry.tools
+    ):
         return None
     return Candidate(
-        each.kind, snapshot_of(each.chosen.path(), kept), _answered_by(each.chosen), _answered_by(each.rejected)
+        each.kind, snapshot_of(each.preferred.path(), entry), _answer(each.preferred), _answer(each.rejected)
     )
 
 
 def _steps(replies: list[Reply]) -> Iterator[_ReplyPair]:
-    """Replies that correct a call of the one before them, or go on where it was denied."""
+    """Yield replies that correct a call of the previous reply or follow a denied one, each with that reply."""
     later: dict[int, list[Reply]] = {}
     for reply in replies:
         if reply.parent:
             later.setdefault(reply.parent.number, []).append(reply)
-    whole = {reply.number for reply in replies}
+    numbers = {reply.number for reply in replies}
     for reply in replies:
         before = reply.parent
-        if before is None or before.number not in whole or not before.message.get("tool_calls"):
+        if before is None or before.number not in numbers or not before.message.get("tool_calls"):
             continue
         answers = [*results_in(message for each in later.get(reply.number, ()) for message in each.new_messages)]
         kind = counterfactual(RepairStep(before.message, [*results_in(reply.new_messages)], reply.message, answers))
@@ -140,22 +145,22 @@ def _steps(replies: list[Reply]) -> Iterator[_ReplyPair]:
 
 
 def _choices(reply: Reply, entry: Entry, trees: Trees) -> Iterator[Candidate]:
-    """The choices of a response, of which a later request holds one."""
+    """Yield the choices of a response if a later request contains one of them."""
     choices = [choice.message for choice in of_raw(entry.reply.raw)]
     canon = trees.requests.canon
     numbers = [canon.number(message) if message else None for message in choices]
-    chosen_at = reply.choice if reply.children else _choice_continued(reply, numbers, trees.replies)
+    chosen_at = reply.choice if reply.children else _continued_choice(reply, numbers, trees.replies)
     if chosen_at is None or choices[chosen_at] is None:
         return
     snapshot = snapshot_of(reply.path(), entry)
     for at, message in enumerate(choices):
         if message is not None and numbers[at] != numbers[chosen_at]:
-            chosen = LoggedAnswer(choices[chosen_at] or reply.message, reply.line, chosen_at + 1)
-            yield Candidate("choice", snapshot, chosen, LoggedAnswer(message, reply.line, at + 1))
+            preferred = LoggedAnswer(choices[chosen_at] or reply.message, reply.line, chosen_at + 1)
+            yield Candidate("choice", snapshot, preferred, LoggedAnswer(message, reply.line, at + 1))
 
 
-def _choice_continued(reply: Reply, numbers: Iterable[int | None], replies: list[Reply]) -> int | None:
-    """Which of the choices a later request goes on from, that has no logged reply in its place."""
+def _continued_choice(reply: Reply, numbers: Iterable[int | None], replies: list[Reply]) -> int | None:
+    """Return the choice that a later request continues, if that request has no other logged reply."""
     known = {number: at for at, number in reversed([*enumerate(numbers)]) if number is not None}
     place = len(reply.new_numbers)
     for later in replies[reply.number + 1 :]:
@@ -171,17 +176,17 @@ def _choice_continued(reply: Reply, numbers: Iterable[int | None], replies: list
 
 
 class _Alternatives:
-    """Those of a file; of each conversation it is looked at each message once."""
+    """The alternative replies in a file; each message of a conversation is processed once."""
 
     def __init__(self, places: list[FilePath]) -> None:
         self._numbers: dict[bytes, int] = {}
         self._nodes: dict[tuple[int, int], int] = {}
-        """The beginnings of conversations, each by the one before its last message, and what that says."""
+        """The prefixes of conversations, each identified by the prefix before its last message and that message."""
         self._groups: dict[int, dict[int, _Alternative[LoggedAnswer]]] = {}
         self._paths: dict[int, list[int]] = {}
-        """Of each conversation the beginnings, with none, one, two and so on of its messages."""
+        """For each conversation its prefixes, from the empty one to all messages."""
         for place in places:
-            if place.kind in OF_PERSONS:
+            if place.kind in OF_USERS:
                 self._take(place)
 
     def _take(self, place: FilePath) -> None:
@@ -203,19 +208,19 @@ class _Alternatives:
         return self._nodes.setdefault((before, number), len(self._nodes))
 
     def rejected(self, place: FilePath, at: int, time: int | None) -> Iterator[tuple[PairKind, LoggedAnswer]]:
-        """The other replies to what a reply answers, if that is the one that was continued last."""
+        """Yield the other replies to the same request, if this reply is the one that was continued last."""
         path = self._paths[place.number]
         group = self._groups.get(path[at], {}).values()
-        chosen = _continued(group)
-        return _rejected(group, chosen, time) if chosen and chosen.said == path[at + 1] else iter(())
+        preferred = _continued_last(group)
+        return _rejected(group, preferred, time) if preferred and preferred.content == path[at + 1] else iter(())
 
 
 _last: tuple[list[FilePath], _Alternatives] | None = None
-"""Those of the file that was looked at last, for its other conversations."""
+"""The alternatives of the last file, kept for its other conversations."""
 
 
 def _alternatives(places: list[FilePath]) -> _Alternatives:
-    """Those of the conversations of a file."""
+    """Return the alternatives of the conversations in a file."""
     global _last  # noqa: PLW0603 - remembers one file
     if _last is None or _last[0] is not places:
         _last = places, _Alternatives(places)
@@ -223,23 +228,25 @@ def _alternatives(places: list[FilePath]) -> _Alternatives:
 
 
 def document_candidates(part: DocumentPart, snapshot: Snapshot, *, counterfactuals: bool) -> Iterator[Candidate]:
-    """Those whose chosen reply is in the conversation, with the context that the file has of it."""
+    """Yield the candidates whose preferred reply is in the conversation, with their context in the file."""
     place, messages = part.place, snapshot.entry.messages
     replies = {each.at: each for each in (snapshot.entry.origin.replies if snapshot.entry.origin else ())}
     placement = part.placement(snapshot)
     assert placement
     marks = dict(zip(placement.assistants, part.marks(snapshot, placement), strict=True))
-    whole = sorted(at for at in replies if at is not None and at in marks and not marks[at].why)
+    usable = sorted(at for at in replies if at is not None and at in marks and not marks[at].why)
     lines = {at: reply.line for at, reply in replies.items()}
     times = {reply.evidence.at: reply.evidence.time for reply in place.own}
-    for at in whole if place.kind in OF_PERSONS else ():
+    for at in usable if place.kind in OF_USERS else ():
         if at not in times:
             continue
         for kind, rejected in _alternatives(paths_of(part.document)).rejected(place, at, times[at]):
-            yield Candidate(kind, alone(snapshot, messages[:at]), LoggedAnswer(messages[at], lines[at]), rejected)
-    nexts = zip(whole, whole[1:], [*whole[2:], len(messages)], strict=False)
+            yield Candidate(
+                kind, truncate_snapshot(snapshot, messages[:at]), LoggedAnswer(messages[at], lines[at]), rejected
+            )
+    nexts = zip(usable, usable[1:], [*usable[2:], len(messages)], strict=False)
     for before, at, after in nexts if counterfactuals else ():
-        between, behind = [*results_in(messages[before + 1 : at])], [*results_in(messages[at + 1 : after])]
-        if kind_of_step := counterfactual(RepairStep(messages[before], between, messages[at], behind)):
-            both = LoggedAnswer(messages[at], lines[at]), LoggedAnswer(messages[before], lines[before])
-            yield Candidate(kind_of_step, alone(snapshot, messages[:before]), *both)
+        between, after_reply = [*results_in(messages[before + 1 : at])], [*results_in(messages[at + 1 : after])]
+        if kind_of_step := counterfactual(RepairStep(messages[before], between, messages[at], after_reply)):
+            answers = LoggedAnswer(messages[at], lines[at]), LoggedAnswer(messages[before], lines[before])
+            yield Candidate(kind_of_step, truncate_snapshot(snapshot, messages[:before]), *answers)

@@ -1,5 +1,5 @@
 """The stages that convert one session; ``chatsquash.session.plan`` puts them in order.
 
 A stage takes a stream of entries or a conversation and returns the changed one with its findings. Stages never mutate
-their input, since several records may share the same messages.
+their input, because entries share their messages.
 """

@@ -46,7 +46,7 @@ def _is_ordinary(view: View) -> bool:
     calls, ids = columns.calls, columns.result_ids
     return (
         calls is not None
-        and [call.get("type") for call in calls.given].count("function") == len(calls.given)
+        and [call.get("type") for call in calls.objects].count("function") == len(calls.objects)
         and TELLING.isdisjoint(columns.keys)
         and "function" not in columns.roles
         and _TEXT.issuperset(columns.kinds)
@@ -78,7 +78,7 @@ def validate(
     """
     first_with_id: Entry | None = None
     previous_with_time: Entry | None = None
-    # Only the first violation of each kind is reported: the later ones are mostly consequences of it.
+    # Only the first violation of each kind is reported.
     is_mixed = is_backward = False
     for entry in items:
         if isinstance(entry, SkippedLine):

@@ -56,8 +56,8 @@ def _with_ids(reply: Message, messages: list[Message]) -> Message:
         return reply
     pairs = list(zip(chat.calls(reply), flags, strict=True))
     known = [call for call, is_made_up in pairs if not is_made_up]
-    used = {call.get("id") for call in [*known, *(call for message in messages for call in chat.calls(message))]}
-    unused = (f"call_{number}" for number in count(1) if f"call_{number}" not in used)
+    known_ids = {call.get("id") for call in [*known, *(call for message in messages for call in chat.calls(message))]}
+    unused = (f"call_{number}" for number in count(1) if f"call_{number}" not in known_ids)
     calls = [{**call, "id": next(unused)} if is_made_up else call for call, is_made_up in pairs]
     return {**reply, "tool_calls": calls}
 

@@ -93,8 +93,8 @@ def _media(message: Message) -> list[Json]:
         for each in inner:
             if type(each) is Media and is_after_call and (part := part_of(each)):
                 media.append(part)
-            elif type(each) is Other and _is_medium(logged := _as_logged(each)):
-                media.append(logged)
+            elif type(each) is Other and _is_medium(medium := _as_logged(each)):
+                media.append(medium)
     return media
 
 
@@ -122,14 +122,14 @@ def remove_private(conversation: Conversation) -> StageResult:
     return Conversation(messages, tools, marks=conversation.marks), ()
 
 
-def _bare(holder: Any) -> Any:
-    if not isinstance(holder, dict) or not isinstance(holder.get(PRIVATE), Turn | Private):
-        return holder
-    return {key: value for key, value in holder.items() if key != PRIVATE}
+def _bare(members: Any) -> Any:
+    if not isinstance(members, dict) or not isinstance(members.get(PRIVATE), Turn | Private):
+        return members
+    return {key: value for key, value in members.items() if key != PRIVATE}
 
 
 def _losses(message: Message, joins: MessageFilter | None) -> Iterator[str]:
-    """Name what a message contains besides its text, parts, reasoning and calls."""
+    """Name the content of a message other than its text, parts, reasoning and calls."""
     turn = chat.turn(message)
     if turn is None:
         return
@@ -189,16 +189,16 @@ def join_texts(conversation: Conversation, *, joins: MessageFilter, loaded_only:
     """
     if loaded_only and not conversation.has_private:
         return conversation, ()
-    moved = 0
+    count = 0
     messages: list[Message] = []
     for message in conversation.messages:
         late_texts = chat.texts_after_calls(message)
         if (late_texts or isinstance(message.get("content"), list)) and joins(message):
-            moved += len(late_texts)
+            count += len(late_texts)
             messages.append(_join(message, late_texts))
         else:
             messages.append(message)
-    findings = [shapes.shape_changed({"texts after calls moved before them": moved})] if moved else []
+    findings = [shapes.shape_changed({"texts after calls moved before them": count})] if count else []
     return Conversation(
         messages, conversation.tools, has_private=conversation.has_private, marks=conversation.marks
     ), findings

@@ -27,6 +27,7 @@ def place_reasoning(conversation: Conversation, *, mode: str) -> StageResult:
     dropped: list[int] = []
     for at, message in enumerate(conversation.messages):
         new = convert(message) if message["role"] == "assistant" else message
+        # A message that was empty in the log is kept; it is dropped only if its reasoning was all it had.
         is_kept = new is message or _has_content(new) or not _has_content(message)
         if is_kept:
             messages.append(new)
@@ -99,8 +100,8 @@ def _without(message: Message) -> Message:
     return result
 
 
-def _bare(holder: Any) -> Any:
-    return {key: value for key, value in holder.items() if key not in MEMBERS}
+def _bare(members: Any) -> Any:
+    return {key: value for key, value in members.items() if key not in MEMBERS}
 
 
 def _with_prefixed_text(message: Message, new_text: str) -> Message:

@@ -111,7 +111,7 @@ def tables(options: Options) -> Supplied:
 
 
 def supply(conversation: Conversation, supplied: Supplied) -> StageResult:
-    """Add tool definitions and a system prompt to a conversation that has none; report both."""
+    """Add missing tool definitions and a missing system prompt to a conversation; report both."""
     findings = []
     if not conversation.tools and (table := _find_table(supplied.tools, conversation)):
         assert table.tools is not None

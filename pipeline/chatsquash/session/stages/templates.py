@@ -161,6 +161,7 @@ def _split(message: Message, block: list[Message]) -> list[Message] | None:
     rest = list(block)
     result: list[Message] = []
     for call in calls:
+        # Results may be logged in another order than their calls.
         place = _result_index(call, rest)
         if place is None:
             return None
@@ -204,9 +205,9 @@ def _shorten(message: Message, short: dict[str, str]) -> Message:
     return _with_short_id("tool_call_id", new, short)  # type: ignore[return-value]
 
 
-def _with_short_id(key: str, holder: dict[str, Any], short: dict[str, str]) -> dict[str, Any]:
-    ident = identifier(holder.get(key))
-    return holder if ident is None else {**holder, key: short[ident]}
+def _with_short_id(key: str, members: dict[str, Any], short: dict[str, str]) -> dict[str, Any]:
+    ident = identifier(members.get(key))
+    return members if ident is None else {**members, key: short[ident]}
 
 
 def split_text_and_calls(conversation: Conversation) -> StageResult:

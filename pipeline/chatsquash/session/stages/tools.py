@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from chatsquash.checks import examine, shapes
 from chatsquash.checks.registry import View
-from chatsquash.checks.tags import has_markup, outlined
+from chatsquash.checks.tags import has_markup, to_native
 from chatsquash.core import chat, jsonio
 from chatsquash.core.memo import Each, Last
 from chatsquash.core.model import Conversation, Entry, Json, KeptRun, Message, StageResult, Tool, Violation
@@ -73,10 +73,14 @@ def used_tools(conversation: Conversation) -> StageResult:
     Calls in the legacy format and calls written as markup in texts count as well.
     """
     messages = conversation.messages
-    names = _names_called([*messages, *outlined(messages)] if has_markup(messages) else messages)
-    used = {name for name in names if isinstance(name, str)}
+    names = _names_called([*messages, *to_native(messages)] if has_markup(messages) else messages)
+    called_names = {name for name in names if isinstance(name, str)}
     # The name of a custom tool is nested, as it is in its calls.
-    tools = [tool for tool in conversation.tools if (chat.tool_name(tool) or chat.tool_name(chat.custom(tool))) in used]
+    tools = [
+        tool
+        for tool in conversation.tools
+        if (chat.tool_name(tool) or chat.tool_name(chat.custom(tool))) in called_names
+    ]
     dropped = len(conversation.tools) - len(tools)
     if not dropped:
         return conversation, ()
@@ -97,7 +101,7 @@ _MAX_CACHED = 1 << 14
 
 
 class Definition(Struct, frozen=True, gc=False):
-    """An encoded definition, and the properties that depend on it alone."""
+    """An encoded definition with properties that can be computed from it."""
 
     encoded: bytes
     rounded: list[str]

@@ -99,12 +99,12 @@ def _expand(data: bytes, encoding: str) -> bytes | None:  # noqa: PLR0911 - one 
             case "deflate":
                 return zlib.decompressobj(15 if data[:1] == b"\x78" else -15).decompress(data, _LONGEST)
             case "zstd":
-                return decoders.whole(decoders.zstd(), data, _LONGEST)
+                return decoders.expand(decoders.zstd(), data, _LONGEST)
             case "br":
                 return _unbrotlied(data)
     except ImportError:
         return None
-    except decoders.problems():
+    except decoders.error_types():
         return None
     return None
 

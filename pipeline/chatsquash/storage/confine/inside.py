@@ -1,6 +1,7 @@
-"""The inside of a process for work that is confined: requests come on standard input, answers go to standard output.
+"""The main loop of a confined process, which reads requests from standard input and writes answers to standard output.
 
-What this needs is loaded in a few milliseconds; the module that answers has ``answers(request)``, a generator of bytes.
+It only imports modules that load in a few milliseconds.  The module that answers has a generator of bytes,
+``answers(request)``.
 """
 
 from __future__ import annotations
@@ -14,24 +15,24 @@ from collections.abc import Iterator
 from importlib import import_module
 
 NO_MEMORY = 70
-"""The exit code of a process that needs more memory than it may have."""
+"""The exit code of a process that exceeds its memory limit."""
 OUT_OF_MEMORY = (MemoryError, SystemError)
-"""What Python raises where memory runs out; a ``SystemError`` if there is none left for the exception itself."""
+"""The errors of Python when memory runs out; ``SystemError`` if there is none left for the exception itself."""
 HEAD = 9
-"""Bytes before each frame of an answer: its length, and whether it is the last one."""
+"""Bytes of the header of each answer frame: its length, and whether it is the last one."""
 _MOST = 1 << 50
-"""Bytes that the system takes as a bound."""
+"""The largest memory limit that the system accepts."""
 _LATE = 5
-"""Seconds behind the deadline at which this process ends by itself, if the other side did not end it."""
+"""Seconds after the deadline when this process ends by itself, if its parent did not end it."""
 
 
 def main(module: str, memory: str, seconds: str, lifeline: str) -> None:
-    """Answer requests until there are no more."""
+    """Answer requests until standard input ends."""
     _end_with_parent(int(lifeline))
     answers = import_module(module).answers
     _limit(min(int(memory), _MOST))
     late = min(float(seconds) + _LATE, 1 << 30)
-    _send(b"", last=True)  # which says that it is there
+    _send(b"", last=True)  # reports that the process has started
     try:
         for request in _requests():
             signal.setitimer(signal.ITIMER_REAL, late)
@@ -50,7 +51,7 @@ def main(module: str, memory: str, seconds: str, lifeline: str) -> None:
 
 
 def _end_with_parent(lifeline: int) -> None:
-    """Have the system end this process, whatever it is busy with, when the other end of a pipe is closed."""
+    """Let the system end this process, even within a long call, when its parent closes a pipe."""
     for number in (signal.SIGIO, signal.SIGALRM):
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
@@ -59,32 +60,32 @@ def _end_with_parent(lifeline: int) -> None:
 
 
 def _limit(memory: int) -> None:
-    """Allow so many bytes of memory beyond those that are taken already."""
+    """Limit memory to ``memory`` bytes in addition to those in use."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    if sys.platform != "linux":  # where such limits are not kept
+    if sys.platform != "linux":  # other systems do not enforce such limits
         _watch(memory)
         return
     with open("/proc/self/statm", "rb") as file:
-        taken = int(file.read().split()[0]) * resource.getpagesize()
+        in_use = int(file.read().split()[0]) * resource.getpagesize()
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    most = taken + memory if hard == resource.RLIM_INFINITY else min(taken + memory, hard)
+    most = in_use + memory if hard == resource.RLIM_INFINITY else min(in_use + memory, hard)
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
 
 def _watch(memory: int) -> None:
-    """End this process when it took more memory; a single call may take more before that is seen."""
+    """End this process when it exceeds its memory; a single call may exceed it before that is noticed."""
     import threading
     from time import sleep
 
     unit = 1 if sys.platform == "darwin" else 1024
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit + memory
 
-    def look() -> None:
+    def check_memory() -> None:
         while resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit <= most:
             sleep(0.05)
         os._exit(NO_MEMORY)
 
-    threading.Thread(target=look, daemon=True).start()
+    threading.Thread(target=check_memory, daemon=True).start()
 
 
 def _requests() -> Iterator[memoryview]:
@@ -92,16 +93,16 @@ def _requests() -> Iterator[memoryview]:
     while len(head := source.read(8)) == 8:
         request = bytearray(int.from_bytes(head))
         with memoryview(request) as view:
-            filled = 0
-            while filled < len(request) and (count := source.readinto(view[filled:])):
-                filled += count
-            if filled < len(request):
+            received = 0
+            while received < len(request) and (count := source.readinto(view[received:])):
+                received += count
+            if received < len(request):
                 return
             yield view
 
 
 def _send(frame: bytes, *, last: bool) -> None:
-    with memoryview(b"".join((len(frame).to_bytes(8), bytes([last]), frame))) as left:
+    with memoryview(b"".join((len(frame).to_bytes(8), bytes([last]), frame))) as remaining:
         at = 0
-        while at < len(left):
-            at += os.write(1, left[at:])
+        while at < len(remaining):
+            at += os.write(1, remaining[at:])

@@ -1,6 +1,6 @@
-"""The rows of a Parquet file, read in a confined process: a damaged one makes polars panic or take all memory.
+"""Read rows of Parquet files in a confined process, since damaged files make polars panic or exhaust memory.
 
-polars is loaded with this module, before memory is limited, and has one thread.
+polars is loaded with this module, before memory is limited, and uses one thread.
 """
 
 from __future__ import annotations
@@ -18,30 +18,30 @@ import polars as pl
 from chatsquash.core import jsonio
 
 _ROWS = 200
-"""Rows that are sent at a time."""
+"""The number of rows per answer."""
 _BATCH = 32 << 20
-"""Bytes of rows, about, that are taken at a time: to find a row, those before it are gone through."""
-_SHOWN = 200
-"""Characters of a message of polars that are shown."""
+"""Approximate bytes of rows to load at a time, since finding a row means reading those before it."""
+_MAX_ERROR = 200
+"""The most characters of an error message of polars."""
 _tables: list[pl.LazyFrame] = []
-"""The table that was opened last."""
+"""The most recently opened table."""
 _batches: list[tuple[int, pl.DataFrame]] = []
-"""Rows of it that were taken last, and the number of the first one."""
+"""The most recently loaded rows, with the number of the first one."""
 
 
 def answers(request: memoryview) -> Iterator[bytes]:
-    """A request is a file, or a number of JSON; the answer is one value of JSON.
+    """Answer a request with one JSON value.
 
-    - A file: ``["columns", [name]]``.
-    - A number: ``["rows", [row]]``, some rows from that one on without cells that are null; none at the end.
+    - The bytes of a file: ``["columns", [name]]``.
+    - A row number: ``["rows", [row]]``, several rows from that number on, without null cells; empty at the end.
 
-    ``["broken", why]`` comes where it cannot be read.
+    If the file cannot be read, the answer is ``["broken", reason]``.
     """
     try:
         data = bytes(request)
         answer = _columns(data) if data.startswith(b"PAR1") else _rows(int(data))
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as problem:
-        answer = ["broken", str(problem).strip().partition("\n")[0][:_SHOWN]]
+        answer = ["broken", str(problem).strip().partition("\n")[0][:_MAX_ERROR]]
     yield jsonio.dumps(answer)
 
 
@@ -57,7 +57,7 @@ def _rows(at: int) -> list[Any]:
 
 
 def _some(at: int) -> pl.DataFrame:
-    """Some rows from one on, whose number is 0 or follows those that were sent last."""
+    """Return some rows from a number, which is 0 or follows the rows that were sent last."""
     start, batch = _batches[-1] if _batches else (0, pl.DataFrame())
     if at >= start + batch.height:
         size = max(1, batch.estimated_size() // max(1, batch.height))
@@ -68,7 +68,7 @@ def _some(at: int) -> pl.DataFrame:
 
 
 def _plain(cell: Any) -> Any:
-    """A cell as JSON has it."""
+    """Convert a cell to JSON."""
     if isinstance(cell, datetime | date):
         return cell.isoformat()
     if isinstance(cell, bytes):

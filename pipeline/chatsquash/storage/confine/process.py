@@ -1,4 +1,4 @@
-"""A process that works for this one within bounds of time and memory, and can be killed."""
+"""Run work in a separate process with limits of time and memory, which can be killed."""
 
 from __future__ import annotations
 
@@ -16,55 +16,61 @@ from typing import NoReturn
 from chatsquash.storage.confine.inside import HEAD, NO_MEMORY
 
 _PIECE = 1 << 16
-"""Bytes that a pipe holds, of most systems."""
+"""The capacity of a pipe in bytes, on most systems."""
 _LONG = 3600
 """Seconds to wait at a time."""
 _START = 60
-"""Seconds in which a process has to be there, which a busy machine may need; they count for no answer."""
+"""Seconds for the process to start, also on a busy machine; they do not count for an answer."""
 _GRACE = 1
-"""Seconds after which also what is there already comes too late."""
+"""Seconds after the deadline until which available output is still accepted."""
 _BOOT = (
     "import sys; sys.path[:] = sys.argv[5:]; from chatsquash.storage.confine.inside import main; main(*sys.argv[1:5])"
 )
 _ENVIRONMENT = ("TZ", "TZDIR", "LANG", "LC_ALL", "LC_CTYPE", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
-"""What the process is told of the variables: what clocks and texts go by, and where Python finds its own libraries."""
+"""The environment variables for the process: time zone, locale, and the search path of Python's libraries."""
 
 
 class BeyondBoundsError(OSError):
-    """A file takes more time or memory to read than it may; the text names the bound and its option."""
+    """Reading a file exceeds a limit of time or memory; the text names the limit and its option."""
 
     def __init__(self, text: str) -> None:
         super().__init__(EFBIG, text)
 
 
 class EndedError(Exception):
-    """The process did not finish its work; the text says why."""
+    """The process did not finish its work; the text has the reason."""
 
 
 class OutOfTimeError(EndedError):
-    """It took longer than it may."""
+    """The process exceeded its time limit."""
 
 
 class OutOfMemoryError(EndedError):
-    """It needs more memory than it may have, or would send more than is taken."""
+    """The process exceeded its memory limit, or its answer is too large."""
 
 
 class Confined:
-    """A process that runs ``answers`` of a module on what it is sent, one request at a time, with bounds.
+    """A process that runs ``answers`` of a module for one request at a time, with limits.
 
-    It is killed and reaped when it is closed, when a request is not answered in time, when the work on an answer is
-    given up, also by Ctrl-C, and when this object goes.  If this process is killed, the other one ends, too.
+    It is killed and reaped when it is closed, when an answer takes too long, when reading an answer is abandoned (also
+    by Ctrl-C), and when this object is deleted.  It also ends if this process is killed.
     """
 
     def __init__(self, module: str, memory: int, seconds: float) -> None:
-        """``memory``: bytes beyond those of the module itself; ``seconds``: for each answer."""
+        """Start the process.
+
+        Args:
+            module: The module with ``answers``.
+            memory: The bytes allowed in addition to those of the module itself.
+            seconds: The time limit for each answer.
+        """
         self._seconds = seconds
-        theirs, ours = os.pipe()  # nothing is ever written to it: that it ends says that this process has ended
-        paths = [os.path.abspath(each) for each in sys.path]  # noqa: PTH100 - as quick as can be
-        given = [module, str(memory), str(seconds), str(theirs), *paths]
+        theirs, ours = os.pipe()  # nothing is written to it; it closes when this process ends
+        paths = [os.path.abspath(each) for each in sys.path]  # noqa: PTH100 - pathlib is slower
+        arguments = [module, str(memory), str(seconds), str(theirs), *paths]
         try:
             process = subprocess.Popen(  # noqa: S603 - this Python with a module of ours
-                [sys.executable, "-I", "-S", "-c", _BOOT, *given],
+                [sys.executable, "-I", "-S", "-c", _BOOT, *arguments],
                 bufsize=0,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -72,7 +78,7 @@ class Confined:
                 cwd="/",
                 env={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
                 pass_fds=(theirs,),
-                start_new_session=True,  # Ctrl-C is for this process, which then kills that one
+                start_new_session=True,  # Ctrl-C only reaches this process, which then kills the other
             )
         except BaseException:
             os.close(ours)
@@ -94,15 +100,20 @@ class Confined:
         self.close = weakref.finalize(self, _end, process, ours)
 
     def begin(self, *parts: bytes) -> None:
-        """Send a request, which may be given in parts, as far as it is taken now; its answer has to be asked for."""
+        """Begin to send a request, given in one or more parts; ``answers`` sends the rest and reads the answer."""
         first = sum(map(len, parts)).to_bytes(8) + parts[0]
         self._pending = [memoryview(part) for part in (first, *parts[1:]) if part]
         self._write()
 
     def answers(self, most: int, seconds: float | None = None) -> Iterator[bytes]:
-        """The frames of the answer to the request; ``most``: bytes of all of them.
+        """Yield the frames of the answer to the request.
 
-        ``seconds`` may allow less time than there is for each answer, which begins now.  Raises ``EndedError``.
+        Args:
+            most: The most bytes of all frames.
+            seconds: A shorter time limit, from now on.
+
+        Raises:
+            EndedError: The process did not finish the answer.
         """
         allowed = self._seconds if seconds is None else min(seconds, self._seconds)
         try:
@@ -110,12 +121,12 @@ class Confined:
                 list(self._answers(0, monotonic() + _START))
                 self._started = True
             yield from self._answers(most, monotonic() + allowed)
-        except BaseException:  # also Ctrl-C, and whoever asks for no more
+        except BaseException:  # also Ctrl-C, and when the generator is closed
             self.close()
             raise
 
     def answer(self, most: int, seconds: float | None = None) -> bytes:
-        """The only frame of an answer."""
+        """Return the complete answer."""
         return b"".join(self.answers(most, seconds))
 
     def _answers(self, most: int, deadline: float) -> Iterator[bytes]:
@@ -126,7 +137,7 @@ class Confined:
             size, last = int.from_bytes(read[:8]), bool(read[8])
             most -= size
             if most < 0:
-                raise OutOfMemoryError("it sends more than is taken")
+                raise OutOfMemoryError("its answer is too large")
             while len(read) < HEAD + size:
                 read += self._more(deadline)
             frame = bytes(memoryview(read)[HEAD : HEAD + size])
@@ -134,12 +145,12 @@ class Confined:
             yield frame
 
     def _more(self, deadline: float) -> bytes:
-        """What can be read next, until when is written what is pending, as far as the other side takes it."""
+        """Return the next output, and write pending input meanwhile."""
         while True:
-            left = deadline - monotonic()
+            remaining = deadline - monotonic()
             poller = self._both if self._pending else self._readable
-            ready = {descriptor for descriptor, _ in poller.poll(min(max(left, 0), _LONG) * 1000)}
-            if left < -_GRACE or (left <= 0 and not ready):
+            ready = {descriptor for descriptor, _ in poller.poll(min(max(remaining, 0), _LONG) * 1000)}
+            if remaining < -_GRACE or (remaining <= 0 and not ready):
                 raise OutOfTimeError("time ran out")
             if self._to in ready:
                 self._write()
@@ -147,14 +158,14 @@ class Confined:
                 return os.read(self._from, _PIECE) or self._raise_end()
 
     def _write(self) -> None:
-        """Write as much of what is pending as is taken."""
+        """Write as much pending input as the process accepts."""
         try:
             while self._pending:
-                left = self._pending[0][os.write(self._to, self._pending[0]) :]
-                self._pending[:1] = [left] if left else []
+                remaining = self._pending[0][os.write(self._to, self._pending[0]) :]
+                self._pending[:1] = [remaining] if remaining else []
         except BlockingIOError:
             return
-        except BrokenPipeError:  # reading will tell why
+        except BrokenPipeError:  # reading raises the reason
             self._pending.clear()
 
     def _raise_end(self) -> NoReturn:

@@ -1,8 +1,7 @@
-"""The rows of tables in an SQLite database, read inside a process that is confined.
+"""Read rows of tables in an SQLite database, in a confined process.
 
-Only what stands in tables is read: a view, a virtual table or a column that is computed would run what the database
-says.  The database lies in memory, or in a file that is opened as one that nobody changes, since SQLite would write
-beside any other.
+Only stored values are read: views, virtual tables and computed columns would run code from the database.  The database
+is in memory, or in a file that is opened as immutable, since SQLite would otherwise write files next to it.
 """
 
 from __future__ import annotations
@@ -15,12 +14,12 @@ from base64 import b64encode
 from collections.abc import Iterable, Iterator
 from math import isfinite
 
-TYPE_CHECKING = False  # as typing has it, which takes time to import
+TYPE_CHECKING = False  # as in typing, which takes time to import
 if TYPE_CHECKING:
     from typing import Any
 
 _BATCH = 1 << 18
-"""Characters that are sent at a time, and a row more."""
+"""Characters per answer frame, plus one row."""
 _TABLE = re.compile(r"CREATE TABLE [\"'`\[]?(\w+)(?![\w$])", re.IGNORECASE)
 _SETTINGS = (
     "cell_size_check = ON",
@@ -29,111 +28,111 @@ _SETTINGS = (
     "automatic_index = OFF",
 )
 _SWITCHES = {"DEFENSIVE": True, "ENABLE_TRIGGER": False, "ENABLE_VIEW": False}
-"""Settings of a connection that Python has since 3.12."""
+"""Settings of a connection, available since Python 3.12."""
 _SMALLEST = 100
 """Bytes of the header of a database."""
 _TABLES = 10_000
-"""Tables that are looked at."""
+"""The most tables to list."""
 _LONGEST = 1_000_000_000
-"""Bytes of a value that SQLite allows."""
+"""The largest value that SQLite allows, in bytes."""
 _LEAST = 1 << 20
-"""Bytes of the longest value, at least: what SQLite itself has to spell."""
+"""The smallest limit for values in bytes, which SQLite needs for its own statements."""
 
 
 _database: sqlite3.Connection | None = None
-"""The database that was opened last."""
+"""The most recently opened database."""
 
 
 def answers(request: memoryview) -> Iterator[bytes]:
-    """A request is a line of JSON; the answer is values of JSON, one in each frame.
+    """Answer a request, a line of JSON, with JSON values, one per frame.
 
-    - ``{"do": "open"}`` with the database behind the line, or with its ``path``: a file that nobody changes meanwhile.
-    - ``{"do": "tables"}``: ``["table", name, [columns]]`` of each table.
-    - ``{"do": "index", "table", "columns"}``: ``["rows", [[rowid, cell]]]``, all rows in the order in which they stand,
-      or ``most`` of them; where rows have no ids, they are numbered.
-    - ``{"do": "rows", "table", "columns", "rowids"}``: ``["rows", [[cell]]]`` of these rows, in this order.
+    - ``{"do": "open"}`` followed by the database, or with its ``path``: a file that must not change meanwhile.
+    - ``{"do": "tables"}``: ``["table", name, [columns]]`` for each table.
+    - ``{"do": "index", "table", "columns"}``: ``["rows", [[rowid, cell]]]``, all rows in stored order, or ``most`` of
+      them; rows without ids are numbered.
+    - ``{"do": "rows", "table", "columns", "rowids"}``: ``["rows", [[cell]]]``, these rows in this order.
 
-    ``["broken", why]`` comes where the rest cannot be read.  A cell that is bytes is ``{"base64": text}``.
+    If the rest cannot be read, the last answer is ``["broken", reason]``.  Bytes are written as ``{"base64": text}``.
     """
     end = bytes(request[:_LEAST]).find(b"\n")
     end = len(request) if end < 0 else end
-    asked = json.loads(bytes(request[:end]))
+    command = json.loads(bytes(request[:end]))
     try:
-        if asked["do"] == "open":
-            _open(asked.get("path"), request[end + 1 :])
+        if command["do"] == "open":
+            _open(command.get("path"), request[end + 1 :])
         elif _database:
-            yield from _answer(_database, asked)
+            yield from _answer(_database, command)
     except (sqlite3.Error, _BrokenError) as problem:
-        yield _spelled(["broken", str(problem)])
+        yield _encode(["broken", str(problem)])
 
 
 class _BrokenError(Exception):
-    """A database that is not what it says."""
+    """A database that contradicts itself."""
 
 
 def _open(path: str | None, data: memoryview) -> None:
-    global _database  # noqa: PLW0603 - the one of this process
+    global _database  # noqa: PLW0603 - this process has one database
     if _database:
         _database.close()
         _database = None
     _database = _of_file(path) if path is not None else _in_memory(data)
 
 
-def _answer(database: sqlite3.Connection, asked: dict[str, Any]) -> Iterator[bytes]:
-    if asked["do"] == "tables":
+def _answer(database: sqlite3.Connection, command: dict[str, Any]) -> Iterator[bytes]:
+    if command["do"] == "tables":
         database.set_authorizer(_only_reads({"sqlite_master"}))
         for (name,) in database.execute("SELECT name FROM sqlite_master LIMIT ?", (_TABLES,)).fetchall():
             if isinstance(name, str) and _is_table(database, name):
-                yield _spelled(["table", name, _columns(database, name)])
+                yield _encode(["table", name, _columns(database, name)])
         return
-    name, columns = asked["table"], asked["columns"]
+    name, columns = command["table"], command["columns"]
     database.set_authorizer(_only_reads({name, "sqlite_master"}))
     if not _is_table(database, name) or not {*columns} <= {*_columns(database, name)}:
-        raise _BrokenError(f"the table {name} is not what it was")
-    key, columns = _key(database, name), list(map(_quoted, columns))
-    if asked["do"] == "index":
-        yield from _batches(_all(database, name, key, columns, asked.get("most", -1)))
+        raise _BrokenError(f"the table {name} has changed")
+    key, columns = _key(database, name), list(map(_quote_name, columns))
+    if command["do"] == "index":
+        yield from _batches(_all(database, name, key, columns, command.get("most", -1)))
     else:
         find = _by_keys if key else _by_places
-        yield from _batches(find(database, name, columns, asked["rowids"]))
+        yield from _batches(find(database, name, columns, command["rowids"]))
 
 
 def _in_memory(data: memoryview) -> sqlite3.Connection:
     if len(data) < _SMALLEST:
-        raise _BrokenError("it is cut off")
-    data[18:20] = b"\1\1"  # one that several write to says so here, and would be opened only from a file
+        raise _BrokenError("it is truncated")
+    data[18:20] = b"\1\1"  # clear the mark of WAL mode, in which databases can only be opened from files
     database = _bounded(sqlite3.connect(":memory:", isolation_level=None), len(data))
     database.deserialize(data)
     return _distrusted(database)
 
 
 def _of_file(path: str) -> sqlite3.Connection:
-    """A database that stands in a file: as one that nobody changes, so that nothing is written beside it."""
+    """Open a database file as immutable, so that SQLite writes nothing next to it."""
     place = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
     database = sqlite3.connect(f"file:{place}?mode=ro&immutable=1", uri=True, isolation_level=None)
-    database = _bounded(database, os.stat(path).st_size)  # noqa: PTH116 - as little as can be is imported
+    database = _bounded(database, os.stat(path).st_size)  # noqa: PTH116 - keeps imports to a minimum
     return _distrusted(database)
 
 
 def _bounded(database: sqlite3.Connection, size: int) -> sqlite3.Connection:
-    """A connection that runs nothing that a database says."""
-    # A text may be no UTF-8: what each byte was stays known.
+    """Configure a connection so that it runs no code from the database."""
+    # Text may not be valid UTF-8; surrogates preserve its bytes.
     database.text_factory = lambda text: text.decode("utf-8", "surrogateescape")
     for name, switch in _SWITCHES.items():
         if number := getattr(sqlite3, f"SQLITE_DBCONFIG_{name}", None):
             database.setconfig(number, switch)  # type: ignore[attr-defined]
     for setting in _SETTINGS:
         database.execute(f"PRAGMA {setting}")
-    # No value is longer than its file.
+    # No value can be longer than its file.
     database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, min(max(size, _LEAST), _LONGEST))
     database.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
     return database
 
 
 def _distrusted(database: sqlite3.Connection) -> sqlite3.Connection:
-    """A connection whose schema is parsed, and then trusted no longer.
+    """Parse the schema of a connection, and stop trusting it.
 
-    Kilo's index over ``json_extract()`` could not be parsed otherwise. Parsing computes nothing, and no query uses it.
+    Otherwise Kilo's index over ``json_extract()`` could not be parsed. Parsing runs no code, and no query uses indexes.
     """
     database.execute("SELECT 1 FROM sqlite_master LIMIT 0")
     database.execute("PRAGMA trusted_schema = OFF")
@@ -141,18 +140,18 @@ def _distrusted(database: sqlite3.Connection) -> sqlite3.Connection:
 
 
 def _columns(database: sqlite3.Connection, name: str) -> list[str]:
-    """The columns of a table, without those that are computed or hidden, which hold nothing."""
-    listed = database.execute(f"PRAGMA table_xinfo({_quoted(name)})")
-    return [row[1] for row in listed if row[6] == 0]
+    """Return the stored columns of a table, without computed or hidden ones."""
+    rows = database.execute(f"PRAGMA table_xinfo({_quote_name(name)})")
+    return [row[1] for row in rows if row[6] == 0]
 
 
 def _key(database: sqlite3.Connection, name: str) -> str | None:
-    """The name by which rows are numbered, which is no column's; ``None`` where there is none."""
-    listed = {row[1].lower() for row in database.execute(f"PRAGMA table_xinfo({_quoted(name)})")}
+    """Return a name of the row id that no column has; ``None`` for a table without row ids."""
+    column_names = {row[1].lower() for row in database.execute(f"PRAGMA table_xinfo({_quote_name(name)})")}
     for key in ("rowid", "oid", "_rowid_"):
-        if key not in listed:
+        if key not in column_names:
             try:
-                database.execute(f"SELECT {key} FROM {_quoted(name)} LIMIT 0")  # noqa: S608 - quoted
+                database.execute(f"SELECT {key} FROM {_quote_name(name)} LIMIT 0")  # noqa: S608 - quoted
             except sqlite3.OperationalError:
                 return None
             return key
@@ -160,9 +159,9 @@ def _key(database: sqlite3.Connection, name: str) -> str | None:
 
 
 def _only_reads(tables: set[str]) -> Any:
-    """What refuses all that is neither a column of these tables nor the list of a table's columns.
+    """Return an authorizer that only allows reading columns of these tables and listing their columns.
 
-    Who reads through a view or a trigger is the last argument.
+    Its last argument is the view or trigger through which a column is read, if any.
     """
 
     def authorize(action: int, one: str | None, _two: str | None, _database: str | None, through: str | None) -> int:
@@ -174,37 +173,37 @@ def _only_reads(tables: set[str]) -> Any:
 
 
 def _is_table(database: sqlite3.Connection, name: str) -> bool:
-    """Whether a name is that of a table with rows of its own, which the schema says in several places."""
+    """Check whether a name is that of a table with stored rows, in all places where the schema states it."""
     row = database.execute("SELECT type, rootpage, sql FROM sqlite_master WHERE name = ?", (name,)).fetchone()
     if row is None or row[0] != "table" or not isinstance(row[1], int) or row[1] <= 0:
         return False
-    made = _TABLE.match(row[2]) if isinstance(row[2], str) else None
-    return made is not None and made[1] == name
+    match = _TABLE.match(row[2]) if isinstance(row[2], str) else None
+    return match is not None and match[1] == name
 
 
-# Without indexes, since these may be made of what has to be computed, and may be wrong.
+# Queries use no indexes, since these may contain computed values, and may be wrong.
 
 
 def _all(
     database: sqlite3.Connection, name: str, key: str | None, columns: list[str], most: int
 ) -> Iterator[tuple[Any, ...]]:
-    chosen = ", ".join([key, *columns] if key else columns)
-    rows = database.execute(f"SELECT {chosen} FROM {_quoted(name)} NOT INDEXED LIMIT ?", (most,))  # noqa: S608 - quoted
+    selection = ", ".join([key, *columns] if key else columns)
+    rows = database.execute(f"SELECT {selection} FROM {_quote_name(name)} NOT INDEXED LIMIT ?", (most,))  # noqa: S608 - quoted
     return rows if key else ((number, *row) for number, row in enumerate(rows))
 
 
 def _by_keys(database: sqlite3.Connection, name: str, columns: list[str], keys: list[int]) -> Iterator[tuple[Any, ...]]:
     key = _key(database, name)
-    query = f"SELECT {', '.join(columns)} FROM {_quoted(name)} NOT INDEXED WHERE {key} = ?"  # noqa: S608 - quoted
+    query = f"SELECT {', '.join(columns)} FROM {_quote_name(name)} NOT INDEXED WHERE {key} = ?"  # noqa: S608 - quoted
     return (row for each in keys for row in database.execute(query, (each,)))
 
 
 def _by_places(
     database: sqlite3.Connection, name: str, columns: list[str], places: list[int]
 ) -> Iterator[tuple[Any, ...]]:
-    """Rows without ids, for which all are gone through."""
-    wanted = {*places}
-    rows = {number: row for number, *row in _all(database, name, None, columns, -1) if number in wanted}
+    """Return rows without ids by number, which requires reading all rows."""
+    numbers = {*places}
+    rows = {number: row for number, *row in _all(database, name, None, columns, -1) if number in numbers}
     return (tuple(rows[number]) for number in places if number in rows)
 
 
@@ -215,10 +214,10 @@ def _batches(rows: Iterable[tuple[Any, ...]]) -> Iterator[bytes]:
         batch.append(list(map(_cell, row)))
         size += 8 + sum(len(cell) if isinstance(cell, str | bytes) else 8 for cell in row)
         if size > _BATCH:
-            yield _spelled(["rows", batch])
+            yield _encode(["rows", batch])
             batch, size = [], 0
     if batch:
-        yield _spelled(["rows", batch])
+        yield _encode(["rows", batch])
 
 
 def _cell(value: Any) -> Any:
@@ -227,9 +226,9 @@ def _cell(value: Any) -> Any:
     return value if not isinstance(value, float) or isfinite(value) else None
 
 
-def _quoted(name: str) -> str:
+def _quote_name(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _spelled(value: Any) -> bytes:
+def _encode(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")

@@ -1,7 +1,7 @@
-"""Remote stores of logs and datasets, a row each, and their URLs; a store is opened when a path first names it.
+"""Remote stores of logs and datasets, and their URLs; a store is opened when a path first names it.
 
 Nothing here is imported for local files. A store is opened in the process that uses it, since background threads of its
-library do not survive a fork. Credentials are never taken from a URL, and never shown.
+library do not survive a fork. Credentials are never read from a URL, and never displayed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,17 @@ from chatsquash.core.text import quote
 from chatsquash.core.urls import REMOTE, refuse_unknown
 from chatsquash.storage.stores.base import Store, StoredBytes, StoredObject, WritableStore
 
-__all__ = ["Store", "StoredBytes", "StoredObject", "address", "listable", "locate", "shown", "store", "writable"]
+__all__ = [
+    "Store",
+    "StoredBytes",
+    "StoredObject",
+    "address",
+    "listable",
+    "locate",
+    "store",
+    "without_query",
+    "writable",
+]
 
 
 class StoreKind(Struct, frozen=True):
@@ -34,7 +44,7 @@ class StoreKind(Struct, frozen=True):
 
 
 ROWS = {
-    "s3": StoreKind("objects", "Amazon S3, and what speaks like it", is_writable=True),
+    "s3": StoreKind("objects", "Amazon S3 and compatible services", is_writable=True),
     "gs": StoreKind("objects", "Google Cloud Storage", is_writable=True),
     "az": StoreKind("objects", "Azure Blob Storage", is_writable=True),
     "https": StoreKind("files", "a web server", is_listable=False),
@@ -46,35 +56,36 @@ ROWS = {
 
 
 def locate(path: str) -> tuple[Store, str]:
-    """The store and the key that a URL names; raises ``UsageError`` for an invalid URL."""
+    """Return the store and the key of a URL; raise ``UsageError`` if it is invalid."""
     place = address(path)
     return store(place), place.key
 
 
 def store(place: Address) -> Store:
-    """The store of an address, opened once in this process.
+    """Return the store of an address, opened once per process.
 
-    Raises ``UsageError`` if its library is not installed, or the settings in the environment cannot be used.
+    Raises:
+        UsageError: Its library is not installed, or the settings in the environment are invalid.
     """
     return _open_store(place.scheme, place.host, os.getpid())
 
 
 def writable(place: Address) -> WritableStore:
-    """The same for writing; raises ``UsageError`` for a read-only store."""
+    """Return the store of an address for writing; raise ``UsageError`` if it is read-only."""
     if not ROWS[place.scheme].is_writable:
         able = ", ".join(f"{scheme}://" for scheme, row in ROWS.items() if row.is_writable)
-        raise UsageError(f"{place.shown}: is only read; write to a folder, or to one of {able}")
+        raise UsageError(f"{place.display_url}: cannot be written to; use a folder, or one of {able}")
     return _open_store(place.scheme, place.host, os.getpid())  # type: ignore[return-value]
 
 
 def listable(place: Address) -> bool:
-    """Whether its store can be listed."""
+    """Check whether the store of an address can be listed."""
     return ROWS[place.scheme].is_listable
 
 
 @lru_cache(maxsize=64)
 def _open_store(scheme: str, host: str, process: int) -> Store:
-    del process  # a fork opens its own
+    del process  # part of the cache key, since a fork needs a new store
     try:
         remote: Store = import_module(f"chatsquash.storage.stores.{ROWS[scheme].module}").open_store(scheme, host)
     except ImportError as problem:
@@ -95,8 +106,8 @@ _HOSTS = {
 """Buckets and hosts that a URL may name."""
 _WEB = ("https", "http")
 _SECRET = re.compile("key|secret|token|sig|credential|passw", re.IGNORECASE)
-"""Matches the names of query members that contain credentials."""
-_CREDENTIALS = "holds credentials, which are taken from the environment and the store's own files only"
+"""Matches the names of query parameters with credentials."""
+_CREDENTIALS = "contains credentials, which are only read from the environment and the store's own files"
 
 
 class Address(NamedTuple):
@@ -106,41 +117,45 @@ class Address(NamedTuple):
     host: str
     """The bucket, the container or the host."""
     key: str
-    """The rest, as it is written; for ``https`` the complete URL."""
+    """The rest as written; for ``https`` the complete URL."""
 
     @property
-    def shown(self) -> str:
+    def display_url(self) -> str:
         """The URL as messages and reports show it."""
-        return shown(self.key) if self.scheme in _WEB else f"{self.scheme}://{self.host}/{self.key}"
+        return without_query(self.key) if self.scheme in _WEB else f"{self.scheme}://{self.host}/{self.key}"
 
     def url(self, key: str) -> str:
-        """The URL of another key of the same store."""
+        """Return the URL of another key in the same store."""
         return f"{self.scheme}://{self.host}/{key}"
 
 
-def address(given: str) -> Address:
-    """The parts of a URL; raises ``UsageError`` if it does not name a store, or contains credentials."""
-    scheme, _, rest = given.partition("://")
+def address(url: str) -> Address:
+    """Parse a URL; raise ``UsageError`` if it does not name a store or contains credentials."""
+    scheme, _, rest = url.partition("://")
     if scheme not in REMOTE:
-        refuse_unknown(given)
+        refuse_unknown(url)
     host, _, key = rest.partition("/")
     user = host.rpartition("@")[0]
     if ":" in user or (user and scheme != "sftp") or (scheme in ("s3", "gs", "az") and ":" in host):
-        raise UsageError(f"{scheme}://...: {_CREDENTIALS}: leave them out of the URL")
-    if scheme not in _WEB and _holds_secret(key):
-        raise UsageError(f"{scheme}://{host}/...: {_CREDENTIALS}: leave out what stands behind the question mark")
+        raise UsageError(f"{scheme}://...: {_CREDENTIALS}: remove them from the URL")
+    if scheme not in _WEB and _has_credential(key):
+        raise UsageError(f"{scheme}://{host}/...: {_CREDENTIALS}: remove the query from the URL")
     if not re.fullmatch(_HOSTS[scheme], host):
-        what = "only https:// leads to other machines" if scheme == "http" else "names no bucket, container or host"
-        raise UsageError(f"{quote(shown(given))}: {what}; write {scheme}://NAME/PATH")
-    return Address(scheme, host, given if scheme in _WEB else key)
+        what = (
+            "http:// is only supported for this machine"
+            if scheme == "http"
+            else "has no valid bucket, container or host"
+        )
+        raise UsageError(f"{quote(without_query(url))}: {what}; write {scheme}://NAME/PATH")
+    return Address(scheme, host, url if scheme in _WEB else key)
 
 
-def _holds_secret(key: str) -> bool:
-    """Whether a key ends in a query with a member that is a credential by its name."""
+def _has_credential(key: str) -> bool:
+    """Check whether a key ends in a query with a parameter that has the name of a credential."""
     members = (each.partition("=") for each in re.split("[?&]", key)[1:])
     return any(equals and _SECRET.search(name) for name, equals, _ in members)
 
 
-def shown(path: str) -> str:
-    """A URL without the query, which may be a signature; any other path unchanged."""
+def without_query(path: str) -> str:
+    """Return a URL without its query, which may be a signature; other paths are unchanged."""
     return re.split(r"[?#]", path, maxsplit=1)[0] if path.startswith(("https://", "http://")) else path

@@ -51,16 +51,16 @@ class Store(Protocol):
     """Read access. All methods raise ``OSError``, whose text gives the reason and contains no credentials."""
 
     def status(self, key: str) -> StoredObject | None:
-        """The object with a key; ``None`` if there is none, even if the key is a prefix of others."""
+        """Return the object with a key; ``None`` if it does not exist, even if the key is a prefix of others."""
 
     def list(self, folder: str) -> Iterator[Iterable[StoredObject]]:
-        """All objects below a folder, page by page, unordered; ``""`` is the complete store."""
+        """Yield all objects below a folder, page by page and unordered; ``""`` is the complete store."""
 
     def inside(self, folder: str) -> Iterable[str]:
-        """The keys directly in a folder."""
+        """Return the keys directly in a folder."""
 
     def get(self, key: str, start: int, size: int, tag: str | None) -> StoredBytes:
-        """At most ``size`` bytes from ``start``; raises ``StaleError`` if the object no longer has the tag."""
+        """Read at most ``size`` bytes from ``start``; raise ``StaleError`` if the object no longer has the tag."""
 
 
 class WritableStore(Store, Protocol):
@@ -79,7 +79,7 @@ class WritableStore(Store, Protocol):
         """Write a file, in pieces if it is large."""
 
     def delete(self, keys: Iterable[str]) -> None:
-        """Remove these; those that are not there, too."""
+        """Remove objects; missing ones are ignored."""
 
 
 LONGEST_KEY = 4096
@@ -87,44 +87,46 @@ LONGEST_KEY = 4096
 
 
 def stored_object(key: str, size: object, state: int | None, changed: float = 0.0) -> StoredObject:
-    """An object as a service describes it; raises ``OSError`` for what no store can contain."""
+    """Return an object from the description of a service; raise ``OSError`` for an impossible one."""
     if len(key) > LONGEST_KEY:
         raise OSError(EINVAL, f"a key has more than {LONGEST_KEY:,} characters ({quote(key)}): rename it")
     if not key.isascii() and re.search("[\ud800-\udfff]", key):
-        raise OSError(EINVAL, f"a key is no Unicode text ({quote(key)}): rename it")
+        raise OSError(EINVAL, f"a key is not valid Unicode ({quote(key)}): rename it")
     return StoredObject(key, valid_size(size), state, changed)
 
 
 def valid_size(size: object) -> int:
-    """A size as a service reports it; raises ``OSError`` for one that no object has."""
+    """Return a size that a service reports; raise ``OSError`` if no object can have it."""
     if not isinstance(size, int) or not 0 <= size < 1 << 63:
         raise OSError(EIO, "the store reports a size that no file has")
     return size
 
 
 def state(tag: str | None, otherwise: str | None = None) -> int | None:
-    """A tag, or another version, in 63 bits; listings and responses may quote a tag differently."""
+    """Return a 63-bit hash of a tag or another version; quotes are ignored, since listings and responses differ."""
     text = tag.removeprefix("W/").strip('"') if tag else otherwise
     return xxh3_64_intdigest(text.encode()) >> 1 if text else None
 
 
 PARTS = 10_000
-"""Parts that an upload may have; Azure takes more."""
+"""The most parts of an upload; Azure allows more."""
 LARGEST = 5 << 40
-"""Bytes of an object that all of these stores take."""
+"""The largest object that all of these stores accept, in bytes."""
 _LEAST = 8 << 20
 
 
 def part_size(size: int) -> int:
-    """Bytes of each part of an object of this size, so that ``PARTS`` suffice."""
+    """Return the part size for an upload of ``size`` bytes in at most ``PARTS`` parts."""
     return max(_LEAST, -(-size // PARTS))
 
 
-def refuse_large(shown: str, size: int) -> None:
-    """Raise ``UsageError`` for a file that is larger than an object may be."""
+def refuse_large(display_path: str, size: int) -> None:
+    """Raise ``UsageError`` for a file that is too large for an object."""
     if size > LARGEST:
-        hint = "divide the records, by --group-by or --shard-size"
-        raise UsageError(f"{shown}: has {size:,} bytes, more than the {LARGEST:,} that an object may have: {hint}")
+        hint = "divide the records with --group-by or --shard-size"
+        raise UsageError(
+            f"{display_path}: has {size:,} bytes, more than the {LARGEST:,} bytes allowed for an object; {hint}"
+        )
 
 
 T = TypeVar("T")
@@ -142,7 +144,7 @@ class PendingCall(Generic[T]):
     def _run(self) -> None:
         try:
             self._done.put((self._call(),))
-        except BaseException as problem:  # noqa: BLE001 - raised where it is waited for
+        except BaseException as problem:  # noqa: BLE001 - re-raised by result()
             self._done.put(problem)
 
     def result(self, seconds: float | None = None) -> T:
@@ -157,12 +159,12 @@ class PendingCall(Generic[T]):
 
 
 def interruptible(call: Callable[[], T]) -> T:
-    """The result of a call that would block signals, which only the main thread handles."""
+    """Run a blocking call so that the main thread still handles signals."""
     return PendingCall(call).result() if threading.current_thread() is threading.main_thread() else call()
 
 
 def several(calls: Iterable[Callable[[], object]]) -> None:
-    """Make calls, some of them at a time; raises what the first raised that failed."""
+    """Run calls, several at a time; re-raise the first exception."""
     under_way: deque[PendingCall[object]] = deque()
     for call in calls:
         if len(under_way) >= _AT_ONCE:

@@ -1,4 +1,4 @@
-"""Files of others that are only read: a web server's, the Hugging Face Hub's, a host's by SFTP; by fsspec."""
+"""Read-only stores of files through fsspec: web servers, the Hugging Face Hub and SFTP hosts."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from chatsquash.storage.stores.base import (
 T = TypeVar("T")
 _TRIES = 6
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 10.0
-"""Seconds before the second try, about, and before any."""
+"""Approximate seconds before the first retry, and the most before any retry."""
 _SECONDS = 120
-"""Seconds that one request may take."""
+"""The timeout of a request in seconds."""
 _PASSING = (429, 500, 502, 503, 504)
-"""Answers that another try may better."""
+"""Status codes after which a request is repeated."""
 
 
 def open_store(scheme: str, host: str) -> Store:
-    """What is read at a host; raises ``ImportError`` where its library is not installed, and ``OSError``."""
+    """Open the store of a host; raise ``ImportError`` if its library is not installed, or ``OSError``."""
     if scheme in ("https", "http"):
         return Web()
     if scheme == "hf":
@@ -43,11 +43,11 @@ def open_store(scheme: str, host: str) -> Store:
 
     user, _, place = host.rpartition("@")
     name, _, port = place.partition(":")
-    given = {**({"username": user} if user else {}), **({"port": int(port)} if port else {})}
+    arguments = {**({"username": user} if user else {}), **({"port": int(port)} if port else {})}
     with _words():
         # Else it would take any host for the one that is meant.
         known: Any = {"known_hosts": (), "connect_timeout": 15, "login_timeout": 30, "skip_instance_cache": True}
-        return FileTree(SSHFileSystem(name, **known, **given), "/")
+        return FileTree(SSHFileSystem(name, **known, **arguments), "/")
 
 
 class Web:
@@ -56,13 +56,13 @@ class Web:
     def __init__(self) -> None:
         from fsspec.implementations.http import HTTPFileSystem
 
-        # Of a compressed log the bytes are wanted as they are.
+        # Compressed logs are read as they are, without decoding.
         self._files: Any = HTTPFileSystem(
             encoded=True, client_kwargs={"auto_decompress": False}, skip_instance_cache=True, use_listings_cache=False
         )
 
     def status(self, key: str) -> StoredObject | None:
-        """As ``Store`` has it."""
+        """See ``Store``."""
         try:
             piece = self.get(key, 0, 1, None)
         except FileNotFoundError:
@@ -70,17 +70,17 @@ class Web:
         return StoredObject(key, valid_size(piece.size), piece.state)
 
     def list(self, folder: str) -> Iterator[Iterable[StoredObject]]:
-        """Nothing, since web servers cannot be listed."""
+        """Return nothing, since web servers cannot be listed."""
         del folder
         yield from ()
 
     def inside(self, folder: str) -> Iterable[str]:
-        """Nothing either."""
+        """Return nothing, since web servers cannot be listed."""
         del folder
         return ()
 
     def get(self, key: str, start: int, size: int, tag: str | None) -> StoredBytes:
-        """As ``Store`` has it."""
+        """See ``Store``."""
         piece: StoredBytes = _patiently(
             lambda: sync(self._files.loop, self._get, key, start, size, tag, timeout=_SECONDS)
         )
@@ -89,7 +89,7 @@ class Web:
     async def _get(self, key: str, start: int, size: int, tag: str | None) -> StoredBytes:
         session = await self._files.set_session()
         headers = {"Range": f"bytes={start}-{start + size - 1}", "Accept-Encoding": "identity"}
-        # A weak tag is none to ask by, and some servers do not know the question: so the answer is looked at, too.
+        # Weak tags cannot be used in conditions, and some servers ignore these, so the response is checked as well.
         headers |= {"If-Match": tag} if tag and not tag.startswith("W/") else {}
         async with session.get(self._files.encode_url(key), headers=headers) as answer:
             if answer.status == 412:
@@ -98,9 +98,9 @@ class Web:
                 return StoredBytes(b"", start, None, tag)
             _refuse(answer.status)
             if answer.url.scheme != key.partition(":")[0]:
-                raise OSError(ENOTSUP, "the server leads to a connection that is not encrypted, or to this machine")
+                raise OSError(ENOTSUP, "the server redirects to an unencrypted connection, or to this machine")
             if answer.status != 206 and start:
-                raise OSError(ENOTSUP, "the server gives no part of a file, which is needed for one so large")
+                raise OSError(ENOTSUP, "the server does not support range requests, which files of this size need")
             seen = answer.headers.get("ETag")
             if tag and seen and seen != tag:
                 raise StaleError
@@ -109,7 +109,7 @@ class Web:
                 data += more
             whole = _size(answer.headers, len(data))
             if len(data) < min(size, whole - start):
-                raise _PassingError(EIO, "the answer of the server ends early")
+                raise _PassingError(EIO, "the response of the server was truncated")
             version = f"{answer.headers['Last-Modified']} {whole}" if "Last-Modified" in answer.headers else None
             return StoredBytes(bytes(data), whole, state(seen, version), seen)
 
@@ -121,7 +121,7 @@ class FileTree:
         self._files, self._root = files, root
 
     def status(self, key: str) -> StoredObject | None:
-        """As ``Store`` has it."""
+        """See ``Store``."""
         try:
             info = _patiently(lambda: self._files.info(self._root + key))
         except FileNotFoundError:
@@ -129,17 +129,17 @@ class FileTree:
         return self._stored_file(info, key) if info["type"] == "file" else None
 
     def list(self, folder: str) -> Iterator[Iterable[StoredObject]]:
-        """As ``Store`` has it."""
+        """See ``Store``."""
         infos = _patiently(lambda: self._files.find(self._root + folder, detail=True))
         yield [self._stored_file(info, self._key(path)) for path, info in infos.items() if info["type"] == "file"]
 
     def inside(self, folder: str) -> Iterable[str]:
-        """As ``Store`` has it."""
+        """See ``Store``."""
         infos = _patiently(lambda: self._files.ls(self._root + folder, detail=True))
         return [self._key(info["name"]) for info in infos if info["type"] == "file"]
 
     def get(self, key: str, start: int, size: int, tag: str | None) -> StoredBytes:
-        """As ``Store`` has it."""
+        """See ``Store``."""
         status = self.status(key)
         if status is None:
             raise OSError(ENOENT, "there is no such file")
@@ -164,25 +164,25 @@ class FileTree:
 
 
 class _PassingError(OSError):
-    """What another try may better."""
+    """An error that may not occur again if the request is repeated."""
 
 
 def _patiently(call: Callable[[], T]) -> T:
-    """The result of a call, which is repeated after passing errors, with growing random pauses."""
+    """Run a call, and repeat it after transient errors with growing random pauses."""
     for tried in range(1, _TRIES):
         try:
             with _words():
                 return call()
         except _PassingError:
             longest = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2**tried)
-            time.sleep(random.uniform(_FIRST_PAUSE, longest))  # noqa: S311 - keeps no secret
+            time.sleep(random.uniform(_FIRST_PAUSE, longest))  # noqa: S311 - not for cryptography
     with _words():
         return call()
 
 
 @contextmanager
 def _words() -> Iterator[None]:
-    """Make an ``OSError`` of what the libraries raise, in our words: theirs may hold URLs with signatures."""
+    """Convert errors of the libraries to ``OSError`` with new texts, since theirs may contain URLs with signatures."""
     try:
         yield
     except FileNotFoundError:
@@ -191,7 +191,7 @@ def _words() -> Iterator[None]:
         raise OSError(EACCES, "it is not allowed") from None
     except (StaleError, _PassingError):
         raise
-    except Exception as problem:  # noqa: BLE001 - each library has its own
+    except Exception as problem:  # noqa: BLE001 - each library has different errors
         raise _in_words(problem) from None
 
 
@@ -226,6 +226,6 @@ def _refuse(status: int) -> None:
 
 
 def _size(headers: Any, read: int) -> int:
-    """The size of a file, as a response reports it."""
+    """Return the size of a file from the headers of a response."""
     whole = headers.get("Content-Range", "").rpartition("/")[2] or headers.get("Content-Length", "")
     return int(whole) if whole.isdecimal() else read

@@ -1,4 +1,4 @@
-"""Buckets of objects: S3, Google Cloud Storage and Azure, by obstore."""
+"""Object stores through obstore: S3, Google Cloud Storage and Azure."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from chatsquash.storage.stores.base import (
 )
 
 _AT_ONCE = 64 << 20
-"""Bytes of the parts of a file that are under way together, unless one has more."""
+"""The bytes of a file that are uploaded simultaneously, unless a single part is larger."""
 _RETRIES: Any = {
     "max_retries": 10,
     "retry_timeout": timedelta(minutes=3),
     "backoff": {"init_backoff": timedelta(milliseconds=100), "max_backoff": timedelta(seconds=15), "base": 2},
 }
-"""How obstore repeats what failed on the way, with jitter; what a body lacks is asked for from there on."""
+"""How obstore repeats failed requests, with jitter; an interrupted download continues where it ended."""
 _TRIES = 4
 _CLIENT: Any = {
     "connect_timeout": timedelta(seconds=10),
@@ -45,7 +45,7 @@ _CLIENT: Any = {
     "user_agent": "chatsquash",
 }
 _PLAIN = {"s3": "AWS_ALLOW_HTTP", "gs": "GOOGLE_ALLOW_HTTP", "az": "AZURE_ALLOW_HTTP"}
-"""Variables that allow connections that are not encrypted, as to a service on this machine."""
+"""Environment variables that allow unencrypted connections, for example to a local service."""
 _CODE = re.compile(r"<Code>([A-Z][A-Za-z]{1,63})</Code>|status code: (\d{3})")
 _WHY = (
     (
@@ -70,7 +70,7 @@ _WHY = (
     ),
     ("InvalidAccessKeyId|SignatureDoesNotMatch|ExpiredToken|TokenRefreshRequired", EACCES, "its credentials are wrong"),
 )
-"""What the words of an answer mean, in the order in which they are looked for."""
+"""The meaning of words in an error response, in order of precedence."""
 
 
 _KINDS: dict[type[Exception], tuple[int, str]] = {
@@ -82,28 +82,28 @@ _KINDS: dict[type[Exception], tuple[int, str]] = {
 
 
 def open_store(scheme: str, bucket: str) -> Objects:
-    """A bucket, with credentials of the environment and of the files of its service."""
+    """Open a bucket with credentials from the environment and the configuration files of its service."""
     is_plain = os.environ.get(_PLAIN[scheme], "").lower() == "true"
-    given: Any = {"client_options": {**_CLIENT, "allow_http": is_plain}, "retry_config": _RETRIES}
+    arguments: Any = {"client_options": {**_CLIENT, "allow_http": is_plain}, "retry_config": _RETRIES}
     try:
         if scheme == "s3":
-            return Objects(S3Store(bucket, **given, **_shared_options()))
-        return Objects((GCSStore if scheme == "gs" else AzureStore)(bucket, **given))
+            return Objects(S3Store(bucket, **arguments, **_shared_options()))
+        return Objects((GCSStore if scheme == "gs" else AzureStore)(bucket, **arguments))
     except (exceptions.BaseError, ValueError) as problem:
         code = type(problem).__name__
-        why = "what the environment and its files say of it cannot be used"
-        raise UsageError(f"{scheme}://{bucket}: {why} ({code}); docs/remote.md says what is read") from None
+        why = "the settings in the environment or the configuration files cannot be used"
+        raise UsageError(f"{scheme}://{bucket}: {why} ({code}); see docs/remote.md for the settings") from None
 
 
 def _shared_options() -> dict[str, Any]:
-    """What the files of AWS say, where the environment does not; the library reads only that."""
+    """Return options from the AWS configuration files, which obstore ignores, unless the environment has them."""
     if os.environ.get("AWS_ACCESS_KEY_ID") or os.environ.get("AWS_SKIP_SIGNATURE"):
         return {}
-    named = {"AWS_SHARED_CREDENTIALS_FILE": "~/.aws/credentials", "AWS_CONFIG_FILE": "~/.aws/config"}
-    paths = (Path(os.environ.get(name, usual)).expanduser() for name, usual in named.items())
+    variables = {"AWS_SHARED_CREDENTIALS_FILE": "~/.aws/credentials", "AWS_CONFIG_FILE": "~/.aws/config"}
+    paths = (Path(os.environ.get(name, usual)).expanduser() for name, usual in variables.items())
     if not any(path.is_file() for path in paths):
         return {}
-    from botocore.session import Session  # which takes long to import
+    from botocore.session import Session  # slow to import
     from obstore.auth.boto3 import Boto3CredentialProvider
 
     session = Session()
@@ -121,19 +121,19 @@ class Objects:
         self._store = store
 
     def status(self, key: str) -> StoredObject | None:
-        """As ``Store`` has it."""
+        """See ``Store``."""
         try:
             return _stored_object(_patiently(lambda: obstore.head(self._store, key))) if key else None
         except FileNotFoundError:
             return None
 
     def list(self, folder: str) -> Iterator[Iterable[StoredObject]]:
-        """As ``Store`` has it."""
+        """See ``Store``."""
         pages: Any = None
         last: str | None = None
 
         def following() -> Any:
-            """The next page; the listing is begun anew behind the last one where it broke off."""
+            """Return the next page; an interrupted listing is restarted after the last key."""
             nonlocal pages
             pages = pages or iter(obstore.list(self._store, folder or None, offset=last, chunk_size=1000))
             try:
@@ -147,12 +147,12 @@ class Objects:
             yield [_stored_object(each) for each in page]
 
     def inside(self, folder: str) -> Iterable[str]:
-        """As ``Store`` has it."""
+        """See ``Store``."""
         listing: Any = _patiently(lambda: obstore.list_with_delimiter(self._store, folder or None))
         return [each["path"] for each in listing["objects"]]
 
     def get(self, key: str, start: int, size: int, tag: str | None) -> StoredBytes:
-        """As ``Store`` has it."""
+        """See ``Store``."""
         options: Any = {"range": (start, start + size), **({"if_match": tag} if tag else {})}
 
         def read() -> StoredBytes:
@@ -166,34 +166,34 @@ class Objects:
                 raise
             with suppress(OSError):
                 head = _patiently(lambda: obstore.head(self._store, key))
-                if not head["size"]:  # of which there is no range, as some answers say less clearly
+                if not head["size"]:  # an empty object has no valid range, which some services report unclearly
                     return _piece(head, b"")
             raise
         return piece
 
     def put(self, key: str, data: bytes) -> None:
-        """As ``WritableStore`` has it."""
+        """See ``WritableStore``."""
         _patiently(lambda: obstore.put(self._store, key, data, use_multipart=False))
 
     def create(self, key: str, data: bytes, instead: str | None = None) -> None:
-        """As ``WritableStore`` has it."""
+        """See ``WritableStore``."""
         mode: Any = {"e_tag": instead} if instead else "create"
         try:
             _patiently(lambda: obstore.put(self._store, key, data, mode=mode))
         except StaleError:
-            raise FileExistsError(EEXIST, "something else stands there") from None
+            raise FileExistsError(EEXIST, "another object has this key") from None
 
     def upload(self, key: str, path: Path) -> None:
-        """As ``WritableStore`` has it."""
+        """See ``WritableStore``."""
         size = path.stat().st_size
         part = part_size(size)
         at_once = max(1, _AT_ONCE // part)
         _patiently(lambda: obstore.put(self._store, key, path, chunk_size=part, max_concurrency=at_once))
 
     def delete(self, keys: Iterable[str]) -> None:
-        """As ``WritableStore`` has it."""
+        """See ``WritableStore``."""
         for key in keys:
-            with suppress(FileNotFoundError):  # which is as it should be
+            with suppress(FileNotFoundError):  # already removed
                 _patiently(lambda key=key: obstore.delete(self._store, key))  # type: ignore[misc]
 
 
@@ -210,33 +210,33 @@ def _state(meta: Any) -> int | None:
 
 
 class _PassingError(OSError):
-    """What broke on the way, where the library does not try once more."""
+    """A connection error that the library does not retry."""
 
 
 def _patiently(call: Callable[[], Any]) -> Any:
-    """The result of a call, which is repeated if its response was lost."""
+    """Run a call, and repeat it if its response was lost."""
     for tried in range(1, _TRIES):
         try:
             with _words():
                 return interruptible(call)
         except _PassingError:
-            time.sleep(random.uniform(0, 0.05 * 4**tried))  # noqa: S311 - keeps no secret
+            time.sleep(random.uniform(0, 0.05 * 4**tried))  # noqa: S311 - not for cryptography
     with _words():
         return interruptible(call)
 
 
 @contextmanager
 def _words() -> Iterator[None]:
-    """Make an ``OSError`` of what obstore raises, in our words: its own may hold keys and signatures."""
+    """Convert errors of obstore to ``OSError`` with other texts, since its own may contain keys and signatures."""
     try:
         yield
     except exceptions.PreconditionError:
         raise StaleError from None
     except exceptions.AlreadyExistsError:
-        raise FileExistsError(EEXIST, "something stands there already") from None
+        raise FileExistsError(EEXIST, "an object with this key already exists") from None
     except (MemoryError, StaleError):
         raise
-    except Exception as problem:  # noqa: BLE001 - also what Python refuses of an answer, such as its dates
+    except Exception as problem:  # noqa: BLE001 - also errors of Python for invalid responses, such as dates
         raise _in_words(problem) from None
 
 
@@ -250,9 +250,9 @@ def _in_words(problem: Exception) -> OSError:
     is_path = isinstance(problem, exceptions.InvalidPathError)
     key = re.search(r'[Pp]ath "([^"\n]{1,200})"', said) if is_path or isinstance(problem, ValueError) else None
     if key or is_path:
-        named = f" {quote(key[1])}" if key else ""
-        why = "has empty parts, or . or .., or control characters"
-        return OSError(EINVAL, f"a key{named} {why}, which is not read: rename it")
+        key_text = f" {quote(key[1])}" if key else ""
+        why = "has empty parts, . or .., or control characters"
+        return OSError(EINVAL, f"a key{key_text} {why}, which is not supported: rename it")
     codes = {code for groups in _CODE.findall(said) for code in groups if code and not code.isupper()}
     if codes:
         numbers = {"416": EINVAL, "NotImplemented": ENOTSUP, "501": ENOTSUP}

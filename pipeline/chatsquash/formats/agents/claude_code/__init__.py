@@ -10,7 +10,7 @@ from glob import escape
 from chatsquash.core.model import Conversation, Json, Origin
 from chatsquash.formats.agents.claude_code import stream
 from chatsquash.formats.agents.claude_code.conversation import FileReplies, conversation, in_force
-from chatsquash.formats.agents.claude_code.paths import is_aside, originals, paths, places
+from chatsquash.formats.agents.claude_code.paths import is_side_request, originals, paths, places
 from chatsquash.formats.agents.claude_code.rows import FileContents, LogLine, is_boundary, rows
 from chatsquash.formats.agents.claude_code.tree import LineTree
 from chatsquash.formats.agents.claude_code.truncation import incomplete, reasoning_only, truncated_replies, unsent
@@ -20,7 +20,7 @@ from chatsquash.formats.values import Object, at, is_plain_name, string
 
 NAME = "claude_code"
 HAS_TOOLS = False
-"""Only newer versions keep definitions, and not in every file."""
+"""Only newer versions store definitions, and not in every file."""
 MEMBERS = ("sessionId", "leafUuid", "messageId", stream.MEMBER)
 LOCATIONS = (
     "${CLAUDE_CONFIG_DIR:-~/.claude}/projects/**/*.jsonl",
@@ -28,22 +28,22 @@ LOCATIONS = (
 )
 
 _TREE = ("user", "assistant", "system", "attachment", "progress")
-_BESIDE = (
+_UNLINKED = (
     *("queue-operation", "last-prompt", "custom-title", "ai-title", "agent-name", "agent-setting", "tag"),
     *("mode", "permission-mode", "pr-link", "worktree-state", "atis-latch", "cost-state", "file-history-delta"),
     *("api-request", "api-request-blob", "api-request-shape", "tools-used", "frame-link", "continued-in"),
 )
-"""Types of lines that name their session and have no id."""
+"""Types of lines with a session id but without an id of the line."""
 
 
 _OWN_FOLDER = re.compile(r"((?:.*/)?(?:\.claude|claude-cli-nodejs))/.*\.jsonl$", re.DOTALL)
-"""The folders of Claude Code's settings and of its logs of MCP servers."""
+"""The folders of Claude Code's settings and of its MCP server logs."""
 
 
 def fits(values: list[Json]) -> str | None:
-    """Check for a message with its own id and the session's; without one, for lines of known types.
+    """Check for a message with a message id and a session id, or for lines of known types.
 
-    Most lines must be of these, or all lines must have a type and the id of a session.
+    Without such a message, most lines must have a known type, or all lines a type and a session id.
     """
     if any(map(has_parts, values)):
         return None
@@ -68,7 +68,7 @@ def _is_line(line: Json) -> bool:
         return False
     kind = line.get("type")
     if isinstance(line.get("sessionId"), str):
-        return "uuid" in line or "leafUuid" in line or kind in _TREE or kind in _BESIDE
+        return "uuid" in line or "leafUuid" in line or kind in _TREE or kind in _UNLINKED
     return (kind == "summary" and "leafUuid" in line) or (kind == "file-history-snapshot" and "messageId" in line)
 
 
@@ -79,7 +79,7 @@ def companions(name: str) -> str | None:
 
 
 def owner(path: str) -> str | None:
-    """Return what a journal in the folder of a session, a list of prompts, or a log of the client belongs to."""
+    """Return the sessions that another file belongs to: a journal, a list of prompts, or a log of the client."""
     folder, _, name = path.rpartition("/")
     if own := _OWN_FOLDER.match(path):
         return own[1]
@@ -94,7 +94,10 @@ def owner(path: str) -> str | None:
 
 
 def home(path: str, origin: Origin) -> str | None:
-    """Return the session of a sub-agent: beside the folder named after it, in older versions beside the agent."""
+    """Return a glob for the session of a sub-agent: next to the folder named after it, or next to the agent's file.
+
+    The latter is where older versions store sub-agents.
+    """
     folder, _, name = path.rpartition("/")
     above, inside, _ = f"{folder}/".rpartition("/subagents/")
     if inside:
@@ -109,11 +112,10 @@ def siblings(path: str) -> str:
 
 
 def conversations(values: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
-    """The conversation of the last line first, then the others of the session, then those of its sub-agents.
+    """Return the conversation of the last line, then the others of the session, then those of its sub-agents.
 
-    A compaction begins another conversation, and so does a prompt that was edited after it was answered.  ``lines`` are
-    the 1-based numbers of the file's lines that these are; what is left out of them could not be read.  ``meta`` is
-    what the file ``beside`` holds.
+    A compaction starts a new conversation, and so does an edit of a prompt that was already answered.  Gaps in
+    ``lines`` are lines that could not be read.  ``meta`` is the metadata file of a sub-agent.
     """
     if stream.is_stream(values):
         return stream.mark_context(_conversations(stream.as_lines(values), lines, meta), values)
@@ -126,19 +128,19 @@ def _conversations(values: list[Json], lines: list[int] | None, meta: Json) -> l
     thoughts = reasoning_only(tree)
     early = thoughts | truncated_replies(tree)
     beyond = Unread()
-    taken = paths(tree, beyond, early, unsent(tree, thoughts))
-    known = FileReplies(originals(taken), early)
-    taken = [path for path in taken if not is_aside(path) or any(map(known.begins, path.rows))] or taken
+    selected = paths(tree, beyond, early, unsent(tree, thoughts))
+    known = FileReplies(originals(selected), early)
+    selected = [path for path in selected if not is_side_request(path) or any(map(known.begins, path.rows))] or selected
     read = [
         conversation(path, place, in_force(tree, path.leaf), known)
-        for path, place in zip(taken, places(tree, taken), strict=True)
+        for path, place in zip(selected, places(tree, selected), strict=True)
     ]
-    order = sorted(range(1, len(read)), key=lambda each: (taken[each].leaf.chain[0], taken[each].leaf.place))
-    left = {**count_unread(contents, {row.place for path in taken for row in path.rows}), **beyond.counts_for(0)}
-    if read:  # the first one has what is said of the whole file
+    order = sorted(range(1, len(read)), key=lambda each: (selected[each].leaf.chain[0], selected[each].leaf.place))
+    unread = {**count_unread(contents, {row.place for path in selected for row in path.rows}), **beyond.counts_for(0)}
+    if read:  # findings and counts of the file belong to its first conversation
         findings = (*tree.findings, *incomplete(tree, early, thoughts), *origin_of(read[0]).findings)
-        read[0] = with_origin(read[0], findings=findings, unread=left)
-    # A file beside names the call that began a sub-agent; prompts may be alike.
+        read[0] = with_origin(read[0], findings=findings, unread=unread)
+    # The metadata file is more reliable than matching prompts, which may be equal.
     call_id = string(meta, "toolUseId")
     for place, each in enumerate(read if call_id else ()):
         if origin_of(each).kind == "subagent" and origin_of(each).call != call_id:
@@ -157,7 +159,7 @@ _READ = {
     "attachment": ("attachment",),
     "queue-operation": ("operation", "content", "reason"),
 }
-"""The members of lines that are read, by their types, beside those that all have."""
+"""The members that are read by the type of the line, in addition to the common ones."""
 _INSIDE = {
     "message": ("role", "content", "id", "type", "model", "usage", "stop_reason"),
     "attachment": ("type", "prompt", "systemPrompt", "tools"),
@@ -165,29 +167,29 @@ _INSIDE = {
 _FLAGS = ("isApiErrorMessage", "isVisibleInTranscriptOnly")
 
 
-def count_unread(contents: FileContents, taken: set[int]) -> dict[str, int]:
-    """Count what no conversation contains; ``taken`` are the places of the lines that conversations contain."""
+def count_unread(contents: FileContents, used_places: set[int]) -> dict[str, int]:
+    """Count the content that is not part of any conversation; ``used_places`` are the lines in conversations."""
     counts: Counter[str] = Counter(_name(value) for _, value in contents.others)
     members = _Members()
     for row in contents.tree.values():
-        if _is_read(row, taken):
+        if _is_read(row, used_places):
             members.add(row.value)
         else:
             counts[_name(row.value)] += 1
     return dict(sorted((counts + members.names()).items()))
 
 
-def _is_read(row: LogLine, taken: set[int]) -> bool:
+def _is_read(row: LogLine, used_places: set[int]) -> bool:
     if row.turn is not None:
-        return row.place in taken
+        return row.place in used_places
     return is_boundary(row.value) or at(row.value, "attachment", "type") == "prompt_snapshot"
 
 
 def _name(value: Object) -> str:
-    """Name a line by its type and flags."""
-    of = string(value, "type") or "line without a type"
+    """Return a label for a line from its type and flags."""
+    line_type = string(value, "type") or "line without a type"
     more = [string(value, "subtype") or string(value, "operation") or string(value.get("attachment"), "type")]
-    return " ".join([of, *filter(None, more), *(flag for flag in _FLAGS if value.get(flag) is True)])
+    return " ".join([line_type, *filter(None, more), *(flag for flag in _FLAGS if value.get(flag) is True)])
 
 
 class _Members:
@@ -195,7 +197,7 @@ class _Members:
 
     def __init__(self) -> None:
         self._shapes: Counter[tuple[str, ...]] = Counter()
-        """How often each set of members that are not null is there, behind the type of the line and their place."""
+        """Counts by the type of the line, the nesting member, and the set of members that are not null."""
 
     def add(self, value: Object) -> None:
         line_type = string(value, "type")

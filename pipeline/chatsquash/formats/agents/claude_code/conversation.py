@@ -1,4 +1,4 @@
-"""One conversation of a file: its messages, tools, and what its lines say of its replies."""
+"""Build one conversation of a file: its messages, tools and the origin of its replies."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from chatsquash.formats.values import Object, as_list, at, count, members, objec
 
 _PROMPT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 _UNREAD = Moment(0)
-"""What stands for a time that was not looked at; no other is this very one."""
+"""A sentinel (compared by identity) for a time that is not parsed yet."""
 
 
 class PromptSnapshot(NamedTuple):
@@ -35,9 +35,9 @@ class PromptSnapshot(NamedTuple):
     system: list[Json]
     """Blocks of a system prompt."""
     tools: list[Json]
-    """Definitions as Anthropic has them."""
+    """Definitions in Anthropic's form."""
     line: int | None
-    """The line that holds the system prompt."""
+    """The line with the system prompt."""
 
 
 def in_force(tree: LineTree, leaf: LogLine) -> PromptSnapshot:
@@ -56,14 +56,14 @@ def in_force(tree: LineTree, leaf: LogLine) -> PromptSnapshot:
 
 
 def _block(value: Json) -> Json:
-    """Return a part of a system prompt as a text block; ``None`` for anything else."""
+    """Convert a part of a system prompt to a text block; ``None`` for anything else."""
     if isinstance(value, str) and value:
         return {"type": "text", "text": value}
     return value if isinstance(at(value, "text"), str) else None
 
 
 def _tool(tool: Object) -> Object:
-    """Return a definition; its ``schema`` may be that of the arguments or the complete definition again."""
+    """Return a definition; its ``schema`` may be the schema of the arguments or the complete definition."""
     schema = tool.get("schema")
     if isinstance(schema, dict) and "input_schema" in schema:
         return schema
@@ -79,8 +79,8 @@ def conversation(path: ConversationPath, place: Origins, snapshot: PromptSnapsho
     system = view.messages(anthropic.system(snapshot.system))
     messages = [*system, *(message for message, _ in turns)]
     lines = [*(snapshot.line for _ in system), *(turn.rows[0].line for _, turn in turns)]
-    spoken = (each for each in enumerate(turns, len(system)) if each[1][0]["role"] == "assistant")
-    own_rows = [row for row in path.rows if row.key not in path.kept] if path.kept else path.rows
+    replies = (each for each in enumerate(turns, len(system)) if each[1][0]["role"] == "assistant")
+    own_rows = [row for row in path.rows if row.key not in path.kept_ids] if path.kept_ids else path.rows
     moments = [(row.line, time) for row in own_rows if (time := known.time(row))]
     origin = Origin(
         id=place.id,
@@ -88,10 +88,10 @@ def conversation(path: ConversationPath, place: Origins, snapshot: PromptSnapsho
         kind=place.kind,
         parent=place.parent,
         call=place.call,
-        began=place.began,
+        began=place.subagents,
         started_at=min((moment.at for _, moment in moments), default=None),
         ended_at=max((moment.at for _, moment in moments), default=None),
-        replies=tuple(known.replies(((at, turn) for at, (_, turn) in spoken), path.kept)),
+        replies=tuple(known.replies(((at, turn) for at, (_, turn) in replies), path.kept_ids)),
         findings=_findings(messages, lines, moments),
         lines=tuple(lines),
     )
@@ -101,7 +101,7 @@ def conversation(path: ConversationPath, place: Origins, snapshot: PromptSnapsho
 def _findings(
     messages: list[Message], lines: list[int | None], moments: list[tuple[int, Moment]]
 ) -> tuple[tuple[int | None, RepeatedViolation], ...]:
-    """Return texts that the client wrote in the user's name, and the first time without a zone."""
+    """Return findings for texts that the client wrote in the user's name, and for the first time without a zone."""
     both = zip(messages, lines, strict=True)
     texts = [(line, RepeatedViolation("client-text", (kind,))) for message, line in both for kind in kinds(message)]
     naive = [(line, RepeatedViolation("naive-timestamp")) for line, moment in moments if moment.naive]
@@ -112,7 +112,7 @@ class FileReplies:
     """Replies and times of a file's lines, which several conversations may share."""
 
     def __init__(self, replies: Iterable[str], truncated: Container[object]) -> None:
-        """``replies``: the keys of the lines that begin replies; ``truncated``: the replies that ended early."""
+        """Args: ``replies`` are the keys of first lines of replies, ``truncated`` the replies that ended early."""
         self._truncated = truncated
         self.turns = MessageTurns()
         self._replies: dict[str, OriginReply | None] = dict.fromkeys(replies)
@@ -129,9 +129,9 @@ class FileReplies:
             time = self._times[row.place] = moment(row.value.get("timestamp"))
         return time
 
-    def replies(self, spoken: Iterable[tuple[int, MessageTurn]], kept_keys: set[str]) -> Iterator[OriginReply]:
-        """Yield what is known of the replies among the assistant's messages at these places."""
-        for index, turn in spoken:
+    def replies(self, messages: Iterable[tuple[int, MessageTurn]], kept_keys: set[str]) -> Iterator[OriginReply]:
+        """Yield the origins of the replies among the assistant's messages at these places."""
+        for index, turn in messages:
             key = turn.rows[0].key
             if key in self._replies and key not in kept_keys:
                 reply = self._replies[key] or self._origin_reply(index, turn)
@@ -139,13 +139,13 @@ class FileReplies:
                 yield reply if reply.at == index else reply._replace(at=index)
 
     def _origin_reply(self, index: int, turn: MessageTurn) -> OriginReply:
-        """Combine the lines of a reply; each repeats the usage, of which the largest is the last."""
+        """Combine the lines of a reply; each repeats the usage, and the largest one is final."""
         bodies = [row.value["message"] for row in turn.rows]
         usages = [members(body.get("usage")) for body in bodies]
         usage = max(usages, key=lambda each: count(each.get("output_tokens")) or 0)
-        stopped = next((reason for body in reversed(bodies) if (reason := string(body, "stop_reason"))), None)
+        stop_reason = next((reason for body in reversed(bodies) if (reason := string(body, "stop_reason"))), None)
         time = self.time(turn.rows[0])
-        finished = FINISHED.get(stopped, stopped) if stopped else None
+        finished = FINISHED.get(stop_reason, stop_reason) if stop_reason else None
         return OriginReply(
             at=index,
             line=turn.rows[0].line,
@@ -160,7 +160,7 @@ class FileReplies:
 
 
 _FEW = 8
-"""Blocks of a message that are compared with each other; of more the spellings are."""
+"""The number of blocks up to which the values are compared; above it, their JSON texts are."""
 
 
 class MessageTurn(Struct, eq=False):
@@ -169,7 +169,7 @@ class MessageTurn(Struct, eq=False):
     value: Object
     rows: list[LogLine]
     plain: list[Message] | None = None
-    """Its messages, where these follow from nothing but itself."""
+    """Its messages, if they do not depend on other turns."""
 
 
 class MessageTurns:
@@ -179,17 +179,17 @@ class MessageTurns:
         self._known: dict[tuple[int, ...], MessageTurn] = {}
 
     def messages(self, rows: list[LogLine]) -> list[tuple[Message, MessageTurn]]:
-        """Return the messages of lines, each with its turn; raise ``TurnError`` with the place."""
+        """Return the messages of lines, each with its turn; ``TurnError`` contains the place."""
         messages: list[tuple[Message, MessageTurn]] = []
         replay = _Replay()
         for group in _groups(rows):
             turn = self._turn(group)
-            loaded = turn.plain
-            if loaded is None:
-                loaded = replay.load(turn)
+            turn_messages = turn.plain
+            if turn_messages is None:
+                turn_messages = replay.load(turn)
             else:
-                replay.passed.append(loaded)
-            messages += [(message, turn) for message in loaded]
+                replay.plain_messages.append(turn_messages)
+            messages += [(message, turn) for message in turn_messages]
         return messages
 
     def _turn(self, rows: list[LogLine]) -> MessageTurn:
@@ -217,7 +217,7 @@ def _groups(rows: list[LogLine]) -> list[list[LogLine]]:
 
 
 def _join_rows(rows: list[LogLine]) -> Object:
-    """Return the turn of lines, each of which has one or more blocks of a message."""
+    """Return the turn of lines that each contain one or more blocks of a message."""
     first = rows[0].turn or {}
     if len(rows) == 1:
         return first
@@ -234,13 +234,14 @@ def _as_blocks(content: Json) -> list[Json]:
 class _Blocks:
     def __init__(self, content: Json) -> None:
         self.blocks = list(_as_blocks(content))
-        self._passed = list(self.blocks)
-        """All that were met, as long as they are few."""
+        self._compared_blocks = list(self.blocks)
+        """All blocks so far, while they are few."""
         self._seen: set[bytes] = set()
-        """The spellings of all, once they are more."""
+        """The JSON texts of all blocks, once there are more."""
 
     def join(self, more: list[Json]) -> None:
         """Add the blocks of a line, which may repeat earlier ones or extend them."""
+        # A line may repeat all blocks of the message so far, or contain only the new ones.
         if len(more) >= len(self.blocks) and all(map(_has_grown, self.blocks, more)):
             self.blocks = list(more)
             for block in more:
@@ -249,12 +250,12 @@ class _Blocks:
         self.blocks += [block for block in more if self._is_new(block)]
 
     def _is_new(self, block: Json) -> bool:
-        """Whether a block has not been seen before; remember it."""
-        if not self._seen and len(self._passed) < _FEW and block not in self._passed:
-            self._passed.append(block)
+        """Add a block to those seen; returns whether it is new."""
+        if not self._seen and len(self._compared_blocks) < _FEW and block not in self._compared_blocks:
+            self._compared_blocks.append(block)
             return True
         if not self._seen:
-            self._seen.update(map(jsonio.dumps, self._passed))
+            self._seen.update(map(jsonio.dumps, self._compared_blocks))
         spelled = jsonio.dumps(block)
         is_new = spelled not in self._seen
         self._seen.add(spelled)
@@ -275,27 +276,27 @@ def _has_grown(before: Json, after: Json) -> bool:
 
 
 class _Replay:
-    """Loads turns in the context of a request, with the calls that earlier turns leave open."""
+    """Loads turns that depend on earlier ones, with the calls that are still open."""
 
     def __init__(self) -> None:
-        self.passed: list[list[Message]] = []
-        """The messages of the turns since the last one that was read here."""
+        self.plain_messages: list[list[Message]] = []
+        """The messages of the independent turns since the last turn loaded here."""
         self._state = State()
 
     def load(self, turn: MessageTurn) -> list[Message]:
         try:
-            loaded, self._state = anthropic.load(turn.value, self._behind())
+            turns, self._state = anthropic.load(turn.value, self._behind())
         except TurnError as problem:
             raise TurnError(f"entry {turn.rows[0].place} {problem}") from None
-        self.passed.clear()
-        return view.messages(loaded)
+        self.plain_messages.clear()
+        return view.messages(turns)
 
     def _behind(self) -> State:
         """Return the state after the turns so far."""
-        answered, state = set[str](), self._state
-        for message in chain.from_iterable(map(reversed, reversed(self.passed))):
+        answered_ids, state = set[str](), self._state
+        for message in chain.from_iterable(map(reversed, reversed(self.plain_messages))):
             if message["role"] == "assistant":
                 state = state.evolve(open=named_calls(message.get("tool_calls") or []))
                 break
-            answered.add(message.get("tool_call_id", ""))
-        return state.without(answered)
+            answered_ids.add(message.get("tool_call_id", ""))
+        return state.without(answered_ids)

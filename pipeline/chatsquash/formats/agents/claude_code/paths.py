@@ -1,4 +1,4 @@
-"""The conversations of a file: the lines of each, what each is, and which one it comes from."""
+"""The conversations of a file: the lines of each, its kind and its parent."""
 
 from __future__ import annotations
 
@@ -22,64 +22,68 @@ class ConversationPath(Struct, frozen=True):
     """The lines of one conversation."""
 
     leaf: LogLine
-    begun: LogLine
-    """The line that it begins with, which may say nothing."""
+    first_line: LogLine
+    """The first line, which may be without content."""
     rows: list[LogLine]
-    """What is said in it, in order."""
-    kept: set[str]
-    """The keys of lines that a compaction kept; they are another conversation's."""
+    """The lines with content, in order."""
+    kept_ids: set[str]
+    """The keys of lines that a compaction kept, which belong to another conversation."""
     is_branch: bool
-    """Whether another one that begins with the same line is in use."""
+    """Whether a later conversation starts with the same line."""
     compaction: Compaction | None
-    """The compaction that it begins with."""
+    """The compaction at its beginning."""
 
 
 def paths(
     tree: LineTree, unread: Unread, early: Container[object] = (), unsent: Container[object] = ()
 ) -> list[ConversationPath]:
-    """Return the path to the last line first, then those with complete replies that no later path contains.
+    """Return the path to the last line, then those with complete replies that no later path contains.
 
-    ``early``: replies that ended early; ``unsent``: those of them that later requests did not contain.  Branches that
-    would repeat too many lines are counted in ``unread``.
+    Args:
+        tree: the lines of the file
+        unread: counts the branches that are skipped because they would repeat too many lines
+        early: the replies that ended early
+        unsent: those of them that later requests do not contain
     """
-    taken: list[ConversationPath] = []
-    begun: set[str] = set()
+    selected: list[ConversationPath] = []
+    first_keys: set[str] = set()
     depths: dict[str, int] = {}
-    """How many lines precede those that were passed."""
-    room = EntryBudget(len(tree.rows))
+    """The number of lines before each line of the selected paths."""
+    budget = EntryBudget(len(tree.rows))
+    # The main chain comes before sidechains, and later leaves come before earlier ones.
     leaves = sorted(tree.leaves, key=lambda row: (row.chain[0], -row.place))
     for leaf in leaves:
         fresh, fork = _fresh_lines(tree, leaf, depths)
-        repeated = depths[fork.key] + 1 if fork else 0
-        depths.update((row.key, depth) for depth, row in enumerate(reversed(fresh), repeated))
+        repeated_lines = depths[fork.key] + 1 if fork else 0
+        depths.update((row.key, depth) for depth, row in enumerate(reversed(fresh), repeated_lines))
         if not _says_more(fresh, early, is_fork=fork is not None):
             continue
-        if repeated and not room.take(repeated):
+        if repeated_lines and not budget.take(repeated_lines):
             unread.count(BRANCH_BEYOND)
             continue
-        path = _path(tree, leaf, begun, unsent)
-        taken.append(path)
-        begun.add(path.begun.key)
+        path = _path(tree, leaf, first_keys, unsent)
+        selected.append(path)
+        first_keys.add(path.first_line.key)
         for depth, row in enumerate(path.rows):
-            if row.key not in path.kept:
+            if row.key not in path.kept_ids:
                 depths.setdefault(row.key, depth)
-    return taken or [_path(tree, leaf, begun, unsent) for leaf in leaves[:1]]
+    return selected or [_path(tree, leaf, first_keys, unsent) for leaf in leaves[:1]]
 
 
-def _fresh_lines(tree: LineTree, leaf: LogLine, passed: Container[str]) -> tuple[list[LogLine], LogLine | None]:
-    """Return a leaf and the lines above it, up to one that was passed, and that one."""
+def _fresh_lines(tree: LineTree, leaf: LogLine, visited: Container[str]) -> tuple[list[LogLine], LogLine | None]:
+    """Return a leaf with the new lines before it, and the first line that is already part of a path."""
     fresh: list[LogLine] = []
     for row in tree.upward(leaf):
-        if row.key in passed:
+        if row.key in visited:
             return fresh, row
         fresh.append(row)
     return fresh, None
 
 
 def _says_more(fresh: list[LogLine], early: Container[object], *, is_fork: bool) -> bool:
-    """Whether the assistant says anything in lines that no path contains so far.
+    """Whether lines that are not part of a path yet contain a reply.
 
-    A reply that ended early and was then replaced by another one does not count.
+    A reply that ended early and was replaced by another one does not count.
     """
     replies = [row.message for row in fresh if row.message is not None]
     return any(reply not in early for reply in replies) if is_fork else bool(replies)
@@ -87,34 +91,34 @@ def _says_more(fresh: list[LogLine], early: Container[object], *, is_fork: bool)
 
 def _path(tree: LineTree, leaf: LogLine, others: set[str], unsent: Container[object]) -> ConversationPath:
     walk = list(tree.upward(leaf))[::-1]
-    begun = walk[0]
-    compaction_here = tree.compactions.get((begun.chain, begun.era))
-    compaction = compaction_here if compaction_here and compaction_here.row.key == begun.key else None
+    first = walk[0]
+    compaction_here = tree.compactions.get((first.chain, first.era))
+    compaction = compaction_here if compaction_here and compaction_here.row.key == first.key else None
     on_walk = {row.key for row in walk}
-    left = [row for row in compaction.kept.values() if row.key not in on_walk] if compaction else []
-    whole = _PathLines(tree, [*walk, *left])
-    for row in left:
-        whole.add(row, compaction.anchor if compaction else None)
-    kept_keys = set(whole.places_by_key)
+    kept_elsewhere = [row for row in compaction.kept_rows.values() if row.key not in on_walk] if compaction else []
+    path_lines = _PathLines(tree, [*walk, *kept_elsewhere])
+    for row in kept_elsewhere:
+        path_lines.add(row, compaction.anchor if compaction else None)
+    kept_keys = set(path_lines.places_by_key)
     for row in walk:
         if row.message is None or row.message not in unsent:
-            whole.add(row, None)
-    return ConversationPath(leaf, begun, whole.in_order(), kept_keys, begun.key in others, compaction)
+            path_lines.add(row, None)
+    return ConversationPath(leaf, first, path_lines.in_order(), kept_keys, first.key in others, compaction)
 
 
 class _PathLines:
-    """Collects the lines of a conversation; forks of the tree within it are joined."""
+    """Collects the lines of a conversation; forks within a reply, such as parallel calls, are merged."""
 
     def __init__(self, tree: LineTree, rows: Iterable[LogLine]) -> None:
         self.places_by_key: dict[str, tuple[_Place, LogLine]] = {}
         self._tree = tree
         self._messages: set[object] = set()
-        self._answered = {call_id for row in rows for call_id in row.results}
+        self._answered_calls = {call_id for row in rows for call_id in row.results}
 
     def add(self, row: LogLine, anchor: LogLine | None) -> None:
-        """Add a line with the blocks of its message, the results of its calls and queued prompts.
+        """Add a line with the other blocks of its message, the results of its calls and queued prompts.
 
-        ``anchor``: the line behind which it stands, if that is not its own place.
+        ``anchor`` is the line that it follows in the conversation, if it is not in its original place.
         """
         if row.turn is None or row.message in self._messages:
             return
@@ -130,26 +134,28 @@ class _PathLines:
     def _answers(self, blocks: list[LogLine]) -> list[LogLine]:
         """Return the results of calls that no line of the path answers."""
         calls = [(block, call_id) for block in blocks for call_id in block.calls]
-        open_calls = [self._tree.answer(block, call_id) for block, call_id in calls if call_id not in self._answered]
-        self._answered.update(call_id for _, call_id in calls)
+        open_calls = [
+            self._tree.answer(block, call_id) for block, call_id in calls if call_id not in self._answered_calls
+        ]
+        self._answered_calls.update(call_id for _, call_id in calls)
         return [answer for answer in open_calls if answer]
 
     def in_order(self) -> list[LogLine]:
         rows = [row for _, row in sorted(self.places_by_key.values(), key=lambda each: each[0])]
         while rows and rows[-1].is_synthetic:
-            rows.pop()
+            rows.pop()  # text of the client at the end was never sent to the model
         return _after_results(rows) if [row for row in rows if row.is_queued] else rows
 
 
 def _after_results(rows: list[LogLine]) -> list[LogLine]:
-    """Move prompts that were queued while calls ran behind their results, as the model received them."""
+    """Move prompts that were queued during calls after the results, in the order in which the model received them."""
     answers = {call_id: index for index, row in reversed([*enumerate(rows)]) for call_id in row.results}
     ends: dict[object, int] = {}
     for index, row in enumerate(rows):
         if row.message is not None:
             results = (answers.get(call_id, index) for call_id in row.calls)
             ends[row.message] = max(index, ends.get(row.message, index), *results)
-    ordered: list[LogLine] = []
+    reordered: list[LogLine] = []
     waiting: list[LogLine] = []
     end = 0
     for index, row in enumerate(rows):
@@ -157,114 +163,118 @@ def _after_results(rows: list[LogLine]) -> list[LogLine]:
         if row.is_queued and index < end:
             waiting.append(row)
             continue
-        ordered.append(row)
+        reordered.append(row)
         if index >= end:
-            ordered += waiting
+            reordered += waiting
             waiting.clear()
-    return ordered + waiting
+    return reordered + waiting
 
 
 _SIDE = ("acompact-", "aprompt_suggestion-", "aside_question-")
-"""What the ids of agents begin with that Claude Code sends for itself; they are given the conversation once more."""
+"""Prefixes of ids of agents that Claude Code starts for its own purposes; they get a copy of the conversation."""
 
 
 _LEAD = "team-lead"
-"""The name that Claude Code reserves for the session that began a team."""
+"""The reserved agent name of the session that started a team."""
 
 
 class Origins(NamedTuple):
-    """The place of a conversation among those of its file."""
+    """The id, kind and links of a conversation."""
 
     id: str
     kind: ConversationKind
     parent: str | None = None
     call: str | None = None
-    """The id of the call that began it."""
-    began: dict[str, str] = {}  # noqa: RUF012 - never changed
-    """The ids of sub-agents that its calls began, and of these calls."""
+    """The id of the call that started it."""
+    subagents: dict[str, str] = {}  # noqa: RUF012 - never changed
+    """The call ids of the sub-agents that it started, by agent id."""
 
 
-def places(tree: LineTree, taken: list[ConversationPath]) -> list[Origins]:
-    """Return the place of each conversation; a line that several share belongs to the first of them."""
-    names = _names(taken)
+def places(tree: LineTree, conversation_paths: list[ConversationPath]) -> list[Origins]:
+    """Return the links of each conversation; a line shared by several belongs to the first of them."""
+    names = _names(conversation_paths)
     owners: dict[str, str] = {}
-    for name, path in zip(names, taken, strict=True):
+    for name, path in zip(names, conversation_paths, strict=True):
         for row in path.rows:
-            if row.key not in path.kept:
+            if row.key not in path.kept_ids:
                 owners.setdefault(row.key, name)
-    begun = {path.begun.key: name for name, path in reversed(list(zip(names, taken, strict=True)))}
-    links = _OriginLinks(tree, owners, begun)
-    placed = [_place(name, path, links) for name, path in zip(names, taken, strict=True)]
-    began: dict[str | None, dict[str, str]] = {}
+    names_by_first = {
+        path.first_line.key: name for name, path in reversed(list(zip(names, conversation_paths, strict=True)))
+    }
+    links = _OriginLinks(tree, owners, names_by_first)
+    origins = [_place(name, path, links) for name, path in zip(names, conversation_paths, strict=True)]
+    calls_by_owner: dict[str | None, dict[str, str]] = {}
     for agent, (owner, call_id) in links.by_agent.items():
-        began.setdefault(owner, {})[agent] = call_id
-    return [place._replace(began=began.get(place.id, {})) for place in placed]
+        calls_by_owner.setdefault(owner, {})[agent] = call_id
+    return [place._replace(subagents=calls_by_owner.get(place.id, {})) for place in origins]
 
 
-def originals(taken: list[ConversationPath]) -> set[str]:
-    """Return the first lines of replies, without copies of earlier ones and without what side requests repeat."""
+def originals(conversation_paths: list[ConversationPath]) -> set[str]:
+    """Return the first lines of replies, without copies made by compactions and without history in side requests."""
     firsts: dict[object, LogLine] = {}
-    aside: dict[object, LogLine] = {}
-    said = {row.place: row for path in taken for row in path.rows if row.message}
-    for compaction in (path.compaction for path in taken if path.compaction):
-        for row in compaction.kept.values():  # of a fork, the file may have the copies alone
+    side_requests: dict[object, LogLine] = {}
+    reply_rows = {row.place: row for path in conversation_paths for row in path.rows if row.message}
+    for compaction in (path.compaction for path in conversation_paths if path.compaction):
+        for row in compaction.kept_rows.values():  # the file of a fork may contain only the copies
             if row.place > compaction.row.place:
-                said.pop(row.place, None)
-    for _, row in sorted(said.items()):
+                reply_rows.pop(row.place, None)
+    for _, row in sorted(reply_rows.items()):
         first = firsts.setdefault((row.chain, row.message[2] if row.message else ""), row)
         if row.chain[0] and row.chain[1].startswith(_SIDE):
-            aside[row.chain] = first
-    last = {row.key for row in aside.values()}
-    return {row.key for row in firsts.values() if row.chain not in aside or row.key in last}
+            side_requests[row.chain] = first
+    last = {row.key for row in side_requests.values()}
+    return {row.key for row in firsts.values() if row.chain not in side_requests or row.key in last}
 
 
-def is_aside(path: ConversationPath) -> bool:
-    """Whether Claude Code made this request for itself: a summary, a suggestion or a side question."""
-    is_inner, agent = path.begun.chain
+def is_side_request(path: ConversationPath) -> bool:
+    """Whether Claude Code sent the request for its own purposes: a summary, a suggestion or a side question."""
+    is_inner, agent = path.first_line.chain
     return is_inner and agent.startswith(_SIDE)
 
 
-def _names(taken: list[ConversationPath]) -> list[str]:
-    """Name a sub-agent by its own id, others by the id of the last line; a single conversation has no name."""
-    agents = Counter(path.begun.chain[1] for path in taken if not path.is_branch)
+def _names(conversation_paths: list[ConversationPath]) -> list[str]:
+    """Return the ids: the agent's own id, or the id of the last line; a single conversation has an empty id."""
+    agents = Counter(path.first_line.chain[1] for path in conversation_paths if not path.is_branch)
     names = []
-    for path in taken:
-        agent = path.begun.chain[1]
-        is_agent = path.begun.chain[0] and agents[agent] == 1 and not path.is_branch
-        names.append(agent if agent and is_agent else path.leaf.key if len(taken) > 1 else "")
+    for path in conversation_paths:
+        agent = path.first_line.chain[1]
+        is_agent = path.first_line.chain[0] and agents[agent] == 1 and not path.is_branch
+        names.append(agent if agent and is_agent else path.leaf.key if len(conversation_paths) > 1 else "")
     return names
 
 
 def _place(name: str, path: ConversationPath, links: _OriginLinks) -> Origins:
-    if is_aside(path):
+    if is_side_request(path):
         return Origins(name, "side")
     if path.is_branch:
-        shared = (links.owners.get(row.key, name) for row in reversed(path.rows))
-        return Origins(name, "branch", next((each for each in shared if each != name), links.begun[path.begun.key]))
+        owners = (links.owners.get(row.key, name) for row in reversed(path.rows))
+        return Origins(
+            name, "branch", next((each for each in owners if each != name), links.names_by_first[path.first_line.key])
+        )
     if path.compaction:
         return Origins(name, "compacted", links.summarised(path.compaction.row))
-    if path.begun.chain[0] or is_teammate(path.leaf):
+    if path.first_line.chain[0] or is_teammate(path.leaf):
         return Origins(name, "subagent", *links.call_of(path))
     return Origins(name, "main")
 
 
 def is_teammate(row: LogLine) -> bool:
-    """Whether an agent of a team wrote a line: another session began it, which leads the team."""
+    """Whether a line was written by an agent of a team, which was started by the session that leads the team."""
     return bool(string(row.value, "teamName")) and string(row.value, "agentName") not in ("", _LEAD)
 
 
 class _OriginLinks:
-    """The links between conversations: owners of lines, and the calls that may have started sub-agents."""
+    """Lookup tables for links: the owners of lines, and the calls that may have started sub-agents."""
 
-    def __init__(self, tree: LineTree, owners: dict[str, str], begun: dict[str, str]) -> None:
+    def __init__(self, tree: LineTree, owners: dict[str, str], names_by_first: dict[str, str]) -> None:
         self._tree = tree
         self.owners = owners
-        """The conversation of each line."""
-        self.begun = begun
-        """The conversation in use, by the line that it begins with."""
+        """The ids of conversations by line."""
+        self.names_by_first = names_by_first
+        """The ids of current conversations by first line."""
         self.by_agent: dict[str, tuple[str | None, str]] = {}
         self._by_prompt: dict[str, list[tuple[str | None, str]]] = {}
-        for row in reversed(tree.said):
+        for row in reversed(tree.turn_lines):
             agent = string(row.value.get("toolUseResult"), "agentId")
             for call_id in row.results[:1] if agent else []:
                 self.by_agent[agent] = owners.get(row.key), call_id
@@ -275,20 +285,20 @@ class _OriginLinks:
 
     def summarised(self, boundary: LogLine) -> str | None:
         """Return the conversation with the last reply before a compaction."""
-        named = self._tree.rows.get(string(boundary.value, "logicalParentUuid"))
-        if named and named.place < boundary.place:
-            above = (row for row in self._tree.upward(named) if row.message and row.key in self.owners)
+        logical_parent = self._tree.rows.get(string(boundary.value, "logicalParentUuid"))
+        if logical_parent and logical_parent.place < boundary.place:
+            above = (row for row in self._tree.upward(logical_parent) if row.message and row.key in self.owners)
             if reply := next(above, None):
                 return self.owners[reply.key]
         before = self._tree.last_reply(boundary)
         return self.owners.get(before.key) if before else None
 
     def call_of(self, path: ConversationPath) -> tuple[str | None, str | None]:
-        """Return the conversation and the call that started a sub-agent, by a result or by an equal prompt."""
-        if known := self.by_agent.get(path.begun.chain[1]):
+        """Return the conversation and the call that started a sub-agent, found by a result or by an equal prompt."""
+        if known := self.by_agent.get(path.first_line.chain[1]):
             return known
-        said = path.rows[0].turn
-        prompt = said.get("content") if said else None
+        first_turn = path.rows[0].turn
+        prompt = first_turn.get("content") if first_turn else None
         text = prompt if isinstance(prompt, str) else "".join(string(block, "text") for block in objects(prompt))
         same = self._by_prompt.get(text.strip(), []) or self._by_prompt.get(text, [])
         return same.pop() if same else (None, None)

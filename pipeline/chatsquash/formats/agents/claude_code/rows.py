@@ -1,4 +1,4 @@
-"""The lines of a file: those of the tree, and what each of them says."""
+"""Parse the lines of a file: their places in the tree, their turns, calls and results."""
 
 from __future__ import annotations
 
@@ -18,43 +18,40 @@ from chatsquash.formats.values import Object, at, objects, string
 
 BOUNDARY = "compact_boundary"
 SYNTHETIC = "<synthetic>"
-"""The model of what the client wrote in the assistant's name."""
+"""The model name in lines that the client wrote in the assistant's name."""
 _THOUGHTS = ("thinking", "redacted_thinking")
 ABSORBED = "absorbed_mid_turn"
-"""Why a prompt left the queue that the model was given while it worked."""
+"""The reason logged when a queued prompt was sent to the model in the middle of a turn."""
 
 Chain = tuple[bool, str]
-"""Whether lines are a sidechain's, and which agent's."""
+"""Whether lines belong to a sidechain, and the id of its agent."""
 MAIN: Chain = (False, "")
 ReplyKey = tuple[Chain, int, str]
-"""What the lines of a reply have in common: their chain, its compactions so far, and a name."""
+"""The key shared by the lines of a reply: the chain, its number of compactions, and a name."""
 
 
 class LogLine(Struct, frozen=True, eq=False, gc=False):
     """A line of the tree."""
 
     place: int
-    """1-based number among the file's objects."""
+    """The 1-based number among the objects of the file."""
     line: int
-    """1-based line in the file."""
+    """The 1-based line number."""
     key: str
     parent: str
-    """The key of the line that it follows; empty for one that begins."""
+    """The key of the previous line; empty for the first one of a conversation."""
     chain: Chain
     era: int
-    """How many compactions its chain has had before it."""
+    """The number of compactions of its chain before it."""
     value: Object
     turn: Object | None
-    """The turn that it is, as Anthropic has it; ``None`` for what is no part of a conversation."""
+    """Its turn in Anthropic's form; ``None`` if it is not part of a conversation."""
     is_queued: bool = False
-    """Whether it is a prompt that was sent while the agent worked."""
+    """Whether it is a prompt that was sent while the agent was working."""
     message: ReplyKey | None = None
-    """What the lines of one reply have in common: the id of its message, or the key of a line without one.
-
-    ``None`` for what anybody else says.
-    """
+    """The key of the reply that it belongs to; ``None`` if it is not the assistant's."""
     calls: list[str] = []
-    """The ids of the calls in it."""
+    """The ids of its calls."""
     results: list[str] = []
     """The ids of the calls that it answers."""
     is_thought: bool = False
@@ -67,7 +64,7 @@ class LogLine(Struct, frozen=True, eq=False, gc=False):
 
     @property
     def is_summary(self) -> bool:
-        """Whether it is the summary that replaces compacted lines."""
+        """Whether it is the summary of a compaction."""
         return self.value.get("isCompactSummary") is True
 
 
@@ -75,7 +72,7 @@ class Gap(NamedTuple):
     """Consecutive lines that are missing because they could not be read."""
 
     line: int
-    """The first of them."""
+    """The number of the first one."""
     lines: int
 
 
@@ -83,15 +80,15 @@ class FileContents(Struct, frozen=True):
     """The lines of a file."""
 
     tree: dict[str, LogLine]
-    """By their keys, in the order of the file; of repeated ones the first."""
+    """The lines of the tree by key in file order; of repeated lines, the first."""
     others: list[tuple[int, Object]]
-    """Lines that are no part of the tree, with their places."""
+    """The other lines, with their places."""
     gaps: list[Gap]
-    """The lines of the file that are missing, in order."""
+    """The missing lines, in order."""
 
 
 def is_boundary(value: Object) -> bool:
-    """Whether a line marks that everything before it was compacted."""
+    """Whether a line marks a compaction of everything before it."""
     return value.get("type") == "system" and value.get("subtype") == BOUNDARY
 
 
@@ -99,47 +96,48 @@ def rows(values: list[Json], lines: list[int] | None) -> FileContents:
     """Return the lines of a file; a line of a message without an id follows the previous one."""
     neighbours = pairwise([0, *(lines or [])])
     gaps = [Gap(before + 1, line - before - 1) for before, line in neighbours if line > before + 1]
+    # Nearly all files are in order, so sorting is only tried after a line that precedes its parent.
     contents, is_in_order = _read(values, lines or None, gaps)
     return contents if is_in_order else _read(*_in_order(values, lines or None), gaps)[0]
 
 
 def _in_order(values: list[Json], lines: list[int] | None) -> tuple[list[Json], list[int]]:
-    """Return the lines with each after the one that it follows; Claude Code writes some of a terminal's session late.
+    """Sort the lines so that each comes after its parent; in terminal sessions, Claude Code writes some lines late.
 
-    None is moved behind a compaction.
+    No line is moved across a compaction.
     """
     known = {string(value, "uuid") for value in values}
-    written, waiting, order = set[str](), dict[str, list[int]](), list[int]()
+    written_ids, waiting, order = set[str](), dict[str, list[int]](), list[int]()
 
     def write(place: int) -> None:
         ready = [place]
         while ready:
             order.append(ready.pop())
             key = string(values[order[-1]], "uuid")
-            written.add(key)
+            written_ids.add(key)
             ready += waiting.pop(key, [])[::-1]
 
     def write_waiting() -> None:
-        left = sorted(place for places in waiting.values() for place in places)
+        remaining = sorted(place for places in waiting.values() for place in places)
         waiting.clear()
-        order.extend(left)
-        written.update(string(values[place], "uuid") for place in left)
+        order.extend(remaining)
+        written_ids.update(string(values[place], "uuid") for place in remaining)
 
     for place, value in enumerate(values):
         if is_boundary(value) or at(value, "isCompactSummary") is True:
-            write_waiting()
+            write_waiting()  # no line may cross a compaction
         parent = string(value, "parentUuid")
-        if parent and parent in known and parent not in written:
+        if parent and parent in known and parent not in written_ids:
             waiting.setdefault(parent, []).append(place)
         else:
             write(place)
     write_waiting()
-    logged = line_numbers(values, lines)
-    return [values[place] for place in order], [logged[place] for place in order]
+    numbers = line_numbers(values, lines)
+    return [values[place] for place in order], [numbers[place] for place in order]
 
 
 def _read(values: list[Json], lines: list[int] | None, gaps: list[Gap]) -> tuple[FileContents, bool]:
-    """Return the lines in their order, and whether each is after the one that it follows."""
+    """Parse the lines in file order; also returns whether each line comes after its parent."""
     queued = cache(partial(_attached_prompts, values))
     tree: dict[str, LogLine] = {}
     others: list[tuple[int, Object]] = []
@@ -152,15 +150,15 @@ def _read(values: list[Json], lines: list[int] | None, gaps: list[Gap]) -> tuple
         if not key and turn is not None:
             key, parent = f"entry {place}", "" if is_queued else before
         if not key or key in tree:
-            others += [] if key else [(place, value)]
+            others += [] if key else [(place, value)]  # a repeated key is a copy, of which the first one counts
             continue
         chain = (True, string(value, "agentId")) if value.get("isSidechain") is True else MAIN
-        era, begins = eras.of(chain, value, is_said=turn is not None)
+        era, starts_era = eras.of(chain, value, has_turn=turn is not None)
         is_reply = turn is not None and value["type"] == "assistant"
         if is_reply and value.get("isApiErrorMessage") is False:
             is_reply = not _is_synthetic(value)
-        said = (chain, era, string(value.get("message"), "id") or key) if is_reply else None
-        head = place, line, key, "" if begins else parent, chain, era, value, turn, is_queued, said
+        reply_key = (chain, era, string(value.get("message"), "id") or key) if is_reply else None
+        head = place, line, key, "" if starts_era else parent, chain, era, value, turn, is_queued, reply_key
         row = tree[key] = LogLine(*head, *_blocks(turn)) if turn is not None else LogLine(*head)
         if is_reply:
             ids.add_reply(row)
@@ -181,13 +179,13 @@ def _blocks(turn: Object) -> tuple[list[str], list[str], bool]:
         return calls, results, False
     is_thought = bool(content)
     for block in content:
-        of = block.get("type") if isinstance(block, dict) else None
-        if of in _THOUGHTS:
+        block_type = block.get("type") if isinstance(block, dict) else None
+        if block_type in _THOUGHTS:
             continue
         is_thought = False
-        if of == "tool_use" and (call_id := string(block, "id")):
+        if block_type == "tool_use" and (call_id := string(block, "id")):
             calls.append(call_id)
-        elif of == "tool_result" and (call_id := string(block, "tool_use_id")):
+        elif block_type == "tool_result" and (call_id := string(block, "tool_use_id")):
             results.append(call_id)
     return calls, results, is_thought
 
@@ -197,32 +195,32 @@ class _EraCounts:
 
     def __init__(self) -> None:
         self._counts: Counter[Chain] = Counter()
-        self._begun: set[Chain] = set()
-        """Chains in which nothing was said since the last one but summaries."""
+        self._at_start: set[Chain] = set()
+        """The chains without any content since the last compaction, except summaries."""
 
-    def of(self, chain: Chain, value: Object, *, is_said: bool) -> tuple[int, bool]:
-        """Return the era of a line and whether the era begins with it (a boundary, or a summary without one)."""
+    def of(self, chain: Chain, value: Object, *, has_turn: bool) -> tuple[int, bool]:
+        """Return the era of a line, and whether the line starts it (a boundary, or a summary without one)."""
         is_summary = value.get("isCompactSummary") is True
-        begins = is_boundary(value) or (is_summary and chain not in self._begun)
-        if begins:
+        starts_era = is_boundary(value) or (is_summary and chain not in self._at_start)
+        if starts_era:
             self._counts[chain] += 1
-            self._begun.add(chain)
-        elif is_said and not is_summary and self._begun:
-            self._begun.discard(chain)
-        return self._counts[chain] if self._counts else 0, begins
+            self._at_start.add(chain)
+        elif has_turn and not is_summary and self._at_start:
+            self._at_start.discard(chain)
+        return self._counts[chain] if self._counts else 0, starts_era
 
 
 class MessageIds:
-    """Finds ids of messages that several replies have, as some proxies write them."""
+    """Detects message ids that are shared by several replies, which some proxies produce."""
 
     def __init__(self) -> None:
         self._prompts: Counter[Chain] = Counter()
         self._known: dict[ReplyKey | None, tuple[int, LogLine]] = {}
-        """How many prompts precede each message, and its last line."""
+        """The number of prompts before each message, and its last line."""
         self._ambiguous: set[ReplyKey | None] = set()
 
     def add_reply(self, row: LogLine) -> None:
-        """Compare a line with the earlier lines of its message: nothing is said in the middle of a reply."""
+        """Compare a line with the earlier lines of its message, whose id is ambiguous if a prompt is between them."""
         prompts = self._prompts[row.chain]
         known = self._known.get(row.message)
         self._known[row.message] = prompts, row
@@ -230,34 +228,34 @@ class MessageIds:
             self._ambiguous.add(row.message)
 
     def add_prompt(self, row: LogLine) -> None:
-        """Count what a person said between two replies."""
+        """Count a prompt between two replies."""
         if row.value.get("type") == "user" and row.value.get("isMeta") is not True:
             self._prompts[row.chain] += 1
 
     def distinguish(self, tree: dict[str, LogLine]) -> dict[str, LogLine]:
-        """Return the lines with the replies of such an id apart: each consists of lines that follow each other."""
+        """Return the lines with separate keys for the replies of a shared id; consecutive lines form a reply."""
         if not self._ambiguous:
             return tree
         rows: dict[str, LogLine] = {}
-        said: dict[str, LogLine | None] = {}
+        last_turns: dict[str, LogLine | None] = {}
         names = set[ReplyKey]()
         for key, row in tree.items():
-            before = said.get(row.parent)
+            before = last_turns.get(row.parent)
             is_shared = row.message in self._ambiguous
             rows[key] = replace(row, message=_distinct(row, before, names)) if is_shared else row
-            said[key] = rows[key] if row.turn is not None else before
+            last_turns[key] = rows[key] if row.turn is not None else before
         return rows
 
 
 def _distinct(row: LogLine, before: LogLine | None, names: set[ReplyKey]) -> ReplyKey:
-    """Return what distinguishes a reply: its request, or when it began; copies of its lines have the same.
+    """Return a unique key for a reply: its request or start time, which copies of its lines share.
 
-    ``before``: the line that it follows; ``names``: the replies so far.
+    ``before`` is the previous line, ``names`` are the keys so far.
     """
     if before and before.message and message_id(row) == message_id(before) and not _differ(row, before):
         return before.message
-    began = string(row.value, "requestId") or string(row.value, "timestamp") or row.key
-    name = row.chain, row.era, f"{message_id(row)} {began}"
+    start = string(row.value, "requestId") or string(row.value, "timestamp") or row.key
+    name = row.chain, row.era, f"{message_id(row)} {start}"
     if name in names:
         name = row.chain, row.era, f"{message_id(row)} {row.key}"
     names.add(name)
@@ -265,39 +263,39 @@ def _distinct(row: LogLine, before: LogLine | None, names: set[ReplyKey]) -> Rep
 
 
 def _differ(one: LogLine, other: LogLine) -> bool:
-    """Whether two lines have different ids of requests, or ended for different reasons."""
+    """Whether two lines have different request ids or different stop reasons."""
     requests = {string(each.value, "requestId") for each in (one, other)}
     reasons = {string(each.value.get("message"), "stop_reason") for each in (one, other)}
     return len(requests - {""}) > 1 or len(reasons - {""}) > 1
 
 
 def message_id(row: LogLine) -> str:
-    """Return the id of the message that a line is of; empty without one."""
+    """Return the message id of a line; empty without one."""
     return string(row.value.get("message"), "id")
 
 
 def _parent(value: Object) -> str:
-    """Return the key of the previous line; the parent that a compaction names may come later, so it is ignored."""
+    """Return the key of the previous line; the parent of a compaction is ignored, since it may come later."""
     parent = string(value, "parentUuid")
     return parent or ("" if is_boundary(value) else string(value, "logicalParentUuid"))
 
 
-# What lines say
+# Turns
 
 
 def _turn(value: Object, place: int, queued: Callable[[], Counter[str]]) -> tuple[bool, Object | None]:
     """Return whether a line is a queued prompt, and its turn."""
-    of = value.get("type")
-    if of in ("user", "assistant"):
-        return False, _message_turn(value, place) if _is_said(value) else None
-    if of == "system" and value.get("subtype") == "local_command" and isinstance(value.get("content"), str):
+    line_type = value.get("type")
+    if line_type in ("user", "assistant"):
+        return False, _message_turn(value, place) if _is_sent(value) else None
+    if line_type == "system" and value.get("subtype") == "local_command" and isinstance(value.get("content"), str):
         return False, {"role": "user", "content": value["content"]}
-    prompt = _attached_prompt(value) if of == "attachment" else _absorbed(value, queued)
+    prompt = _attached_prompt(value) if line_type == "attachment" else _absorbed(value, queued)
     return prompt is not None, None if prompt is None else {"role": "user", "content": prompt}
 
 
-def _is_said(value: Object) -> bool:
-    """Whether the model produced or received a line; errors and notes to the user are the client's own."""
+def _is_sent(value: Object) -> bool:
+    """Whether the model produced or received a line; errors and notes to the user come from the client."""
     if value["type"] == "assistant":
         is_error = value.get("isApiErrorMessage")
         return is_error is False if _is_synthetic(value) else is_error is not True
@@ -305,7 +303,7 @@ def _is_said(value: Object) -> bool:
 
 
 def _is_synthetic(value: Object) -> bool:
-    """Whether the client wrote a line in the assistant's name; what is no error is sent to the model later."""
+    """Whether the client wrote a line in the assistant's name; such lines are sent later unless they are errors."""
     message = value.get("message")
     return isinstance(message, dict) and message.get("model") == SYNTHETIC
 
@@ -319,7 +317,7 @@ def _message_turn(value: Object, place: int) -> Object:
 
 
 def _attached_prompts(values: list[Json]) -> Counter[str]:
-    """Count how often each text is attached as a queued prompt (computed only for files that need it)."""
+    """Count how often each text is attached as a queued prompt; computed only for files that need it."""
     prompts = (_attached_prompt(value) for value in objects(values))
     return Counter(prompt for prompt in prompts if isinstance(prompt, str))
 
@@ -334,9 +332,9 @@ def _attached_prompt(value: Object) -> Json:
 
 
 def _absorbed(value: Object, queued: Callable[[], Counter[str]]) -> str | None:
-    """Return a prompt that left the queue in the middle of a turn, unless an attachment contains it too.
+    """Return a prompt that left the queue in the middle of a turn, unless an attachment contains it, too.
 
-    It is taken out of those that were ``queued``.
+    ``queued`` returns the counts of attached prompts, which are decremented.
     """
     if value.get("type") != "queue-operation" or value.get("reason") != ABSORBED:
         return None

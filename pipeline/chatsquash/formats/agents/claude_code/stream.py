@@ -1,4 +1,4 @@
-"""What `claude --output-format stream-json` prints: the lines of a session file, mostly without prompts."""
+"""The output of `claude --output-format stream-json`: the lines of a session file, mostly without prompts."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from chatsquash.formats.evidence import origin_of, with_origin
 from chatsquash.formats.values import Object, at, members, string
 
 MEMBER = "parent_tool_use_id"
-"""What the lines of messages have, and those of no other source."""
+"""The member by which message lines of a stream are recognised."""
 _Chain = tuple[str, str]
-"""The id of a session, and that of the call that began a sub-agent."""
+"""The id of a session, and the id of the call that started a sub-agent."""
 
 
 def find_evidence(values: list[Json]) -> str | None:
-    """Check for messages with the id of their session, among lines that all have a type."""
+    """Check for messages with a session id, among lines that all have a type."""
     count = sum(map(_is_message, values))
     is_stream = count and all(isinstance(at(each, "type"), str) for each in values)
     return f"messages of a stream in {count} of {len(values)} lines" if is_stream else None
@@ -29,7 +29,7 @@ def _is_message(line: Json) -> bool:
 
 
 def is_stream(values: list[Json]) -> bool:
-    """Whether the lines of a file are those of a stream: the first one that shows it decides."""
+    """Whether a file is a stream; the first line with a distinctive member decides."""
     for each in values:
         if isinstance(each, dict) and (MEMBER in each or "sessionId" in each):
             return "sessionId" not in each
@@ -37,7 +37,7 @@ def is_stream(values: list[Json]) -> bool:
 
 
 def as_lines(values: list[Json]) -> list[Json]:
-    """Return the lines as session files have them: each message follows the one before it."""
+    """Convert the lines to the form of session files; each message follows the previous one."""
     return [*_lines(values)]
 
 
@@ -67,16 +67,16 @@ def _lines(values: list[Json]) -> Iterator[Json]:
 
 
 def _flags(value: Object, *, is_summary: bool) -> Object:
-    """Return what the file says of a message; a summary is the first one after a compaction."""
+    """Return the flags of a message; the first one after a compaction is its summary."""
     if string(value, "type") == "assistant":
         return {"isApiErrorMessage": "error" in value} if at(value, "message", "model") == SYNTHETIC else {}
     return {"isCompactSummary": True} if is_summary else {"isMeta": True} if value.get("isSynthetic") is True else {}
 
 
 def _metadata(value: Object) -> Object:
-    kept, segment = members(value.get("preserved_messages")), members(value.get("preserved_segment"))
+    preserved, segment = members(value.get("preserved_messages")), members(value.get("preserved_segment"))
     names = {"anchor_uuid": "anchorUuid", "all_uuids": "allUuids", "head_uuid": "headUuid", "tail_uuid": "tailUuid"}
-    messages = {names.get(name, name): member for name, member in kept.items()}
+    messages = {names.get(name, name): member for name, member in preserved.items()}
     ends = {names.get(name, name): member for name, member in segment.items()}
     return {**({"preservedMessages": messages} if messages else {}), **({"preservedSegment": ends} if ends else {})}
 
@@ -87,9 +87,9 @@ def mark_context(conversations: list[Conversation], values: list[Json]) -> list[
     The program prints prompts only with `--replay-user-messages`.
     """
     calls = {string(each, MEMBER) for each in values} - {""}
-    printed = {string(each, "uuid") for each in values if _is_message(each)}
-    kept = (at(each, "compact_metadata", "preserved_messages", "uuids") for each in values)
-    lacks_kept = any(isinstance(keys, list) and not printed.issuperset(map(str, keys)) for keys in kept)
+    printed_ids = {string(each, "uuid") for each in values if _is_message(each)}
+    preserved = (at(each, "compact_metadata", "preserved_messages", "uuids") for each in values)
+    lacks_kept = any(isinstance(keys, list) and not printed_ids.issuperset(map(str, keys)) for keys in preserved)
     return [_mark_replies(each, calls, lacks_kept=lacks_kept) for each in conversations]
 
 

@@ -1,4 +1,4 @@
-"""What each line of a file follows."""
+"""The tree of a file's lines: the parent of each line, compactions, and the ends of conversations."""
 
 from __future__ import annotations
 
@@ -14,26 +14,27 @@ from chatsquash.formats.values import at, string
 
 _Era = tuple[Chain, int]
 _NEAR = 100
-"""Lines before one with a missing parent that are looked at."""
+"""The number of lines that are searched before a line with a missing parent."""
 
 
 class Compaction(Struct, frozen=True):
     """How a conversation continues after a compaction."""
 
     row: LogLine
-    """The boundary, or the summary where there is none."""
+    """The boundary, or the summary if there is no boundary."""
     anchor: LogLine
-    """The line behind which the kept lines stand."""
-    kept: dict[str, LogLine]
-    """The lines that were kept as they were, by their keys, in order."""
+    """The line that precedes the kept lines."""
+    kept_rows: dict[str, LogLine]
+    """The lines that were kept unchanged, by key, in order."""
 
 
-def _certain(row: LogLine, passed: list[LogLine]) -> LogLine | None:
-    """Return the line that a line with a missing parent follows, if that is certain.
+def _certain(row: LogLine, earlier: list[LogLine]) -> LogLine | None:
+    """Return the predecessor of a line whose parent is missing, if it is certain.
 
-    A prompt follows what precedes it since the last compaction, a result its call, and a line of a reply the others.
+    A prompt follows the previous line since the last compaction, a result its call, and a line of a reply the other
+    lines of the reply.
     """
-    for before in passed[: -_NEAR - 1 : -1]:
+    for before in earlier[: -_NEAR - 1 : -1]:
         if before.era != row.era or row.turn is None or row.is_queued:
             break
         if before.turn is None or before.is_queued:
@@ -52,23 +53,23 @@ class LineTree:
 
     def __init__(self, contents: FileContents) -> None:
         self.rows = contents.tree
-        self.said = [row for row in contents.tree.values() if row.turn is not None]
-        self.replies = [row for row in self.said if row.message is not None]
+        self.turn_lines = [row for row in contents.tree.values() if row.turn is not None]
+        self.replies = [row for row in self.turn_lines if row.message is not None]
         self.findings: list[tuple[int, RepeatedViolation]] = []
         """Lines whose parents are missing."""
         self.joined: set[str] = set()
-        """The keys of those that follow another line instead."""
+        """The keys of the lines that got another parent."""
         self._parents = self._resolve_parents(contents.gaps)
         self.compactions = self._compactions()
         self._messages: dict[ReplyKey, list[LogLine]] = {}
         self._results: dict[tuple[_Era, str], LogLine] = {}
-        self._spoken: dict[Chain, list[LogLine]] = {}
+        self._reply_lines: dict[Chain, list[LogLine]] = {}
         self.snapshots: dict[Chain, list[LogLine]] = {}
-        """Lines with a system prompt or definitions of tools."""
+        """The lines with a system prompt or tool definitions."""
         for row in contents.tree.values():
             if row.message is not None:
                 self._messages.setdefault(row.message, []).append(row)
-                self._spoken.setdefault(row.chain, []).append(row)
+                self._reply_lines.setdefault(row.chain, []).append(row)
             if "attachment" in row.value and at(row.value, "attachment", "type") == "prompt_snapshot":
                 self.snapshots.setdefault(row.chain, []).append(row)
             for call_id in row.results:
@@ -80,54 +81,54 @@ class LineTree:
 
     def _resolve_parents(self, gaps: list[Gap]) -> dict[str, LogLine | None]:
         parents: dict[str, LogLine | None] = {}
-        lost: dict[str, LogLine | None] = {}
-        passed: dict[Chain, list[LogLine]] = {}
-        ahead, behind = gaps[::-1], list[Gap]()
+        substitutes: dict[str, LogLine | None] = {}
+        earlier: dict[Chain, list[LogLine]] = {}
+        ahead, gaps_before = gaps[::-1], list[Gap]()
         for row in self.rows.values():
             while ahead and ahead[-1].line < row.line:
-                behind.append(ahead.pop())
-            if row.parent and row.parent not in self.rows and row.parent not in lost:
-                lost[row.parent] = self._substitute(row, behind, passed.get(row.chain, []))
-            parents[row.key] = self.rows.get(row.parent) or lost.get(row.parent)
-            if row.parent in lost:
+                gaps_before.append(ahead.pop())
+            if row.parent and row.parent not in self.rows and row.parent not in substitutes:
+                substitutes[row.parent] = self._substitute(row, gaps_before, earlier.get(row.chain, []))
+            parents[row.key] = self.rows.get(row.parent) or substitutes.get(row.parent)
+            if row.parent in substitutes:
                 self.joined.add(row.key)
-            passed.setdefault(row.chain, []).append(row)
+            earlier.setdefault(row.chain, []).append(row)
         return parents
 
-    def _substitute(self, row: LogLine, behind: list[Gap], passed: list[LogLine]) -> LogLine | None:
+    def _substitute(self, row: LogLine, gaps_before: list[Gap], earlier: list[LogLine]) -> LogLine | None:
         """Return the line that replaces a missing parent: the last one before an unreadable line.
 
-        Each such line stands for one parent.  Lines that were never written are passed over if the order is certain.
-        Otherwise the line begins a conversation.
+        Each unreadable line accounts for one missing parent.  If the parent was never written, the predecessor is used
+        if it is certain.  Otherwise the line starts a conversation.
         """
         before = 0
-        if behind:
-            gap = behind.pop()
-            behind.extend([Gap(gap.line, gap.lines - 1)] if gap.lines > 1 else [])
-            before = bisect_left(passed, gap.line, key=lambda each: each.line)
-        parent = passed[before - 1] if before else _certain(row, passed)
+        if gaps_before:
+            gap = gaps_before.pop()
+            gaps_before.extend([Gap(gap.line, gap.lines - 1)] if gap.lines > 1 else [])
+            before = bisect_left(earlier, gap.line, key=lambda each: each.line)
+        parent = earlier[before - 1] if before else _certain(row, earlier)
         how = "unreadable" if before else "unwritten" if parent else "unknown"
         self.findings.append((row.line, RepeatedViolation("missing-parent", (how,))))
         return parent
 
     def above(self, row: LogLine) -> LogLine | None:
-        """Return the previous line on the same chain; after lines that a compaction kept, its summary."""
+        """Return the previous line on the same chain, or the summary if a compaction kept the previous line."""
         parent = self._parents[row.key]
         if parent is None or parent.chain != row.chain:
             return None
         if parent.era < row.era:
             compaction = self.compactions.get((row.chain, row.era))
-            if compaction and parent.key in compaction.kept:
+            if compaction and parent.key in compaction.kept_rows:
                 return compaction.anchor
         return parent
 
     def upward(self, row: LogLine) -> Iterator[LogLine]:
         """Yield a line and all lines before it, last first."""
-        passed: set[str] = set()
+        visited: set[str] = set()
         above: LogLine | None = row
-        while above and above.key not in passed:
+        while above and above.key not in visited:
             yield above
-            passed.add(above.key)
+            visited.add(above.key)
             above = self.above(above)
 
     # Compactions
@@ -143,22 +144,22 @@ class LineTree:
         return compactions
 
     def _compaction(self, rows: list[LogLine]) -> Compaction:
-        """Return the compaction that begins an era."""
+        """Return the compaction at the beginning of an era."""
         first = rows[0]
         summary = next((row for row in rows if row.is_summary), first)
-        said = at(first.value, "compactMetadata")
-        named = at(said, "preservedMessages", "anchorUuid") or at(said, "preservedSegment", "anchorUuid")
-        anchor = self.rows.get(named) if isinstance(named, str) else None
+        metadata = at(first.value, "compactMetadata")
+        anchor_id = at(metadata, "preservedMessages", "anchorUuid") or at(metadata, "preservedSegment", "anchorUuid")
+        anchor = self.rows.get(anchor_id) if isinstance(anchor_id, str) else None
         is_own = anchor is not None and (anchor.chain, anchor.era) == (first.chain, first.era)
-        kept_lines = {row.key: row for row in self._kept_lines(said) if row.chain == first.chain}
+        kept_lines = {row.key: row for row in self._kept_lines(metadata) if row.chain == first.chain}
         return Compaction(first, anchor if anchor and is_own else summary, kept_lines)
 
-    def _kept_lines(self, said: object) -> list[LogLine]:
-        """Return the lines that a compaction kept: it names all of them, or the first and the last."""
-        named = at(said, "preservedMessages", "allUuids") or at(said, "preservedMessages", "uuids")
-        if isinstance(named, list):
-            return [self.rows[key] for key in named if isinstance(key, str) and key in self.rows]
-        head, tail = (string(at(said, "preservedSegment"), name) for name in ("headUuid", "tailUuid"))
+    def _kept_lines(self, metadata: object) -> list[LogLine]:
+        """Return the lines that a compaction kept; it lists all of them, or the first and the last."""
+        kept_ids = at(metadata, "preservedMessages", "allUuids") or at(metadata, "preservedMessages", "uuids")
+        if isinstance(kept_ids, list):
+            return [self.rows[key] for key in kept_ids if isinstance(key, str) and key in self.rows]
+        head, tail = (string(at(metadata, "preservedSegment"), name) for name in ("headUuid", "tailUuid"))
         kept_lines: dict[str, LogLine] = {}
         row = self.rows.get(tail)
         while row and row.key not in kept_lines:
@@ -168,27 +169,28 @@ class LineTree:
             row = self._parents[row.key]
         return []
 
-    # What is said
+    # Lines with turns
 
     def _ends(self) -> tuple[list[LogLine], dict[str, list[LogLine]]]:
-        """Return the last lines of conversations, and queued prompts by the lines that they follow."""
+        """Return the last lines of conversations, and queued prompts by the line that they follow."""
         nearest = self._before
-        followed = {before.key for row in self.said if not row.is_queued and (before := nearest[row.key])}
-        for row in reversed(self.said):
-            if row.is_queued and row.key in followed and (before := nearest[row.key]):
-                followed.add(before.key)
-        ends = [row for row in self.said if row.key not in followed]
+        followed_keys = {before.key for row in self.turn_lines if not row.is_queued and (before := nearest[row.key])}
+        # A queued prompt only counts as a successor if another line follows it.
+        for row in reversed(self.turn_lines):
+            if row.is_queued and row.key in followed_keys and (before := nearest[row.key]):
+                followed_keys.add(before.key)
+        ends = [row for row in self.turn_lines if row.key not in followed_keys]
         leaves = [row for row in ends if not row.is_queued]
-        if not leaves and not all(row.is_queued for row in self.said):
-            raise TurnError(f"entry {self.said[-1].place} follows itself by its parentUuid")
+        if not leaves and not all(row.is_queued for row in self.turn_lines):
+            raise TurnError(f"entry {self.turn_lines[-1].place} is its own ancestor by parentUuid")
         return leaves, self._behind({row.key for row in ends if row.is_queued})
 
     def _behind(self, meanwhile: set[str]) -> dict[str, list[LogLine]]:
-        """Return queued prompts that nothing follows, by the keys of the lines that they follow."""
+        """Return queued prompts that no line follows, by the key of the line that they follow."""
         riders: dict[str, list[LogLine]] = {}
         anchors: dict[str, LogLine] = {}
         last: dict[Chain | None, LogLine] = {}
-        for row in self.said:
+        for row in self.turn_lines:
             if row.key not in meanwhile:
                 last[row.chain] = last[None] = row
                 continue
@@ -202,7 +204,7 @@ class LineTree:
     def _nearest(self) -> dict[str, LogLine | None]:
         """Return the nearest line with a turn above each line with a turn."""
         known: dict[str, LogLine | None] = {}
-        for row in self.said:
+        for row in self.turn_lines:
             above = self.above(row)
             between = [row.key]
             while above and above.turn is None and above.key not in known and len(between) <= len(self.rows):
@@ -218,9 +220,9 @@ class LineTree:
 
     def last_reply(self, row: LogLine) -> LogLine | None:
         """Return the assistant's last line on a chain before a line of it."""
-        spoken = self._spoken.get(row.chain, [])
-        before = bisect_left(spoken, row.place, key=lambda each: each.place)
-        return spoken[before - 1] if before else None
+        reply_lines = self._reply_lines.get(row.chain, [])
+        before = bisect_left(reply_lines, row.place, key=lambda each: each.place)
+        return reply_lines[before - 1] if before else None
 
     def blocks(self, row: LogLine) -> list[LogLine]:
         """Return the lines of an assistant's message."""
@@ -235,5 +237,5 @@ class LineTree:
         return self._results.get(((row.chain, row.era), call_id))
 
     def meanwhile(self, row: LogLine) -> list[LogLine]:
-        """Return the prompts that were queued while the agent worked and that follow a line."""
+        """Return the queued prompts that follow a line."""
         return self._riders.get(row.key, [])

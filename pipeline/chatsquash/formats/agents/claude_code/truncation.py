@@ -1,4 +1,4 @@
-"""Replies that ended early: what their lines lack, and which of them the model was never sent again."""
+"""Detect replies that ended early, and those among them that later requests do not contain."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from chatsquash.formats.values import string
 
 
 def truncated_replies(tree: LineTree) -> set[ReplyKey]:
-    """Return the replies without what the last event of a stream brings."""
+    """Return the replies without the members that the last event of a stream sets."""
     is_open = {row.message for row in tree.replies if row.message and not row.value["message"].get("stop_reason")}
-    early = _lacking(tree, is_open, _has_stop_reason) if is_open else set()
-    # A reply that Claude Code completed itself, to have it continued by a note, has a stop reason all the same.
-    notes = [row for row in tree.said if row.message is None and row.value.get("turnCompanion") is True]
-    resumed = {before.message for row in notes if (before := tree.nearest(row)) and before.message}
-    return early | _lacking(tree, resumed, _has_details) if resumed else early
+    early = _without_end(tree, is_open, _has_stop_reason) if is_open else set()
+    # Claude Code completes some truncated replies itself and adds a note to continue; these have a stop reason, too.
+    notes = [row for row in tree.turn_lines if row.message is None and row.value.get("turnCompanion") is True]
+    resumed_replies = {before.message for row in notes if (before := tree.nearest(row)) and before.message}
+    return early | _without_end(tree, resumed_replies, _has_details) if resumed_replies else early
 
 
 def reasoning_only(tree: LineTree) -> set[ReplyKey]:
-    """Return the replies of which only reasoning was written."""
+    """Return the replies that consist only of reasoning."""
     thought = {row.message for row in tree.replies if row.is_thought and row.message}
     if thought:
         thought -= {row.message for row in tree.replies if not row.is_thought}
-    # Without an id, the lines of a reply cannot be recognised as such.
+    # Without a message id, other lines of the same reply could not be recognised.
     return {key for key in thought if message_id(tree.blocks_of(key)[0])}
 
 
 def unsent(tree: LineTree, thoughts: set[ReplyKey]) -> set[ReplyKey]:
-    """Return the replies among these that another line follows, which Claude Code does not send again.
+    """Return those of these replies that another line follows; Claude Code does not send them again.
 
-    If lines of a reply were never written, nothing follows it but a line whose parent is missing.
+    Lines whose parent is missing do not count, since they may follow lines of the reply that were never written.
     """
     if not thoughts:
         return thoughts
-    followed = (tree.nearest(row) for row in tree.said if row.key not in tree.joined)
-    return {before.message for before in followed if before and before.message in thoughts}
+    predecessors = (tree.nearest(row) for row in tree.turn_lines if row.key not in tree.joined)
+    return {before.message for before in predecessors if before and before.message in thoughts}
 
 
 def incomplete(
@@ -59,18 +59,18 @@ def _has_details(row: LogLine) -> bool:
     return "stop_details" in row.value["message"]
 
 
-def _lacking(tree: LineTree, replies: set[ReplyKey], is_ended: Callable[[LogLine], bool]) -> set[ReplyKey]:
-    """Return the replies among these that no line shows to have ended, if most of their version have such a line.
+def _without_end(tree: LineTree, replies: set[ReplyKey], is_ended: Callable[[LogLine], bool]) -> set[ReplyKey]:
+    """Return those of these replies without a line that marks their end, if most replies of their version have one.
 
-    Versions of Claude Code that write lines before a reply ends show it of few replies, and go on to answer calls.
+    Versions of Claude Code that write lines before a reply ends mark few ends, but their calls have results.
     """
-    ended = {row.message: string(row.value, "version") for row in tree.replies if is_ended(row)}
-    others = {row.message: row for row in tree.replies if row.message in replies and row.message not in ended}
-    answered = Counter(
+    complete = {row.message: string(row.value, "version") for row in tree.replies if is_ended(row)}
+    others = {row.message: row for row in tree.replies if row.message in replies and row.message not in complete}
+    answered_versions = Counter(
         string(row.value, "version")
         for row in others.values()
         if any(tree.answer(block, call_id) for block in tree.blocks(row) for call_id in block.calls)
     )
-    usual = Counter(ended.values())
+    usual = Counter(complete.values())
     versions = {key: string(row.value, "version") for key, row in others.items() if key}
-    return {key for key, version in versions.items() if usual[version] > answered[version]}
+    return {key for key, version in versions.items() if usual[version] > answered_versions[version]}

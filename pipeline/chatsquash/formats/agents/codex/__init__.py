@@ -1,4 +1,4 @@
-"""Codex's rollout files: the items of OpenAI Responses, among events that repeat them."""
+"""Codex's rollout files: items of OpenAI Responses, and events that mostly repeat them."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ LOCATIONS = (
 
 _KINDS = ("session_meta", "response_item", "event_msg", "turn_context", "compacted", "world_state")
 _CERTAIN = ("session_meta", "response_item")
-"""Types of which one line is evidence enough."""
+"""Types of which a single line is sufficient evidence."""
 _BETWEEN_AGENTS = "inter_agent_communication"
 
 
 def fits(values: list[Json]) -> str | None:
-    """Check for lines with a type of Codex's and a payload, or for bare items after a header (oldest files).
+    """Check for lines with a known type and a payload, for bare items after a header, or for thread events.
 
-    What `codex exec --json` prints are events of a thread instead.
+    The oldest files consist of bare items; `codex exec --json` prints thread events.
     """
     count = sum(map(_is_line, values))
     if count * 2 > len(values) or any(_is_line(line) and string(line, "type") in _CERTAIN for line in values):
@@ -50,8 +50,8 @@ def fits(values: list[Json]) -> str | None:
 def _is_line(line: Json) -> bool:
     if not isinstance(line, dict) or not isinstance(line.get("payload"), dict):
         return False
-    of = string(line, "type")
-    return of in _KINDS or of.startswith(_BETWEEN_AGENTS)
+    line_type = string(line, "type")
+    return line_type in _KINDS or line_type.startswith(_BETWEEN_AGENTS)
 
 
 def _is_header(line: Json) -> bool:
@@ -59,22 +59,22 @@ def _is_header(line: Json) -> bool:
 
 
 def owner(path: str) -> str | None:
-    """Return the folder of the sessions whose prompts or names a file lists."""
+    """Return the folder of sessions for a file that lists their prompts or names."""
     folder, slash, name = path.rpartition("/")
     return f"{folder}{slash}sessions" if name in ("history.jsonl", "session_index.jsonl") else None
 
 
 def home(path: str, origin: Origin) -> str | None:
-    """Return a glob for the parent session of a sub-agent: in the same folder, with its id at the end of its name."""
+    """Return a glob for the parent session of a sub-agent, which is in the same folder."""
     folder = path.rpartition("/")[0]
     return f"{escape(folder)}/rollout-*-{origin.parent}.jsonl*" if is_plain_name(origin.parent) else None
 
 
 def conversations(values: list[Json], lines: list[int] | None = None, earlier: Earlier = None) -> list[Conversation]:
-    """Return the conversation as it ended, then what it was before each compaction and each rollback.
+    """Return the conversation as it ended, then as it was before each compaction and each rollback.
 
-    ``earlier`` are the lines of the files in which the session begins. Lines that cannot be read
-    are missing in ``lines``: what follows them is not of the reply before them.
+    ``earlier`` are the lines of the files in which the session begins.  Gaps in ``lines`` are lines that could not be
+    read; items after a gap belong to a new reply.
     """
     if events.find_evidence(values):
         return events.conversations(values, lines)
@@ -82,7 +82,7 @@ def conversations(values: list[Json], lines: list[int] | None = None, earlier: E
     counts = [line for line in everything if type(line) is dict and line.get("type") == "token_usage_record"]
     rollout = Rollout(
         has_events=any(at(line, "payload", "type") == "user_message" for line in everything),
-        room=EntryBudget(len(everything)),
+        budget=EntryBudget(len(everything)),
         has_records=bool(counts),
         has_all=earlier is not None,
     )
@@ -97,12 +97,12 @@ def conversations(values: list[Json], lines: list[int] | None = None, earlier: E
         else:
             rollout.add(f"entry {place}", number, line)
     prompt, meta = _instructions(rollout)
-    histories = [each for each in (rollout.now, *rollout.left) if each.items]
+    histories = [each for each in (rollout.now, *rollout.earlier) if each.items]
     return [_conversation(rollout, each, prompt, meta, place) for place, each in enumerate(histories)]
 
 
 def _gaps(lines: list[int] | None) -> set[int]:
-    """Return the lines before which lines are missing; none if most lines are apart, as by blank ones."""
+    """Return the lines after gaps; empty if most lines are separated, for example by blank lines."""
     if not lines or lines[-1] - lines[0] + 1 == len(lines):
         return set()
     gaps = {line for before, line in pairwise(lines) if line > before + 1}
@@ -113,9 +113,9 @@ def _conversation(
     rollout: Rollout, history: RolloutHistory, prompt: list[Message], meta: Meta, place: int
 ) -> Conversation:
     head = Evidence(meta.line, meta.time if history.kind == "main" else None)
-    loaded = load_items(history.items, prompt, head, rollout.breaks, rollout.truncated)
+    logged_messages = load_items(history.items, prompt, head, rollout.breaks, rollout.truncated)
     known: Object = {"session_id": string(rollout.meta[0].payload, "id") or None} if rollout.meta else {}
-    if meta.time and not any(each.time for each in loaded.evidence):
+    if meta.time and not any(each.time for each in logged_messages.evidence):
         known |= {"started_at": meta.time.at, "ended_at": meta.time.at}
     is_hidden = rollout.kind != "main" and history.has_hidden_prompt
     is_headless = history.begins_here and not rollout.has_all and rollout.is_continued
@@ -129,12 +129,14 @@ def _conversation(
         "is_undone": history.is_undone,
         "unread": rollout.unread.counts_for(place),
     }
-    linked = {"id": history.id, "kind": kind, "parent": parent}
-    return Conversation(loaded.messages, _definitions(rollout), origin=origin(loaded, **linked, **known))
+    links = {"id": history.id, "kind": kind, "parent": parent}
+    return Conversation(
+        logged_messages.messages, _definitions(rollout), origin=origin(logged_messages, **links, **known)
+    )
 
 
 def _definitions(rollout: Rollout) -> list[Tool]:
-    """Return the tools that a client of Codex answers itself; Codex's own tools are in no file."""
+    """Return the definitions of tools that the client of Codex runs; Codex's own tools are not stored."""
     lists = (meta.payload.get("dynamic_tools") for meta in rollout.meta)
     definitions = next((tools for tools in lists if isinstance(tools, list)), [])
     spelled = [
@@ -151,8 +153,8 @@ def _definitions(rollout: Rollout) -> list[Tool]:
 
 
 def _instructions(rollout: Rollout) -> tuple[list[Message], Meta]:
-    """Return the system prompt, if the session has one; instructions that a message repeats are the user's own."""
-    items = [each.turn for history in (rollout.now, *rollout.left) for each in history.items]
+    """Return the system prompt with its metadata; instructions that a message repeats are the user's own."""
+    items = [each.turn for history in (rollout.now, *rollout.earlier) for each in history.items]
     for meta in (*rollout.meta, *reversed(rollout.inherited)):
         based = meta.payload.get("base_instructions")
         prompt = string(based, "text") or (based if isinstance(based, str) else "")
@@ -168,6 +170,6 @@ def _is_repeated(text: str, items: list[Json]) -> bool:
     for item in items:
         content = item.get("content")
         blocks = content if isinstance(content, list) else [{"text": content}]
-        if any(text in said for block in blocks if isinstance(said := at(block, "text"), str)):
+        if any(text in block_text for block in blocks if isinstance(block_text := at(block, "text"), str)):
             return True
     return False

@@ -1,4 +1,4 @@
-"""The events of `codex exec --json`: the items of each turn as they are shown, without prompts and system prompt."""
+"""The events of `codex exec --json`: the displayed items of each turn, without prompts and the system prompt."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from chatsquash.formats.values import Object, at, compact, string, without
 
 _EVENTS = ("thread.started", "turn.started", "turn.completed", "turn.failed", "error")
 _ITEM = "item."
-_SHOWN = ("id", "type", "status", "exit_code")
+_ITEM_MEMBERS = ("id", "type", "status", "exit_code")
 """Members of an item that are not part of a call or of its result."""
 _RESULTS: dict[str, tuple[str, ...]] = {
     "command_execution": ("aggregated_output",),
@@ -21,12 +21,12 @@ _RESULTS: dict[str, tuple[str, ...]] = {
     "file_change": (),
     "web_search": (),
 }
-"""The members of a call's item that are its result, by the type of the item."""
+"""The members that form the result of a call, by the type of the item."""
 _NAMING = ("server", "tool", "sender_thread_id")
 
 
 def find_evidence(values: list[Json]) -> str | None:
-    """Check whether a thread begins, and most lines are events of one."""
+    """Check for the beginning of a thread, and whether most lines are thread events."""
     if not (values and at(values[0], "type") == "thread.started" and string(values[0], "thread_id")):
         return None
     count = sum(map(_is_event, values))
@@ -34,37 +34,39 @@ def find_evidence(values: list[Json]) -> str | None:
 
 
 def _is_event(line: Json) -> bool:
-    of = string(line, "type")
-    return of in _EVENTS or (of.startswith(_ITEM) and isinstance(line.get("item"), dict))
+    event_type = string(line, "type")
+    return event_type in _EVENTS or (event_type.startswith(_ITEM) and isinstance(line.get("item"), dict))
 
 
 def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """Return the replies of each thread. What the model was sent is not there, so none of them is trained on."""
+    """Return the replies of each thread; they are never trained on, since the requests are not logged."""
     threads: dict[str, _Thread] = {}
     unread = Unread()
     thread = _Thread("")
     for place, number, line in entries(values, lines):
-        of = string(line, "type")
-        if of == "thread.started":
+        event_type = string(line, "type")
+        if event_type == "thread.started":
             thread.end(is_whole=False)
             ident = string(line, "thread_id")
             thread = threads.setdefault(ident, _Thread(ident))
-        elif of == "item.completed" and isinstance(line.get("item"), dict):
+        elif event_type == "item.completed" and isinstance(line.get("item"), dict):
             thread.add(f"entry {place}", line["item"], Evidence(number, is_sampled=True), unread)
-        elif of != "item.started":
-            unread.count(of or "line without a type")
-        if of in _EVENTS:
-            thread.end(is_whole=of == "turn.completed")
+        elif event_type != "item.started":
+            unread.count(event_type or "line without a type")
+        if event_type in _EVENTS:
+            thread.end(is_whole=event_type == "turn.completed")
     thread.end(is_whole=False)
     read = [each for each in threads.values() if each.items]
     return [_conversation(each, unread, place) for place, each in enumerate(read)]
 
 
 def _conversation(thread: _Thread, unread: Unread, place: int) -> Conversation:
-    loaded = load_items(thread.items, [], Evidence(), thread.breaks, thread.truncated)
-    missing = ((loaded.evidence[0].line, RepeatedViolation("missing-history")),)
+    logged_messages = load_items(thread.items, [], Evidence(), thread.breaks, thread.truncated)
+    missing = ((logged_messages.evidence[0].line, RepeatedViolation("missing-history")),)
     known = {"id": str(place + 1), "session_id": thread.id, "unread": unread.counts_for(place)}
-    return Conversation(loaded.messages, [], origin=origin(loaded, lacks_context=True, findings=missing, **known))
+    return Conversation(
+        logged_messages.messages, [], origin=origin(logged_messages, lacks_context=True, findings=missing, **known)
+    )
 
 
 class _CalledTool(NamedTuple):
@@ -75,35 +77,35 @@ class _CalledTool(NamedTuple):
 
 @dataclass(slots=True)
 class _Thread:
-    """The items of a thread, as OpenAI Responses has them."""
+    """The items of a thread in the form of OpenAI Responses."""
 
     id: str
     items: list[LoggedTurn] = field(default_factory=list)
     breaks: set[str] = field(default_factory=set)
-    """The places of items at which another reply begins."""
+    """The places of items that start a new reply."""
     truncated: set[str] = field(default_factory=set)
-    """The places of items of replies that were interrupted."""
+    """The places of items of interrupted replies."""
     open: list[str] = field(default_factory=list)
-    """The places of the items since the last result or the end of a turn."""
+    """The places of the items since the last result or turn end."""
     calls: set[str] = field(default_factory=set)
     is_divided: bool = False
 
     def add(self, place: str, item: Object, evidence: Evidence, unread: Unread) -> None:
-        """Add an item; a call is answered at once."""
-        of = string(item, "type")
+        """Add an item; calls include their results."""
+        item_type = string(item, "type")
         if self.is_divided:
             self.breaks.add(place)
             self.is_divided = False
-        if of == "reasoning":
+        if item_type == "reasoning":
             summary = [{"type": "summary_text", "text": string(item, "text")}]
             self._add(place, {"type": "reasoning", "summary": summary}, evidence)
-        elif of == "agent_message":
+        elif item_type == "agent_message":
             content = [{"type": "output_text", "text": string(item, "text")}]
             self._add(place, {"type": "message", "role": "assistant", "content": content}, evidence)
-        elif of in _RESULTS:
+        elif item_type in _RESULTS:
             self._call(place, item, evidence)
         else:
-            unread.count(member_path("item", str(of)))
+            unread.count(member_path("item", str(item_type)))
 
     def _add(self, place: str, item: Object, evidence: Evidence) -> None:
         self.items.append(LoggedTurn(place, item, evidence))
@@ -111,20 +113,20 @@ class _Thread:
 
     def _call(self, place: str, item: Object, evidence: Evidence) -> None:
         ident = string(item, "id") or place
-        while ident in self.calls:  # each process counts its items anew
+        while ident in self.calls:  # each process restarts the numbering of its items
             ident += "+"
         self.calls.add(ident)
-        called = _tool_of(item)
-        arguments = compact(called.arguments)
-        call = {"type": "function_call", "call_id": ident, "name": called.name, "arguments": arguments}
+        tool_call = _tool_of(item)
+        arguments = compact(tool_call.arguments)
+        call = {"type": "function_call", "call_id": ident, "name": tool_call.name, "arguments": arguments}
         self._add(place, call, evidence)
-        result = called.result if isinstance(called.result, str) else compact(called.result)
+        result = tool_call.result if isinstance(tool_call.result, str) else compact(tool_call.result)
         output = {"type": "function_call_output", "call_id": ident, "output": result}
         self.items.append(LoggedTurn(place, output, Evidence(evidence.line)))
         self.open = []
 
     def end(self, *, is_whole: bool) -> None:
-        """End a turn; if it failed or was interrupted, so was its last reply."""
+        """End a turn; if it failed or was interrupted, its last reply is truncated."""
         if not is_whole:
             self.truncated.update(self.open)
         self.open = []
@@ -132,13 +134,13 @@ class _Thread:
 
 
 def _tool_of(item: Object) -> _CalledTool:
-    """Return the call of an item, named after its tool or, if it has none, its type."""
-    of = string(item, "type")
-    shown = _RESULTS[of]
+    """Return the call of an item; its name is that of the tool, or else the type of the item."""
+    item_type = string(item, "type")
+    result_members = _RESULTS[item_type]
     names = [name for name in (string(item, "server"), string(item, "tool")) if name]
-    result = without({name: item.get(name) for name in shown})
+    result = without({name: item.get(name) for name in result_members})
     plain = next(iter(result.values())) if len(result) == 1 else result or string(item, "status")
-    arguments = item.get("arguments") if of == "mcp_tool_call" else None
+    arguments = item.get("arguments") if item_type == "mcp_tool_call" else None
     if not isinstance(arguments, dict):
-        arguments = without(item, *_SHOWN, *_NAMING, *shown)
-    return _CalledTool("__".join(names) or of, arguments, plain or "")
+        arguments = without(item, *_ITEM_MEMBERS, *_NAMING, *result_members)
+    return _CalledTool("__".join(names) or item_type, arguments, plain or "")

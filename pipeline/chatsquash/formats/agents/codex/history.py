@@ -1,4 +1,4 @@
-"""Where a rollout that begins in another file continues: forks are written without their parents' lines."""
+"""Find the beginning of a rollout that continues another file: forks are stored without their parents' lines."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from chatsquash.formats.base import Continuation
 from chatsquash.formats.values import at, is_plain_name
 
 Earlier = list[list[Json]] | None
-"""The lines of the files in which a session begins, the oldest file first; ``None`` if one of them is not known."""
+"""The lines of the files in which a session begins, oldest file first; ``None`` if one of them was not found."""
 
 _DAY = ("[0-9]" * 4, "[0-9]" * 2, "[0-9]" * 2)
 """Globs for the folders of a day."""
 
 
 def continues_from(path: str, values: list[Json]) -> Continuation | None:
-    """Return where the session of a file begins; ``None`` if it is in the file."""
+    """Return where the session of a file begins; ``None`` if it begins in this file."""
     header = next((each for each in values if at(each, "type") == "session_meta"), None)  # unknown lines may precede it
     base = at(header, "payload", "history_base")
     thread, end = at(base, "thread_id"), at(base, "end_ordinal_exclusive")
@@ -30,7 +30,7 @@ def continues_from(path: str, values: list[Json]) -> Continuation | None:
 
 
 def _folders(folder: str) -> list[str]:
-    """Return globs for the folders of sessions: the same one, those of other days, and that of archived sessions."""
+    """Return globs for the folders to search: the same one, those of other days, and the archive."""
     parts = folder.split("/")
     is_dated = len(parts) > len(_DAY) and all(part.isdigit() for part in parts[-len(_DAY) :])
     root = escape("/".join(parts[: -len(_DAY)]) if is_dated else folder)
@@ -41,7 +41,7 @@ def _folders(folder: str) -> list[str]:
 
 
 def _ordinal(line: Json, place: int, thread: str) -> int | None:
-    """Return the number of a line in its session; ``None`` for the header of another one."""
+    """Return the number of a line in its session; ``None`` for the header of another session."""
     if place == 0:
         return 0 if at(line, "payload", "id") == thread else None
     ordinal = at(line, "ordinal")

@@ -1,4 +1,4 @@
-"""Messages of a rollout's items: most are built at once, others as the requests of OpenAI Responses are read."""
+"""Convert the items of a rollout to messages: directly if possible, else with the reader of OpenAI Responses."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from chatsquash.formats.providers.openai_responses.read import State, assistant_
 from chatsquash.formats.values import Object, string
 
 _TRUNCATED = "incomplete"
-"""The finish reason of a reply whose stream ended early."""
+"""The finish reason of truncated replies."""
 _TEXT = 2
-"""How many members a block of text has that has nothing else."""
+"""The number of members of a text block without optional members."""
 _PLAIN_SIZE = 3
-"""How many members a message or a result has that has nothing else."""
-_CALLED = 4
-"""How many members a call has that has nothing else."""
+"""The number of members of a message or a result without optional members."""
+_CALL_SIZE = 4
+"""The number of members of a call without optional members."""
 _THOUGHT = frozenset(("type", "id", "summary", "content", "encrypted_content"))
 _TEXTS = ("input_text", "output_text")
 _ASSISTANT = ("reasoning", "function_call")
@@ -36,9 +36,17 @@ def load_items(
     breaks: Container[str] = (),
     truncated: Container[str] = (),
 ) -> LoggedMessages:
-    """Return the messages of items, after those of the head; raise ``TurnError`` with the place.
+    """Convert items to messages.
 
-    ``breaks`` are the places of items at which another reply begins, ``truncated`` those of items of truncated replies.
+    Args:
+        turns: the items
+        head: messages to insert before those of the items
+        of_head: the evidence for these
+        breaks: the places of items that start a new reply
+        truncated: the places of items of truncated replies
+
+    Raises:
+        TurnError: if an item is malformed; the message contains its place
     """
     messages = _Messages(LoggedMessages(list(head), [of_head] * len(head)))
     for turn in turns:
@@ -49,103 +57,105 @@ def load_items(
         else:
             messages.add(turn)
     messages.close()
-    return messages.loaded
+    return messages.result
 
 
 class _Messages:
     """Collects messages while items are read."""
 
-    def __init__(self, loaded: LoggedMessages) -> None:
-        self.loaded = loaded
+    def __init__(self, logged_messages: LoggedMessages) -> None:
+        self.result = logged_messages
         self._open: list[LoggedTurn] = []
-        """The assistant's items that are no message yet."""
+        """The assistant's items that are not converted yet."""
         self._calls = Calls()
-        """What messages left, but for the assistant's last one and what came behind it."""
-        self._said: tuple[Block, ...] | None = None
-        """That one, if it is not counted in; none of its calls has an id that was made up."""
-        self._answered: list[str] = []
-        """The calls that were answered since."""
+        """The open calls before the last assistant message."""
+        self._last_blocks: tuple[Block, ...] | None = None
+        """The last assistant message, if ``_calls`` does not include it; all its calls have logged ids."""
+        self._answered_ids: list[str] = []
+        """The ids of the calls that were answered since then."""
 
     def add(self, turn: LoggedTurn) -> None:
-        """Add an item; anyone's but the assistant's is a message of its own."""
+        """Add an item; items that are not the assistant's become separate messages."""
         item = turn.turn
-        of = item.get("type")
-        if of in _ASSISTANT or (of == "message" and item.get("role") == "assistant" and _text(item) is not None):
+        item_type = item.get("type")
+        if item_type in _ASSISTANT or (
+            item_type == "message" and item.get("role") == "assistant" and _text(item) is not None
+        ):
             self._open.append(turn)
         elif message := _message(item):
             self.close()
             if message["role"] == "tool":
-                self._answered.append(message["tool_call_id"])
+                self._answered_ids.append(message["tool_call_id"])
             self._append(message, turn.evidence)
         else:
             self._load(turn)
 
     def close(self) -> None:
-        """Turn the assistant's open items into a message."""
-        opened, self._open = self._open, []
-        if not opened:
+        """Convert the assistant's open items to a message."""
+        items_to_join, self._open = self._open, []
+        if not items_to_join:
             return
-        items = [each.turn for each in opened]
+        items = [each.turn for each in items_to_join]
         if usual := _assistant(items):
-            message, self._said = usual
-            self._answered = []
+            message, self._last_blocks = usual
+            self._answered_ids = []
         else:
             calls = self._behind()
             turn = assistant_turn(items, calls.call)
             message, self._calls = view.message(turn), calls.after_calls(turn.blocks)
-        self._append(message, merge_evidence(opened))
+        self._append(message, merge_evidence(items_to_join))
 
     def _load(self, turn: LoggedTurn) -> None:
-        """Load an item as one of a request."""
+        """Load an item with the reader of OpenAI Responses."""
         try:
             if not openai_responses.load(turn.turn, State()).turns:
                 self._open.append(turn)
                 return
             self.close()
-            (made,), state = openai_responses.load(turn.turn, State(calls=self._behind()))
+            (loaded_turn,), state = openai_responses.load(turn.turn, State(calls=self._behind()))
         except TurnError as problem:
             raise TurnError(f"{turn.place} {problem}") from None
         self._calls = state.calls
-        for message in view.messages([made]):
+        for message in view.messages([loaded_turn]):
             self._append(message, turn.evidence)
 
     def _append(self, message: Message, evidence: Evidence) -> None:
-        self.loaded.messages.append(message)
-        self.loaded.evidence.append(evidence)
+        self.result.messages.append(message)
+        self.result.evidence.append(evidence)
 
     def _behind(self) -> Calls:
         """Return the open calls after the messages so far."""
-        if self._said is not None:
-            self._calls, self._said = self._calls.after_calls(self._said), None
-        for answered in self._answered:
-            _, self._calls = self._calls.answer(answered, None)
-        self._answered = []
+        if self._last_blocks is not None:
+            self._calls, self._last_blocks = self._calls.after_calls(self._last_blocks), None
+        for call_id in self._answered_ids:
+            _, self._calls = self._calls.answer(call_id, None)
+        self._answered_ids = []
         return self._calls
 
 
 def _assistant(items: list[Object]) -> tuple[Message, tuple[Block, ...]] | None:
-    """Return the usual message of reasoning, a text and calls, in this order, with its blocks."""
+    """Convert items in the usual order of reasoning, a text and calls; ``None`` for any other order."""
     blocks, thoughts, calls = list[Block](), list[str](), list[Object]()
     text: str | None = None
     is_plain = True
     for item in items:
-        of = item.get("type")
-        made: Block | None
-        if of == "function_call":
-            if (made := _call(item)) is not None:
-                calls.append(view.call(made))
+        item_type = item.get("type")
+        block: Block | None
+        if item_type == "function_call":
+            if (block := _call(item)) is not None:
+                calls.append(view.call(block))
         elif calls or text is not None:
             return None
-        elif of == "reasoning":
-            made, is_plain = _thought(item), False
-            thoughts += [made.text] if made and made.text else []
+        elif item_type == "reasoning":
+            block, is_plain = _thought(item), False
+            thoughts += [block.text] if block and block.text else []
         else:
-            made = _said(item)
-            text = made.text if made else None
-            is_plain = is_plain and not (made and made.native)
-        if made is None:
+            block = _plain_text(item)
+            text = block.text if block else None
+            is_plain = is_plain and not (block and block.native)
+        if block is None:
             return None
-        blocks.append(made)
+        blocks.append(block)
     message: Object = {"role": "assistant", "content": text or (None if calls else "")}
     if thoughts:
         message["reasoning_content"] = "\n\n".join(thoughts)
@@ -157,8 +167,8 @@ def _assistant(items: list[Object]) -> tuple[Message, tuple[Block, ...]] | None:
     return message, content  # type: ignore[return-value]
 
 
-def _said(item: Object) -> Text | None:
-    """Return the text of a message that has nothing else but a phase."""
+def _plain_text(item: Object) -> Text | None:
+    """Return the text of a message without other members except a phase."""
     text, phase = _text(item), item.get("phase")
     if not text or len(item) != _PLAIN_SIZE + ("phase" in item) or not isinstance(phase, str | None):
         return None
@@ -166,7 +176,7 @@ def _said(item: Object) -> Text | None:
 
 
 def _thought(item: Object) -> Reasoning | None:
-    """Return reasoning with at most one text and no members that its block cannot have."""
+    """Convert reasoning with at most one text; ``None`` if a block cannot express it."""
     summary, encrypted, ident = item.get("summary"), item.get("encrypted_content"), item.get("id", "")
     is_text = isinstance(encrypted, str) and isinstance(ident, str)
     if (
@@ -185,7 +195,7 @@ def _thought(item: Object) -> Reasoning | None:
 def _call(item: Object) -> Call | None:
     call_id, name, arguments = item.get("call_id"), item.get("name"), item.get("arguments")
     if (
-        len(item) == _CALLED
+        len(item) == _CALL_SIZE
         and call_id
         and isinstance(call_id, str)
         and isinstance(name, str)
@@ -196,7 +206,7 @@ def _call(item: Object) -> Call | None:
 
 
 def _text(item: Object) -> str | None:
-    """Return the text of a message that contains nothing else."""
+    """Return the text of a message whose only content is that text."""
     content = item.get("content")
     if isinstance(content, list) and len(content) == 1:
         block = content[0]
@@ -206,13 +216,13 @@ def _text(item: Object) -> str | None:
 
 
 def _message(item: Object) -> Message | None:
-    """Return the message of a prompt or of a result that contains nothing else."""
+    """Convert a prompt or a result without optional members; ``None`` for other items."""
     if len(item) != _PLAIN_SIZE:
         return None
-    of = item.get("type")
-    if of == "message" and item.get("role") in _OTHERS and (text := _text(item)) is not None:
+    item_type = item.get("type")
+    if item_type == "message" and item.get("role") in _OTHERS and (text := _text(item)) is not None:
         return {"role": item["role"], "content": text}
-    if of == "function_call_output":
+    if item_type == "function_call_output":
         call_id, output = item.get("call_id"), item.get("output")
         if call_id and isinstance(call_id, str) and isinstance(output, str):
             return {"role": "tool", "tool_call_id": call_id, "content": output}

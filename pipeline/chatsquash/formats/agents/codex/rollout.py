@@ -1,4 +1,4 @@
-"""A rollout: its items as OpenAI Responses has them, what replaced them, and what was rolled back."""
+"""The state of a rollout while its lines are read: its items, compactions and rollbacks."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ from chatsquash.formats.threads import EntryBudget
 from chatsquash.formats.values import Object, at, count, kind, string, texts
 
 _REPEATING = ("user_message", "agent_message", "agent_reasoning", "agent_reasoning_raw_content")
-"""Events that tell what items tell."""
+"""Events that repeat items."""
 _LINE = frozenset(("timestamp", "ordinal", "type", "payload"))
-_HOLDING = ("response_item", "event_msg")
-"""Types of most lines."""
+_FREQUENT = ("response_item", "event_msg")
+"""The most frequent types of lines."""
 _META = (
     *("id", "timestamp", "base_instructions", "instructions", "dynamic_tools"),
     *("history_base", "source", "forked_from_id", "parent_thread_id"),
 )
 _BEGINNING = ("task_started", "turn_started")
 _REVIEWED = ("exited_review_mode", "ExitedReviewMode")
-"""Events that end a review, which has a file of its own."""
+"""Events that end a review, which is stored in a separate file."""
 _TURNS = (*_BEGINNING, "task_complete", "turn_complete", "turn_aborted")
-"""Events at which a turn begins or ends."""
+"""Events at the beginning or end of a turn."""
 
 
 class Meta(NamedTuple):
-    """What a file says about its session, and where."""
+    """The metadata of a session, with its line and time."""
 
     line: int | None
     time: Moment | None
@@ -51,42 +51,42 @@ class Rollout:
 
     has_events: bool
     """Whether events mark the user's turns."""
-    room: EntryBudget
+    budget: EntryBudget
     has_records: bool = False
-    """Whether a line follows each reply that is complete."""
+    """Whether each complete reply is followed by a line with its usage."""
     has_all: bool = False
-    """Whether the files in which the session begins are known."""
+    """Whether the files in which the session begins were found."""
     now: RolloutHistory = field(default_factory=lambda: RolloutHistory("1"))
-    left: list[RolloutHistory] = field(default_factory=list)
-    """What the items were before they were replaced or taken back."""
+    earlier: list[RolloutHistory] = field(default_factory=list)
+    """The histories before compactions and rollbacks."""
     meta: list[Meta] = field(default_factory=list)
     inherited: list[Meta] = field(default_factory=list)
     """The metadata of the files in which the session begins."""
     model: str | None = None
     turn: str | None = None
-    """The id of the turn, which its copies in the files of forks and sub-agents share."""
+    """The id of the turn, which is the same for copies in the files of forks and sub-agents."""
     unread: Unread = field(default_factory=Unread)
     histories: int = 1
     is_inherited: bool = False
-    """Whether lines are those of the file in which this session begins."""
+    """Whether the lines come from a file in which the session begins."""
     uncounted: list[str] = field(default_factory=list)
-    """The places of the model's items since the last reply that is complete."""
+    """The places of the model's items since the last complete reply."""
     truncated: set[str] = field(default_factory=set)
-    """The places of items of replies whose streams ended early."""
+    """The places of items of truncated replies."""
     breaks: set[str] = field(default_factory=set)
-    """The places of items at which another reply begins."""
+    """The places of items that start a new reply."""
     is_divided: bool = False
-    """Whether the model's next item belongs to another reply than its last one."""
+    """Whether the model's next item starts a new reply."""
     is_reviewed: bool = False
-    """Whether a review ended, whose result Codex adds as the assistant's message."""
+    """Whether a review has ended, whose result Codex adds as a message of the assistant."""
     has_turns: bool = False
-    """Whether events begin the turns."""
+    """Whether events mark the beginnings of turns."""
     is_prompted: bool = False
     """Whether the prompt of the current turn is known."""
 
     @property
     def kind(self) -> ConversationKind:
-        """What the session is: the user's, that of a sub-agent, or that of an agent of Codex's own."""
+        """The kind of the session: the user's, a sub-agent's, or one that Codex started for its own purposes."""
         payload = self.meta[0].payload if self.meta else {}
         source = payload.get("source")
         agent = at(source, "subagent")
@@ -109,7 +109,7 @@ class Rollout:
         return string(spawned, "parent_thread_id") or string(payload, "parent_thread_id") or None
 
     def begin(self, meta: Meta) -> None:
-        """Read the metadata of a session; a fork's own precedes that of the session whose lines it repeats."""
+        """Read the metadata of a session; in a fork, it precedes the metadata of the session that is repeated."""
         self.meta.append(meta)
         self.unread.count_members("session_meta", meta.payload, *_META)
 
@@ -119,14 +119,14 @@ class Rollout:
         self.unread.count_members("header", line, *_META)
 
     def add(self, place: str, number: int | None, line: Object) -> None:
-        """Read a line; its place is named in errors."""
+        """Read a line; ``place`` is used in errors."""
         time = moment(line.get("timestamp"))
-        of = line.get("type")
-        if not _LINE.issuperset(line) and of is not None and (of in _HOLDING or not is_bare(line)):
+        line_type = line.get("type")
+        if not _LINE.issuperset(line) and line_type is not None and (line_type in _FREQUENT or not is_bare(line)):
             self.unread.count_members("line", line, *_LINE)
-        if of == "response_item":
+        if line_type == "response_item":
             self.item(place, line.get("payload"), Evidence(number, time))
-        elif of == "event_msg":
+        elif line_type == "event_msg":
             self.event(_payload(line))
         else:
             self.read_rare_line(place, line, Evidence(number, time))
@@ -150,17 +150,17 @@ class Rollout:
                 self.item(place, between_agents(payload["content"]), evidence)
             case str() if is_bare(line):
                 self.item(place, line, evidence)
-            case of:
-                self.unread.count(of if isinstance(of, str) else "line without a type")
+            case line_type:
+                self.unread.count(line_type if isinstance(line_type, str) else "line without a type")
 
     def item(self, place: str, item: Json, evidence: Evidence, *, is_copied: bool = False) -> None:
         """Read an item, unless it is not part of the conversation."""
         if not isinstance(item, dict):
             raise TurnError(f"{place} has a payload that is {kind(item)}, not an item")
-        taken = ordinary(item, self.unread)
-        if taken is None:
+        converted = ordinary(item, self.unread)
+        if converted is None:
             return
-        if is_of_model(taken):
+        if is_of_model(converted):
             if self.is_divided:
                 self.is_divided = False
                 self.breaks.add(place)
@@ -170,34 +170,34 @@ class Rollout:
                 evidence = Evidence(line, time, is_sampled=True, model=self.model, logged_id=self.turn)
             if self.has_records and not (is_copied or is_result):
                 self.uncounted.append(place)
-        elif self.uncounted and string(taken, "type").endswith("_output"):
-            self.truncate()  # a complete reply is counted before its calls are answered
-        self.now.add(LoggedTurn(place, taken, evidence))
-        if not (self.has_events or is_copied or self.is_prompted) and is_prompt(taken):
+        elif self.uncounted and string(converted, "type").endswith("_output"):
+            self.truncate()  # the usage of a complete reply is logged before the results of its calls
+        self.now.add(LoggedTurn(place, converted, evidence))
+        if not (self.has_events or is_copied or self.is_prompted) and is_prompt(converted):
             self.now.starts.append(len(self.now.items) - 1)
             self.is_prompted = self.has_turns
 
     def event(self, payload: Object) -> None:
         """Read an event; most repeat items."""
-        of = string(payload, "type")
-        if of == "user_message":
+        event_type = string(payload, "type")
+        if event_type == "user_message":
             self.now.starts.append(self.now.users[-1] if self.now.users else len(self.now.items))
-        elif of == "thread_rolled_back":
+        elif event_type == "thread_rolled_back":
             self.roll_back(payload.get("num_turns"))
-        elif of == "token_count":
+        elif event_type == "token_count":
             if self.has_records:
                 self.truncate()
             else:
                 self.use(at(payload, "info", "last_token_usage"))
-        elif of not in _REPEATING:
-            self.unread.count(member_path("event_msg", str(of)))
-            if of in _REVIEWED or (of == "item_completed" and at(payload, "item", "type") in _REVIEWED):
+        elif event_type not in _REPEATING:
+            self.unread.count(member_path("event_msg", str(event_type)))
+            if event_type in _REVIEWED or (event_type == "item_completed" and at(payload, "item", "type") in _REVIEWED):
                 self.is_reviewed = True
-            if of in _TURNS:
-                self.begin_turn(is_new=of in _BEGINNING, failed=bool(payload.get("error")))
+            if event_type in _TURNS:
+                self.begin_turn(is_new=event_type in _BEGINNING, failed=bool(payload.get("error")))
 
     def begin_turn(self, *, is_new: bool, failed: bool = False) -> None:
-        """End the last turn, and begin another one if it is new; the last reply of one that failed is truncated."""
+        """End the last turn, and start another one if ``is_new``; the last reply of a failed turn is truncated."""
         self.truncate()
         for each in reversed(self.now.items if failed else ()):
             if not is_of_model(each.turn):
@@ -209,13 +209,15 @@ class Rollout:
         if is_new:
             self.has_turns, self.is_prompted = True, False
 
-    def use(self, used: Json, response_id: str | None = None) -> None:
-        """Apply the token counts of the last reply, which follow its items."""
-        if self.now.sampled and isinstance(used, dict):
-            place = self.now.sampled[-1]
+    def use(self, usage: Json, response_id: str | None = None) -> None:
+        """Assign token counts to the last reply; they are logged after its items."""
+        if self.now.reply_places and isinstance(usage, dict):
+            place = self.now.reply_places[-1]
             each = self.now.items[place]
-            sent, said = count(used.get("input_tokens")), count(used.get("output_tokens"))
-            evidence = each.evidence._replace(prompt_tokens=sent, completion_tokens=said, response_id=response_id)
+            prompt_tokens, words = count(usage.get("input_tokens")), count(usage.get("output_tokens"))
+            evidence = each.evidence._replace(
+                prompt_tokens=prompt_tokens, completion_tokens=words, response_id=response_id
+            )
             self.now.items[place] = LoggedTurn(each.place, each.turn, evidence)
 
     def count_reply(self, payload: Object) -> None:
@@ -226,30 +228,31 @@ class Rollout:
         self.is_divided = True
 
     def truncate(self) -> None:
-        """Treat the items since the last complete reply as those of a truncated one."""
+        """Mark the items since the last complete reply as a truncated reply."""
         if self.uncounted:
             self.truncated.update(self.uncounted)
             self.uncounted = []
             self.is_divided = True
 
     def skip(self) -> None:
-        """Pass a line that cannot be read: what follows it is not of the reply before it."""
+        """Skip an unreadable line; items after it belong to a new reply."""
         self.uncounted = []
         self.is_divided = True
 
     def inherit(self, place: str, lines: list[Json]) -> None:
-        """Read the lines of a file in which the session begins; ``place`` is its name in errors."""
+        """Read the lines of a file in which the session begins; ``place`` is used in errors."""
         self.is_inherited, unread = True, self.unread
         self.unread = Unread()
         for number, line in enumerate(lines, 1):
             if isinstance(line, dict):
                 self.add(f"{place}, entry {number}", None, line)
         self.inherited += self.meta
+        # The unread content belongs to the other file.
         self.meta, self.unread, self.is_inherited = [], unread, False
         self.skip()
 
     def compact(self, place: str, payload: Object, evidence: Evidence) -> None:
-        """Start another conversation with the replacement of the items, or with the user's items and the summary."""
+        """Start a new history with the logged replacement, or with the user's items and the summary."""
         before, history = self.now, payload.get("replacement_history")
         self.unread.count_members("compacted", payload, "message", "replacement_history")
         messages = list[LoggedTurn]()
@@ -278,12 +281,12 @@ class Rollout:
         return str(self.histories)
 
     def summary_of(self, message: str) -> int | None:
-        """Return where the reply begins that is the summary at the end of a message, if the file has it."""
+        """Return the start of the reply that contains the summary at the end of a message, if it is in the file."""
         items = self.now.items
         last = items[-1].turn if items else {}
-        said = "".join(texts(last.get("content"))).strip() if is_of_model(last) else ""
-        before = message.rstrip().removesuffix(said) if said else message
-        if not said or len(before) == len(message.rstrip()) or (before and not before.endswith(("\n", " "))):
+        words = "".join(texts(last.get("content"))).strip() if is_of_model(last) else ""
+        before = message.rstrip().removesuffix(words) if words else message
+        if not words or len(before) == len(message.rstrip()) or (before and not before.endswith(("\n", " "))):
             return None
         start = len(items) - 1
         while start and items[start].place not in self.breaks and items[start - 1].turn.get("type") == "reasoning":
@@ -295,21 +298,21 @@ class Rollout:
         if type(turns) is int and turns > 0 and self.now.starts:
             start, ident = self.now.start_of_last(turns), self.next_id()
             if self.now.has_reply(start) and self._has_room(len(self.now.items)):
-                self.left.append(self.now.branch(ident))
+                self.earlier.append(self.now.branch(ident))
             self.now.remove_last(turns)
 
     def leave(self, history: RolloutHistory, start: int) -> None:
-        """Keep a history if the assistant produced removed items; inherited ones are in another file."""
+        """Store a history if the assistant produced any item after ``start``; inherited ones are in another file."""
         if history.has_reply(start) and self._has_room(len(history.items)):
-            self.left.append(history)
+            self.earlier.append(history)
 
     def _has_room(self, items: int) -> bool:
-        """Whether a history of so many items is read; count it otherwise."""
+        """Whether the budget allows a history of this size; otherwise it is counted as unread."""
         if self.is_inherited:
             self.unread.count("copied conversation")
             return False
-        if not self.room.take(items):
-            self.unread.count("history beyond those that are read")
+        if not self.budget.take(items):
+            self.unread.count("history over the limit")
             return False
         return True
 
@@ -320,6 +323,6 @@ def _payload(line: Object) -> Object:
 
 
 def _last_text(history: Json) -> str:
-    """Return the text of the last item that replaced others, if it is a user's: a reply at the end was kept."""
+    """Return the text of the last replacement item, if it is the user's; a reply there was kept unchanged."""
     last = history[-1] if isinstance(history, list) and history else None
     return "".join(texts(at(last, "content"))) if at(last, "role") == "user" else ""

@@ -1,4 +1,4 @@
-"""What the model saw of a rollout from a beginning on, such as that of the session or a compaction."""
+"""The items of a rollout since its beginning or a compaction, as the model saw them."""
 
 from __future__ import annotations
 
@@ -12,56 +12,56 @@ from chatsquash.formats.evidence import LoggedTurn
 
 @dataclass(slots=True)
 class RolloutHistory:
-    """The items that the model saw from a beginning on."""
+    """The items that the model saw since the beginning of the session or a compaction."""
 
     id: str
     kind: ConversationKind = "main"
     parent: str | None = None
     items: list[LoggedTurn] = field(default_factory=list)
     starts: list[int] = field(default_factory=list)
-    """Where the user's turns begin in the items."""
+    """The indexes of items that start the user's turns."""
     users: list[int] = field(default_factory=list)
-    """Where the user's messages stand in the items."""
-    sampled: list[int] = field(default_factory=list)
-    """Where the items stand that the model gave here."""
+    """The indexes of the user's messages."""
+    reply_places: list[int] = field(default_factory=list)
+    """The indexes of items that the model produced in this session."""
     is_undone: bool = False
     """Whether its last turns were rolled back."""
     begins_here: bool = True
-    """Whether no compaction replaced the beginning of the session."""
+    """Whether it contains the beginning of the session, without a compaction."""
 
     def add(self, turn: LoggedTurn) -> None:
         """Add an item."""
         if turn.turn.get("role") == "user":
             self.users.append(len(self.items))
         if turn.evidence.is_sampled:
-            self.sampled.append(len(self.items))
+            self.reply_places.append(len(self.items))
         self.items.append(turn)
 
     def start_of_last(self, turns: int) -> int:
-        """Return where the user's last turns begin."""
+        """Return the start of the user's last turns."""
         return self.starts[-turns] if turns <= len(self.starts) else self.starts[0]
 
     def remove_last(self, turns: int) -> None:
         """Remove the user's last turns."""
         start = self.start_of_last(turns)
         del self.items[start:], self.starts[-turns:]
-        for places in (self.users, self.sampled):
+        for places in (self.users, self.reply_places):
             del places[bisect_left(places, start) :]
 
     def branch(self, ident: str) -> RolloutHistory:
-        """Return a copy, of which the last turns are rolled back."""
+        """Return a copy that contains the turns to be rolled back."""
         copy = replace(self, id=ident, kind="branch", parent=self.id, items=[*self.items], is_undone=True)
-        copy.starts, copy.users, copy.sampled = [*self.starts], [*self.users], [*self.sampled]
+        copy.starts, copy.users, copy.reply_places = [*self.starts], [*self.users], [*self.reply_places]
         return copy
 
     def split_off(self, start: int, ident: str) -> RolloutHistory:
-        """Move the items from a place on to a side request; what precedes them there is context."""
+        """Move the items from ``start`` on to a side request, in which the earlier items are context."""
         side = RolloutHistory(ident, "side", self.id)
         for place, each in enumerate(self.items):
             is_sampled = each.evidence.is_sampled and place >= start
             side.add(each._replace(evidence=each.evidence._replace(is_sampled=is_sampled)))
         del self.items[start:]
-        self.sampled = [place for place in self.sampled if place < start]
+        self.reply_places = [place for place in self.reply_places if place < start]
         return side
 
     @property

@@ -1,4 +1,4 @@
-"""Cursor's sessions: bubbles in the database of the IDE, messages in those of the CLI, and transcripts."""
+"""Cursor's sessions: bubbles in the database of the IDE, messages in the databases of the CLI, and transcripts."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ LOCATIONS = (
 def fits(values: list[Json]) -> str | None:
     """Check for composers with bubbles, stores with messages, or the lines of a transcript."""
     if values and all(map(composer.is_one, values)):
-        return "composerId beside a conversation"
+        return "composerId next to a conversation"
     if values and all(map(store.is_one, values)):
-        return "latestRootBlobId beside messages"
-    return "lines of role and message.content alone" if is_transcript(values) else None
+        return "latestRootBlobId next to messages"
+    return "lines with only role and message.content" if is_transcript(values) else None
 
 
 def session(path: str, origin: Origin) -> str | None:
@@ -44,16 +44,16 @@ def session(path: str, origin: Origin) -> str | None:
 
 
 def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """Return what the model saw last of each session, then what that replaced, then abandoned branches.
+    """Return what the model saw last in each session, then the parts replaced by summaries, then abandoned branches.
 
-    Only the stores of the CLI have the system prompt; nothing has definitions of tools.
+    Only the databases of the CLI contain the system prompt; tool definitions are never stored.
     """
     unread = Unread()
-    placed = list(entries(values, lines))
-    if placed and not (composer.is_one(placed[0][2]) or store.is_one(placed[0][2])):
-        return with_unread(transcript_conversations(placed, unread), unread)
+    values_with_lines = list(entries(values, lines))
+    if values_with_lines and not (composer.is_one(values_with_lines[0][2]) or store.is_one(values_with_lines[0][2])):
+        return with_unread(transcript_conversations(values_with_lines, unread), unread)
     converted: list[Conversation] = []
-    for place, line, value in placed:
+    for place, line, value in values_with_lines:
         form = store if store.is_one(value) else composer
         converted += form.conversations(f"entry {place}", line, value, unread)
     return with_unread(converted, unread)
@@ -66,11 +66,11 @@ _VALUES, _HEADERS = "cursorDiskKV", "composerHeaders"
 _BLOBS, _META = "blobs", "meta"
 _COMPOSER, _BUBBLE = "composerData:", "bubbleId:"
 _LAYERS = 3
-"""How many times JSON may be written as a text of JSON."""
+"""The maximum nesting of JSON texts in JSON texts."""
 
 
 def tables(columns: dict[str, list[str]]) -> dict[str, tuple[str, ...]] | None:
-    """Check for values by key (IDE), or for blobs by id beside a single value (CLI)."""
+    """Check for values by key (IDE), or for blobs by id and a metadata table (CLI)."""
     if {"key", "value"} <= {*columns.get(_VALUES, [])}:
         has_headers = {"composerId", "value"} <= {*columns.get(_HEADERS, [])}
         return {_VALUES: ("key",), **({_HEADERS: ("composerId",)} if has_headers else {})}
@@ -102,21 +102,21 @@ def from_rows(rows: dict[str, list[Object]]) -> list[Json]:
     """Return a composer with its bubbles, or the contents of a store; raise ``TurnError`` for invalid JSON."""
     if _META in rows or _BLOBS in rows:
         return store.from_rows(rows.get(_META, []), rows.get(_BLOBS, []))
-    made: Object | None = None
+    composer_value: Object | None = None
     bubbles: Object = {}
     for row in rows.get(_VALUES, []):
         key = row.get("key")
         if not isinstance(key, str) or row.get("value") is None:
-            continue  # what was deleted leaves its key
+            continue  # the keys of deleted values remain
         value = _object(row["value"], f"{_VALUES} {key}")
         if key.startswith(_COMPOSER):
-            made = {"composerId": key.removeprefix(_COMPOSER), **value}
+            composer_value = {"composerId": key.removeprefix(_COMPOSER), **value}
         else:
             bubbles[key.rpartition(":")[2]] = value
-    if made is None:
+    if composer_value is None:
         return []
     header = next(iter(rows.get(_HEADERS, [])), None)
-    return [{**made, "bubbles": bubbles, **({"header": _header(header)} if header else {})}]
+    return [{**composer_value, "bubbles": bubbles, **({"header": _header(header)} if header else {})}]
 
 
 def _header(row: Object) -> Object:
@@ -146,15 +146,15 @@ def _object(cell: Json, place: str) -> Object:
 _ROLES = ("system", "user", "assistant")
 _ENDS = "turn_ended"
 _OTHERS = ("type", "uuid", "sessionId", "id")
-"""Members of lines of other agents."""
+"""Members that occur only in lines of other agents."""
 _LINE = ("role", "message", "timestamp", "model")
 _REDACTED = "[REDACTED]"
-"""What stands in place of reasoning, at the end of a text or alone."""
+"""The placeholder for withheld reasoning, at the end of a text or as the complete text."""
 
 
 def is_transcript(values: list[Json]) -> bool:
-    """Whether all lines are bare messages or marks of a turn's end."""
-    said = 0
+    """Whether all lines are messages without ids, or marks for the end of a turn."""
+    messages = 0
     for line in values:
         if not isinstance(line, dict):
             return False
@@ -165,13 +165,13 @@ def is_transcript(values: list[Json]) -> bool:
             return False
         if not isinstance(message.get("content"), str | list):
             return False
-        said += 1
-    return said > 0
+        messages += 1
+    return messages > 0
 
 
-def transcript_conversations(placed: list[tuple[int, int, Object]], unread: Unread) -> list[Conversation]:
+def transcript_conversations(values_with_lines: list[tuple[int, int, Object]], unread: Unread) -> list[Conversation]:
     """Return the conversation of the lines."""
-    turns = [each for place, line, value in placed for each in _read(f"entry {place}", line, value, unread)]
+    turns = [each for place, line, value in values_with_lines for each in _read(f"entry {place}", line, value, unread)]
     conversation = load_conversation(openai_chat, turns)
     return [conversation] if conversation.messages else []
 
@@ -182,7 +182,7 @@ def _read(place: str, line: int, value: Object, unread: Unread) -> list[LoggedTu
         unread.count(f"line of the type {value['type']}")
         return []
     if role not in _ROLES or not isinstance(message, dict):
-        raise TurnError(f"{place} has the role {compact(role)[:40]} and a message that is none")
+        raise TurnError(f"{place} has the role {compact(role)[:40]} and an invalid message")
     unread.count_members("line", value, *_LINE)
     unread.count_members("line.message", message, "role", "content")
     known = Evidence(line, moment(value.get("timestamp")))
@@ -193,20 +193,20 @@ def _read(place: str, line: int, value: Object, unread: Unread) -> list[LoggedTu
         raise TurnError(f"{place} has a content that is neither a text nor a list")
     turns = _turns(role, content, known.model or "")
     if not turns:
-        unread.count("reply of which nothing is kept")
+        unread.count("reply without any content")
     return [LoggedTurn(place, turn, known) for turn in turns]
 
 
 def _turns(role: Json, content: Json, model: str) -> list[Object]:
     if role != "assistant":
         return _other_turns(role, content)
-    shown, thoughts, calls = list[Json](), list[Json](), list[Json]()
+    parts, thoughts, calls = list[Json](), list[Json](), list[Json]()
     for part in as_list(content):
         match part:
             case str(text) | {"type": "text", "text": str(text)}:
-                said, is_redacted = _without_redaction(text)
+                visible_text, is_redacted = _without_redaction(text)
                 thoughts += [thought("", "", _REDACTED, model)] if is_redacted else []
-                shown += [{"type": "text", "text": said}] if said else []
+                parts += [{"type": "text", "text": visible_text}] if visible_text else []
             case {"type": "tool_use", "name": name, **more}:
                 calls.append(function_call(more.get("id"), name, more.get("input")))
             case {"type": "thinking", "thinking": str(text), **more}:
@@ -214,23 +214,23 @@ def _turns(role: Json, content: Json, model: str) -> list[Object]:
             case {"type": "redacted-reasoning" | "redacted_thinking", "data": str(data)}:
                 thoughts.append(thought("", "", data, model))
             case _:
-                shown.append(part)
-    is_bare = not shown and not calls and all(each.get("data") == _REDACTED for each in thoughts)
+                parts.append(part)
+    is_bare = not parts and not calls and all(each.get("data") == _REDACTED for each in thoughts)
     if is_bare and thoughts:
         return []
-    return [reply(shown, thoughts, calls)]
+    return [reply(parts, thoughts, calls)]
 
 
 def _without_redaction(text: str) -> tuple[str, bool]:
-    """Return a text without the mark of withheld reasoning, and whether it had one."""
-    said = text.rstrip()
-    if said == _REDACTED or said.endswith(f"\n{_REDACTED}"):
-        return said.removesuffix(_REDACTED).rstrip("\n"), True
+    """Return a text without the placeholder for withheld reasoning, and whether it had one."""
+    visible_text = text.rstrip()
+    if visible_text == _REDACTED or visible_text.endswith(f"\n{_REDACTED}"):
+        return visible_text.removesuffix(_REDACTED).rstrip("\n"), True
     return text, False
 
 
 def _other_turns(role: Json, content: Json) -> list[Object]:
-    """Return the turns of a prompt, and of results, which only few versions have."""
+    """Return the turns of a prompt, and of results, which only a few versions store."""
     if isinstance(content, str):
         return [{"role": role, "content": content}]
     answers = [part for part in content if at(part, "type") == "tool_result"]

@@ -22,9 +22,9 @@ _READ = (
     *(_HEADERS, _INLINE, _MAP, _LATEST),
 )
 _TASK = "task-"
-"""What the id of a sub-agent begins with that is named after the call that began it."""
+"""The prefix of sub-agent ids that contain the id of the call that started them."""
 _UNKNOWN = "default"
-"""What stands for the model where Cursor chooses it."""
+"""The model name if Cursor selects the model."""
 
 
 def is_one(value: Json) -> bool:
@@ -35,9 +35,9 @@ def is_one(value: Json) -> bool:
 
 
 def conversations(place: str, line: int, value: Object, unread: Unread) -> list[Conversation]:
-    """Return what the model saw at the end, then what each summary replaced.
+    """Return what the model saw at the end, then the parts replaced by summaries.
 
-    What no header names was taken back; in which order is not known any more.
+    Bubbles that are not listed in a header were undone; their order is unknown.
     """
     unread.count_members("composer", value, *_READ)
     bubbles = _bubbles(place, value, unread)
@@ -48,9 +48,9 @@ def conversations(place: str, line: int, value: Object, unread: Unread) -> list[
     groups = list(_groups(bubbles))
     turns = [tuple(reader.turns(group)) for group in groups]
     steps = [ThreadEntry(each, any(turn.evidence.is_sampled for turn in each)) for each in turns]
-    steps, way = _with_summaries(steps, groups, value, line)
+    steps, path = _with_summaries(steps, groups, value, line)
     known = {"session_id": string(value, "composerId")} | bounds(value.get("createdAt"), value.get("lastUpdatedAt"))
-    converted = load_paths(openai_chat, steps, [way], known)
+    converted = load_paths(openai_chat, steps, [path], known)
     return [_with_links(each, value, bubbles, unread) for each in converted]
 
 
@@ -62,23 +62,23 @@ def _bubbles(place: str, value: Object, unread: Unread) -> list[Bubble]:
     by_name = {each["bubbleId"]: each for each in inline}
     by_name |= members(value.get(_MAP)) | members(value.get("bubbles"))
     order = as_list(value.get(_HEADERS)) or inline
-    ordered, met = list[Bubble](), set[str]()
+    result, seen_names = list[Bubble](), set[str]()
     for header in order:
         name = string(header, "bubbleId")
-        if name in met:
+        if name in seen_names:
             continue
-        met.add(name)
+        seen_names.add(name)
         bubble = by_name.get(name)
         where = f"{place}, bubble {name[:80]}"
         if bubble is None:
-            unread.count("bubble that is not there")
+            unread.count("missing bubble")
         elif not isinstance(bubble, dict):
             raise TurnError(f"{where} is {kind(bubble)}, not an object")
         else:
-            ordered.append(Bubble(where, name, bubble))
-    for _ in range(sum(name not in met for name in by_name)):
-        unread.count("bubble that was taken back")
-    return ordered
+            result.append(Bubble(where, name, bubble))
+    for _ in range(sum(name not in seen_names for name in by_name)):
+        unread.count("bubble that was undone")
+    return result
 
 
 def _groups(bubbles: list[Bubble]) -> list[list[Bubble]]:
@@ -98,41 +98,41 @@ def _groups(bubbles: list[Bubble]) -> list[list[Bubble]]:
 def _with_summaries(
     steps: list[ThreadEntry], groups: list[list[Bubble]], value: Object, line: int
 ) -> tuple[list[ThreadEntry], list[int]]:
-    """Return the steps with the summaries among them, and the path through all of them in order."""
+    """Return the entries with the summaries appended, and the path through all of them in order."""
     places = {bubble.name: place for place, group in enumerate(groups) for bubble in group}
     latest = at(value, _LATEST, "summary")
-    placed = ((place, summary(bubble.value)) for place, group in enumerate(groups) for bubble in group)
-    summaries = [(place, each) for place, each in placed if each]
-    said = string(latest, "summary")
-    if said and said not in [each["summary"] for _, each in summaries]:
+    candidates = ((place, summary(bubble.value)) for place, group in enumerate(groups) for bubble in group)
+    summaries = [(place, each) for place, each in candidates if each]
+    latest_text = string(latest, "summary")
+    if latest_text and latest_text not in [each["summary"] for _, each in summaries]:
         last = string(value.get(_LATEST), "lastBubbleId") or string(latest, "truncationLastBubbleIdInclusive")
         summaries += [(places[last], latest)] if last in places else []
-    added = sorted(((place, number) for number, (place, _) in enumerate(summaries)))
-    way, at_step = list[int](), 0
-    made = list(steps)
-    for place, number in added:
-        way += range(at_step, place + 1)
+    positions = sorted(((place, number) for number, (place, _) in enumerate(summaries)))
+    path, at_step = list[int](), 0
+    entries = list(steps)
+    for place, number in positions:
+        path += range(at_step, place + 1)
         at_step = max(at_step, place + 1)
-        way.append(len(made))
-        made.append(_summary(summaries[number][1], places, line))
-    return made, [*way, *range(at_step, len(steps))]
+        path.append(len(entries))
+        entries.append(_summary(summaries[number][1], places, line))
+    return entries, [*path, *range(at_step, len(steps))]
 
 
 def _summary(value: Object, places: dict[str, int], line: int) -> ThreadEntry:
-    """Return a summary in the user's name, with the first step that stays."""
+    """Return the entry of a summary, which is in the user's name and names the first entry that is kept."""
     first_kept = places.get(string(value, "clientShouldStartSendingFromInclusiveBubbleId"))
     if first_kept is None and (last := places.get(string(value, "truncationLastBubbleIdInclusive"))) is not None:
         first_kept = last + 1
     turn = {"role": "user", "content": value["summary"]}
-    return ThreadEntry((LoggedTurn("a summary", turn, Evidence(line)),), is_summary=True, kept=first_kept)
+    return ThreadEntry((LoggedTurn("a summary", turn, Evidence(line)),), is_summary=True, first_kept=first_kept)
 
 
-# What is said of the whole
+# Links to other sessions
 
 
 def _with_links(conversation: Conversation, value: Object, bubbles: list[Bubble], unread: Unread) -> Conversation:
     """Return a conversation linked to the sub-agents that it started and to the call that started it."""
-    began = dict(pair for bubble in bubbles if (pair := subagent_call(bubble.value)))
+    calls_by_agent = dict(pair for bubble in bubbles if (pair := subagent_call(bubble.value)))
     name, header = string(value, "composerId"), value.get("header")
     unread.count_members("header", header, "isSubagent", "subagentInfo", "composerId", "createdAt", "lastUpdatedAt")
     subagent = next((info for each in (value, header) if isinstance(info := at(each, "subagentInfo"), dict)), {})
@@ -146,7 +146,7 @@ def _with_links(conversation: Conversation, value: Object, bubbles: list[Bubble]
             parent=string(subagent, "parentComposerId") or None,
             call=call or None,
         )
-    return with_origin(conversation, began=began) if began else conversation
+    return with_origin(conversation, began=calls_by_agent) if calls_by_agent else conversation
 
 
 _USER, _MODEL = 1, 2
@@ -155,9 +155,20 @@ _BUBBLE = (
     *("_v", "type", "bubbleId", "text", "thinking", "createdAt", "modelInfo", "tokenCount"),
     *(_CALL, _SUMMARY, "capabilityType"),
 )
-_CALLED = ("tool", "name", "toolCallId", "modelCallId", "toolIndex", "params", "rawArgs", "result", "status", "error")
+_CALL_MEMBERS = (
+    "tool",
+    "name",
+    "toolCallId",
+    "modelCallId",
+    "toolIndex",
+    "params",
+    "rawArgs",
+    "result",
+    "status",
+    "error",
+)
 _OUTCOMES = {"error": "failed", "cancelled": "interrupted"}
-_REFUSED = "rejected"
+_DENIED = "rejected"
 
 
 class Bubble(NamedTuple):
@@ -179,14 +190,14 @@ class Bubble(NamedTuple):
             return False
         if self.call is None:
             return True
-        made = string(self.call, "modelCallId")
-        return bool(made and made == string(other.call, "modelCallId"))
+        call_id = string(self.call, "modelCallId")
+        return bool(call_id and call_id == string(other.call, "modelCallId"))
 
 
 def summary(bubble: Object) -> Object | None:
-    """Return the summary in a bubble of those before it."""
-    logged = bubble.get(_SUMMARY)
-    value = jsonio.value(logged) if isinstance(logged, str) else logged
+    """Return the summary of earlier bubbles in a bubble."""
+    raw_summary = bubble.get(_SUMMARY)
+    value = jsonio.value(raw_summary) if isinstance(raw_summary, str) else raw_summary
     return value if string(value, "summary") else None
 
 
@@ -198,13 +209,13 @@ def subagent_call(bubble: Object) -> tuple[str, str] | None:
 
 
 class BubbleReader:
-    """Turns bubbles into turns; a reply has the model of its own bubbles, otherwise that of the prompt."""
+    """Converts bubbles to turns; the model of a reply is named in one of its bubbles, or else in the prompt."""
 
     def __init__(self, line: int, model: str, unread: Unread) -> None:
         self._line, self._model, self._unread = line, model, unread
 
     def turns(self, group: list[Bubble]) -> Iterator[LoggedTurn]:
-        """Yield the turn of a prompt, or those of a reply with its results."""
+        """Yield the turn of a prompt, or the turns of a reply with its results."""
         for bubble in group:
             self._rest(bubble)
         first, role = group[0], group[0].value.get("type")
@@ -227,50 +238,54 @@ class BubbleReader:
         if bubble.call is None and isinstance(call, dict):
             self._unread.count(f"bubble.{_CALL} without a name")
         elif bubble.call:
-            self._unread.count_members(f"bubble.{_CALL}", call, *_CALLED)
+            self._unread.count_members(f"bubble.{_CALL}", call, *_CALL_MEMBERS)
 
     def _reply(self, group: list[Bubble], model: str) -> Iterator[LoggedTurn]:
         """Yield the reply, then the results of its calls."""
-        shown = [{"type": "text", "text": text} for each in group if (text := string(each.value, "text"))]
+        text_parts = [{"type": "text", "text": text} for each in group if (text := string(each.value, "text"))]
         thoughts = [thought_block for each in group for thought_block in _thoughts(each.value, model)]
-        made = [(each, call) for each in group if (call := each.call)]
-        calls = [function_call(call.get("toolCallId"), call["name"], arguments(call)) for _, call in made]
-        if not (shown or thoughts or calls):
+        bubbles_with_calls = [(each, call) for each in group if (call := each.call)]
+        calls = [function_call(call.get("toolCallId"), call["name"], arguments(call)) for _, call in bubbles_with_calls]
+        if not (text_parts or thoughts or calls):
             return
-        yield LoggedTurn(group[0].place, reply(shown, thoughts, calls), self._evidence(group, model))
-        for bubble, call in made:
+        yield LoggedTurn(group[0].place, reply(text_parts, thoughts, calls), self._evidence(group, model))
+        for bubble, call in bubbles_with_calls:
             if (answer := _answer(call)) is not None:
                 yield LoggedTurn(bubble.place, answer, Evidence(self._line))
 
     def _evidence(self, group: list[Bubble], model: str) -> Evidence:
         times = [when for each in group if (when := moment(each.value.get("createdAt")))]
-        counted = [tokens for each in group if any(tokens := _tokens(each.value))]
-        sent, said = counted[-1] if counted else (None, None)
-        return Evidence(self._line, times[0] if times else None, True, model or None, sent, said)
+        token_counts = [tokens for each in group if any(tokens := _tokens(each.value))]
+        prompt_tokens, completion_tokens = token_counts[-1] if token_counts else (None, None)
+        return Evidence(self._line, times[0] if times else None, True, model or None, prompt_tokens, completion_tokens)
 
 
 def _model(bubble: Object) -> str:
-    """Return the model that a bubble names; none if Cursor was to choose one."""
+    """Return the model in a bubble; empty if Cursor selected it."""
     name = string(bubble.get("modelInfo"), "modelName")
     return "" if name == _UNKNOWN else name
 
 
 def _tokens(bubble: Object) -> tuple[int | None, int | None]:
-    """Return the tokens of a request and of its reply; newer versions write meaningless zeros."""
-    sent, said = (count(at(bubble, "tokenCount", name)) for name in ("inputTokens", "outputTokens"))
-    return sent or None, said or None
+    """Return the token counts of a request and its reply; newer versions write meaningless zeros."""
+    prompt_tokens, completion_tokens = (
+        count(at(bubble, "tokenCount", name)) for name in ("inputTokens", "outputTokens")
+    )
+    return prompt_tokens or None, completion_tokens or None
 
 
 def _thoughts(bubble: Object, model: str) -> list[Json]:
-    logged = bubble.get("thinking")
-    text, signature = (logged, "") if isinstance(logged, str) else (string(logged, "text"), string(logged, "signature"))
+    thinking = bubble.get("thinking")
+    text, signature = (
+        (thinking, "") if isinstance(thinking, str) else (string(thinking, "text"), string(thinking, "signature"))
+    )
     blocks = [thought(text, signature, "", model)] if text or signature else []
-    hidden = string(logged, "redactedThinking")
+    hidden = string(thinking, "redactedThinking")
     return [*blocks, thought("", "", hidden, model)] if hidden else blocks
 
 
 def arguments(call: Object) -> Json:
-    """Return the arguments as the model wrote them, otherwise as the client parsed them."""
+    """Return the arguments as written by the model, or else as parsed by the client."""
     raw = _once(call.get("rawArgs"))
     if isinstance(raw, dict) or (isinstance(raw, str) and isinstance(jsonio.value(raw), dict)):
         return raw
@@ -289,11 +304,11 @@ def _once(value: Json) -> Json:
 
 
 def _answer(call: Object) -> Object | None:
-    """Return the result of a call; ``None`` while there is none."""
+    """Return the result of a call; ``None`` if it is not finished."""
     content, status = _once(call.get("result")), call.get("status")
     status = at(status, "status") if isinstance(status, dict) else status
     outcome = _OUTCOMES.get(status, "") if isinstance(status, str) else ""
-    if call.get("userDecision") == _REFUSED:
+    if call.get("userDecision") == _DENIED:
         outcome = "denied"
     if content in (None, ""):
         content = _once(call.get("error"))

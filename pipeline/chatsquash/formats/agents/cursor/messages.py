@@ -1,4 +1,4 @@
-"""Messages as the AI SDK 4 has them, which Cursor sends to models, as turns of OpenAI chat."""
+"""Convert messages of the AI SDK 4, which Cursor sends to models, to turns of OpenAI chat."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PART = {
     "tool-call": ("type", "toolCallId", "toolName", "args", "input"),
     "tool-result": ("type", "toolCallId", "toolName", "result", "output", "experimental_content", "isError"),
 }
-"""The members that are read of parts."""
+"""The types of parts, with the members that are read."""
 
 
 def is_summary(message: Object) -> bool:
@@ -29,7 +29,7 @@ def is_summary(message: Object) -> bool:
 
 
 def named_model(message: Object) -> str:
-    """Return the model that a message or one of its parts names."""
+    """Return the model name in a message or in one of its parts."""
     holders = (message, *objects(message.get("content")))
     names = (string(at(each, _OPTIONS, "cursor"), "modelName") for each in holders)
     return next((name for name in names if name), "")
@@ -41,8 +41,10 @@ def turns(message: Object, model: str, unread: Unread) -> list[Object]:
     unread.count_members("message.providerOptions", message.get(_OPTIONS), "cursor")
     unread.count_members("message.providerOptions.cursor", at(message, _OPTIONS, "cursor"), *_CURSOR)
     for part in objects(message.get("content")):
-        of = string(part, "type")
-        unread.count_members(member_path("message.content", str(of)), part, *_PART.get(of, tuple(part)), _OPTIONS)
+        part_type = string(part, "type")
+        unread.count_members(
+            member_path("message.content", str(part_type)), part, *_PART.get(part_type, tuple(part)), _OPTIONS
+        )
         unread.count_members("message.content.providerOptions.cursor", at(part, _OPTIONS, "cursor"), *_CURSOR)
     role, content = message.get("role"), message.get("content")
     if role == "tool":
@@ -54,13 +56,13 @@ def turns(message: Object, model: str, unread: Unread) -> list[Object]:
             for part in objects(content)
         ]
     if role == "assistant":
-        return [said(content, model)]
+        return [assistant_turn(content, model)]
     return [{"role": role, "content": list(map(_part, content)) if isinstance(content, list) else content}]
 
 
-def said(content: Json, model: str) -> Object:
-    """Return an assistant's reasoning, texts and calls as a message."""
-    thoughts, shown, calls = list[Json](), list[Json](), list[Json]()
+def assistant_turn(content: Json, model: str) -> Object:
+    """Convert the content of an assistant message: reasoning, texts and calls."""
+    thoughts, parts, calls = list[Json](), list[Json](), list[Json]()
     for part in as_list(content):
         match part:
             case {"type": "reasoning", "text": str(text), **more}:
@@ -70,38 +72,43 @@ def said(content: Json, model: str) -> Object:
             case {"type": "tool-call", "toolName": name, **more}:
                 calls.append(function_call(more.get("toolCallId"), name, more.get("args", more.get("input"))))
             case _:
-                shown.append(_part(part))
-    return reply(shown, thoughts, calls)
+                parts.append(_part(part))
+    return reply(parts, thoughts, calls)
 
 
-def reply(shown: list[Json], thoughts: list[Json], calls: list[Json]) -> Object:
-    """Return a reply of texts, reasoning and calls."""
-    members = {"content": shown, "reasoning_details": thoughts, "tool_calls": calls}
+def reply(parts: list[Json], thoughts: list[Json], calls: list[Json]) -> Object:
+    """Build a reply from texts, reasoning and calls."""
+    members = {"content": parts, "reasoning_details": thoughts, "tool_calls": calls}
     return {"role": "assistant", "content": None, **{name: value for name, value in members.items() if value}}
 
 
 def thought(text: str, signature: str, hidden: str, model: str) -> Object:
-    """Return a block of reasoning; who signed or encrypted it is known for Anthropic's models only."""
-    of = "anthropic-claude-v1" if "claude" in model.lower() else "unknown"
+    """Build a reasoning block; the provider of a signature is only known for Anthropic's models."""
+    signature_format = "anthropic-claude-v1" if "claude" in model.lower() else "unknown"
     if hidden:
-        return {"type": "reasoning.encrypted", "data": hidden, "format": of}
-    return {"type": "reasoning.text", "text": text, "format": of, **({"signature": signature} if signature else {})}
+        return {"type": "reasoning.encrypted", "data": hidden, "format": signature_format}
+    return {
+        "type": "reasoning.text",
+        "text": text,
+        "format": signature_format,
+        **({"signature": signature} if signature else {}),
+    }
 
 
 def _result(part: Object, message: Object) -> Object:
     high = at(message, _OPTIONS, "cursor", _RESULT)
     flags = (part.get("isError"), at(high, "isError"), at(high, "output", "isError"))
-    shown = [_part(each) for each in as_list(part.get("experimental_content"))]
+    parts = [_part(each) for each in as_list(part.get("experimental_content"))]
     value = part.get("result", part.get("output"))
-    is_seen = value is None or any(string(each, "type") == "image_url" for each in shown)
-    content = shown if shown and is_seen else value if value is not None else ""
+    is_seen = value is None or any(string(each, "type") == "image_url" for each in parts)
+    content = parts if parts and is_seen else value if value is not None else ""
     if isinstance(content, list) and not is_seen:
         content = compact(content)
     return tool_message(part.get("toolCallId"), content, "failed" if True in flags else "", part.get("toolName"))
 
 
 def _part(part: Json) -> Json:
-    """Return a part of a content; an image is data or an address."""
+    """Convert a content part; an image may be inline data or a URL."""
     match part:
         case {"type": "image", "image": str(data)} | {"type": "image", "data": str(data)}:
             mime = string(part, "mimeType") or string(part, "mediaType") or "image/png"

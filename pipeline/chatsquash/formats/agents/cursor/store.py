@@ -1,4 +1,4 @@
-"""A session of the CLI: messages by their hashes, and roots that list them, as conversations."""
+"""Sessions of the CLI: messages stored by hash, and roots that list them."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from chatsquash.formats.values import Object, as_list, compact, members, string,
 
 _STORE = ("agentId", "latestRootBlobId", "createdAt", MODEL, "messages", "lists", "unread")
 _HIDDEN = "blobEncryptionKey"
-"""A member of the metadata whose name is not reported."""
+"""A member of the metadata that is not reported as unread."""
 _PLAIN = ("agentId", "latestRootBlobId", "createdAt", MODEL)
 _ROLES = ("system", "user", "assistant", "tool")
 
 
 def is_one(value: Json) -> bool:
-    """Whether an object is what ``from_rows`` makes of a store."""
+    """Whether an object is a store as returned by ``from_rows``."""
     return isinstance(value, dict) and value.keys() >= {"latestRootBlobId", "messages", "lists"}
 
 
@@ -30,9 +30,10 @@ def is_one(value: Json) -> bool:
 
 
 def from_rows(meta: list[Object], blobs: list[Object]) -> list[Json]:
-    """Return a store as one object: its messages, and the lists of them by its roots, the last root first.
+    """Return a store as one object with its messages and the list of messages of each root, last root first.
 
-    Raises ``TurnError`` for one whose last root or messages are missing.
+    Raises:
+        TurnError: if the last root or one of its messages is missing
     """
     known = _metadata(meta)
     last = string(known, "latestRootBlobId")
@@ -44,22 +45,22 @@ def from_rows(meta: list[Object], blobs: list[Object]) -> list[Json]:
     reader = _BlobReader(data_by_id)
     first, fields = reader.list_of(last)
     lists = [first, *(earlier for blob in data_by_id if blob != last and (earlier := reader.earlier(blob)))]
-    used = {ident: reader.message(ident) for each in lists for ident in each}
+    messages = {ident: reader.message(ident) for each in lists for ident in each}
     unread = {member_path("store", name): 1 for name in sorted(known) if name not in (*_PLAIN, _HIDDEN)}
     unread |= {f"root.field {number}": count for number, count in fields.items()}
     plain = {name: known[name] for name in _PLAIN if name in known}
-    return [{**plain, "messages": used, "lists": lists, "unread": unread}]
+    return [{**plain, "messages": messages, "lists": lists, "unread": unread}]
 
 
 def _metadata(rows: list[Object]) -> Object:
-    """Return the one value beside the blobs, which is hexadecimal JSON."""
+    """Parse the value of the metadata table, which is hexadecimal JSON."""
     row = next((row for row in rows if row.get("key") == "0"), rows[0] if rows else None)
     data = _bytes(row.get("value")) if row else b"{}"
     try:
         data = data if data.lstrip()[:1] == b"{" else bytes.fromhex(data.decode("ascii"))
         value = jsonio.loads(data)
     except (ValueError, RecursionError):
-        raise TurnError("the store has metadata that are no JSON") from None
+        raise TurnError("the store has metadata that are not valid JSON") from None
     return expect_object(value, "the store has metadata that are")
 
 
@@ -82,15 +83,15 @@ class _BlobReader:
         if ident not in self._messages:
             data = self._blobs[ident]
             value = jsonio.value(data) if data[:1] == b"{" else None
-            is_said = isinstance(value, dict) and value.get("role") in _ROLES
-            self._messages[ident] = value if is_said else None
+            is_message = isinstance(value, dict) and value.get("role") in _ROLES
+            self._messages[ident] = value if is_message else None
         return self._messages[ident]
 
     def list_of(self, last: str) -> tuple[list[str], dict[int, int]]:
         """Return the messages of the last root, all of which must exist, and its other fields."""
         fields = root(self._blobs[last])
         if fields is None:
-            raise TurnError("the store has a last root that is no message of protobuf")
+            raise TurnError("the store has a last root that is not a protobuf message")
         idents = []
         for number, raw in enumerate(fields.references):
             ident = self._ids.get(raw)
@@ -119,7 +120,7 @@ def _hash(ident: str) -> bytes:
 
 
 def conversations(place: str, line: int, value: Object, unread: Unread) -> list[Conversation]:
-    """Return the list of the last root, then earlier lists that it does not continue."""
+    """Return the conversation of the last root, then those of earlier roots that it does not continue."""
     unread.count_members("store", value, *_STORE)
     for name, count in members(value.get("unread")).items():
         for _ in range(count if type(count) is int and 0 < count <= 1_000 else 1):
@@ -130,8 +131,8 @@ def conversations(place: str, line: int, value: Object, unread: Unread) -> list[
     converted = []
     for number, era in enumerate(eras(lists)):
         turns = _turns_of(f"{place}, list {number + 1}", line, era, model, Unread() if number else unread)
-        linked = {"id": era.id, "kind": era.kind, "parent": era.parent}
-        converted.append(load_conversation(openai_chat, turns, **known, **linked))
+        links = {"id": era.id, "kind": era.kind, "parent": era.parent}
+        converted.append(load_conversation(openai_chat, turns, **known, **links))
     return converted
 
 
@@ -139,34 +140,36 @@ def _lists(place: str, value: Object) -> list[list[StoredMessage]]:
     """Return the lists with messages instead of ids."""
     messages, lists = value.get("messages"), value.get("lists")
     if not isinstance(messages, dict) or not isinstance(lists, list):
-        raise TurnError(f"{place} has no messages and lists of them")
-    by_id = {ident: said(each, is_summary(each)) for ident, each in messages.items() if isinstance(each, dict)}
+        raise TurnError(f"{place} has no messages, or no lists of them")
+    by_id = {
+        ident: stored_message(each, is_summary(each)) for ident, each in messages.items() if isinstance(each, dict)
+    }
     message_lists = []
     for number, idents in enumerate(lists):
         if not isinstance(idents, list) or not all(isinstance(each, str) and each in by_id for each in idents):
-            raise TurnError(f"{place} has a list {number + 1} that names messages that are not there")
+            raise TurnError(f"{place} has a list {number + 1} with messages that do not exist")
         message_lists.append([by_id[ident] for ident in idents])
     return message_lists
 
 
 def _turns_of(place: str, line: int, era: MessageView, last_model: str, unread: Unread) -> list[LoggedTurn]:
     turns_of = []
-    for number, said in enumerate(era.messages):
-        message = said.message
-        is_sampled = message.get("role") == "assistant" and number not in era.copied and not said.is_summary
+    for number, item in enumerate(era.messages):
+        message = item.message
+        is_sampled = message.get("role") == "assistant" and number not in era.copied_places and not item.is_summary
         model = named_model(message) or last_model or None
         options = members(members(message.get("providerOptions")).get("cursor"))
         known = Evidence(line, None, True, model, response_id=string(options, "modelProviderMessageId") or None)
         where = f"{place}, message {number + 1}"
-        made = turns(message, model or "", unread)
-        turns_of += [LoggedTurn(where, turn, known if is_sampled else Evidence(line)) for turn in made]
+        message_turns = turns(message, model or "", unread)
+        turns_of += [LoggedTurn(where, turn, known if is_sampled else Evidence(line)) for turn in message_turns]
     return turns_of
 
 
 _REFERENCE = 32
-"""Bytes of a reference, a hash of what it refers to."""
+"""Bytes of a reference, which is the hash of a blob."""
 _LONGEST = 10
-"""Bytes of a number, at most."""
+"""The maximum bytes of a variable-length number."""
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 
 
@@ -176,11 +179,11 @@ class RootFields(NamedTuple):
     references: list[bytes]
     """The hashes in its first field, in order."""
     others: dict[int, int]
-    """The numbers of its other fields, with how often each is there."""
+    """The number of occurrences of each other field."""
 
 
 def root(data: bytes) -> RootFields | None:
-    """Return the references in a message; ``None`` for anything else."""
+    """Parse the fields of a root, a protobuf message; ``None`` for anything else."""
     references, others, at = list[bytes](), Counter[int](), 0
     while at < len(data):
         key, at = _number(data, at)
@@ -205,7 +208,7 @@ def root(data: bytes) -> RootFields | None:
 
 
 def _past(data: bytes, at: int, kind: int) -> int:
-    """Return the place after a number or a value of a fixed length; -1 for anything else."""
+    """Return the offset after a number or a fixed-length value; -1 for anything else."""
     if kind == _VARINT:
         value, at = _number(data, at)
         return at if value >= 0 else -1
@@ -213,7 +216,7 @@ def _past(data: bytes, at: int, kind: int) -> int:
 
 
 def _number(data: bytes, at: int) -> tuple[int, int]:
-    """Return a number of variable length and the place after it; -1 if it does not end."""
+    """Parse a variable-length number; returns it with the offset after it, or -1 if it does not end."""
     value = 0
     for shift, byte in enumerate(data[at : at + _LONGEST]):
         value |= (byte & 0x7F) << 7 * shift
@@ -222,8 +225,8 @@ def _number(data: bytes, at: int) -> tuple[int, int]:
     return -1, at
 
 
-_COMPARED = 20
-"""Lists that go on from one place with which a list is compared that ends there."""
+_MOST_COMPARED = 20
+"""The maximum number of continuations that the last message of a list is compared with."""
 
 
 class StoredMessage(NamedTuple):
@@ -232,7 +235,7 @@ class StoredMessage(NamedTuple):
     message: Object
     key: bytes
     is_summary: bool
-    """Whether it stands for messages that were compacted."""
+    """Whether it replaces compacted messages."""
 
 
 class MessageView(NamedTuple):
@@ -242,12 +245,12 @@ class MessageView(NamedTuple):
     id: str
     kind: ConversationKind
     parent: str | None
-    copied: frozenset[int]
-    """The places of messages that a conversation before it had."""
+    copied_places: frozenset[int]
+    """The indexes of messages copied from an earlier conversation."""
 
 
-def said(message: Object, is_summary: bool) -> StoredMessage:
-    """Return a message with its key, which ignores what changes while the message is answered."""
+def stored_message(message: Object, is_summary: bool) -> StoredMessage:
+    """Return a message with its key, which ignores members that change later."""
     key = compact([message.get("role"), message.get("content")]).encode("utf-8", "surrogatepass")
     return StoredMessage(message, blake2b(key, digest_size=16).digest(), is_summary)
 
@@ -255,7 +258,7 @@ def said(message: Object, is_summary: bool) -> StoredMessage:
 def eras(lists: list[list[StoredMessage]]) -> list[MessageView]:
     """Return the first list, then those before compactions, then branches, in the order of their creation.
 
-    A list is left out that another one goes on from, or that ends with what the model had not said to the end.
+    Lists that another list continues are skipped, and so are those that end with an incomplete reply.
     """
     if not lists or not lists[0]:
         return []
@@ -270,11 +273,11 @@ def eras(lists: list[list[StoredMessage]]) -> list[MessageView]:
         if summaries == own:
             branches.append((summaries, each))
         else:
-            before[summaries] = each  # the last one of its time
+            before[summaries] = each  # the last list between two compactions
     names = {summaries: str(number) for number, summaries in enumerate([own, *before], 1)}
-    whole = bool(before or branches)
+    has_others = bool(before or branches)
     order = [*before, own]
-    views = [_era(first, "1" if whole else "", names, order, before)]
+    views = [_era(first, "1" if has_others else "", names, order, before)]
     views += [_era(each, names[summaries], names, order, before) for summaries, each in before.items()]
     for number, (summaries, each) in enumerate(branches, len(names) + 1):
         era = _era(each, str(number), names, order, before)
@@ -289,35 +292,36 @@ def _era(
     order: list[tuple[bytes, ...]],
     before: dict[tuple[bytes, ...], list[StoredMessage]],
 ) -> MessageView:
-    """Return a conversation in a row in which each continues from a summary of the previous one."""
+    """Return a conversation of a sequence in which each continues from a summary of the previous one."""
     summaries = _summaries(messages)
     at = order.index(summaries)
     if not summaries:
         return MessageView(messages, name, "main", None, frozenset())
-    passed = order[at - 1] if at else None
-    known = {said.key for said in before[passed]} if passed is not None else set[bytes]()
-    copied = frozenset(number for number, each in enumerate(messages) if each.key in known)
-    return MessageView(messages, name, "compacted", names[passed] if passed is not None else None, copied)
+    previous = order[at - 1] if at else None
+    known = {each_message.key for each_message in before[previous]} if previous is not None else set[bytes]()
+    copied_places = frozenset(number for number, each in enumerate(messages) if each.key in known)
+    return MessageView(messages, name, "compacted", names[previous] if previous is not None else None, copied_places)
 
 
 def _summaries(messages: list[StoredMessage]) -> tuple[bytes, ...]:
-    return tuple(said.key for said in messages if said.is_summary)
+    return tuple(each_message.key for each_message in messages if each_message.is_summary)
 
 
 def _independent(lists: list[list[StoredMessage]]) -> list[list[StoredMessage]]:
-    """Return the lists except the first that are neither the beginning of another one nor grew into one."""
+    """Return the lists, except the first, that are not a prefix of another one or an earlier state of it."""
+    # The digest of a prefix identifies it, so that lists can be compared with their continuations at the same place.
     distinct = without_prefixes([[each.key for each in messages] for messages in lists])
     following: dict[bytes, dict[bytes, StoredMessage]] = {}
     ends: dict[int, bytes] = {}
     for place in distinct:
-        way = blake2b(digest_size=16)
+        prefix_hash = blake2b(digest_size=16)
         for number, each in enumerate(lists[place]):
             if number == len(lists[place]) - 1:
-                ends[place] = way.digest()
-            then = following.setdefault(way.digest(), {})
-            if len(then) < _COMPARED:
+                ends[place] = prefix_hash.digest()
+            then = following.setdefault(prefix_hash.digest(), {})
+            if len(then) < _MOST_COMPARED:
                 then.setdefault(each.key, each)
-            way.update(each.key)
+            prefix_hash.update(each.key)
     return [lists[place] for place in distinct if place and not _grew(lists[place][-1], following[ends[place]])]
 
 
@@ -333,10 +337,10 @@ def _goes_on(message: Object, other: Object) -> bool:
     parts, longer = as_list(message.get("content")), as_list(other.get("content"))
     if not parts:
         return True
-    *begun, last = parts
-    if longer[: len(begun)] != begun or len(longer) < len(parts):
+    *parts_before, last = parts
+    if longer[: len(parts_before)] != parts_before or len(longer) < len(parts):
         return False
-    return bool(last == longer[len(begun)] or _text(longer[len(begun)]).startswith(_text(last) or "\0"))
+    return bool(last == longer[len(parts_before)] or _text(longer[len(parts_before)]).startswith(_text(last) or "\0"))
 
 
 def _text(part: Json) -> str:

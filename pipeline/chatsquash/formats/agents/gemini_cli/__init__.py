@@ -1,4 +1,4 @@
-"""Gemini CLI's sessions and checkpoints: Gemini's contents, with the calls of tools beside them."""
+"""Gemini CLI's sessions and checkpoints: Gemini contents, with tool calls in separate members."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ _UPDATES = ("$set", "$rewindTo")
 
 
 def fits(values: list[Json]) -> str | None:
-    """Check for a session with its project's hash or with edits, or for a checkpoint with contents."""
+    """Check for a session with a project hash or with edits, or for a checkpoint with contents."""
     if any(line.keys() & set(_UPDATES) or line.keys() >= {"sessionId", "projectHash"} for line in objects(values)):
-        return "$set or $rewindTo, or sessionId beside projectHash"
+        return "$set or $rewindTo, or sessionId next to projectHash"
     if values and all(map(_is_record, values)):
         return "records of the types user and gemini"
     return "a history of contents" if len(values) == 1 and _history(values[0]) else None
@@ -60,7 +60,7 @@ def _history(value: Json) -> list[Json]:
 
 
 def _is_content(value: Json) -> bool:
-    """Whether a value has a role of Gemini's and untyped parts."""
+    """Whether a value has a Gemini role and untyped parts."""
     if not isinstance(value, dict) or value.get("role") not in ("user", "model"):
         return False
     parts = value.get("parts")
@@ -68,16 +68,19 @@ def _is_content(value: Json) -> bool:
 
 
 def home(path: str, origin: Origin) -> str | None:
-    """Return a glob for a sub-agent's parent: beside the folder named by its id, with 8 letters of that in its name."""
+    """Return a glob for a sub-agent's parent, which is next to the folder named by its id.
+
+    The name of the parent's file contains the first 8 characters of this id.
+    """
     del origin
     chats, _, parent = path.rpartition("/")[0].rpartition("/")
     return f"{escape(chats)}/session-*{parent[:8]}.json*" if is_plain_name(parent) else None
 
 
 def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """Return the conversation as it ended, then what it was before messages were removed or replaced.
+    """Return the conversation as it ended, then as it was before messages were removed or replaced.
 
-    Neither the system prompt nor the tools are kept in it.
+    Neither the system prompt nor the tools are stored.
     """
     history = _history(values[0]) if len(values) == 1 else []
     if history:
@@ -90,52 +93,54 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
     session = SessionState(EntryBudget(len(values) + sum(len(objects(each)) for each in histories)))
     for place, number, line in entries(values, lines):
         session.add(f"entry {place}", number, line)
-    ways = [(turns, way) for way in session.ways() if (turns := _RecordReader(session.unread).read(way.records))]
-    return [_conversation(session, turns, way, place) for place, (turns, way) in enumerate(ways)]
+    histories_read = [
+        (turns, path) for path in session.paths() if (turns := _RecordReader(session.unread).read(path.records))
+    ]
+    return [_conversation(session, turns, path, place) for place, (turns, path) in enumerate(histories_read)]
 
 
-def _conversation(session: SessionState, turns: list[LoggedTurn], way: SessionPath, place: int) -> Conversation:
+def _conversation(session: SessionState, turns: list[LoggedTurn], path: SessionPath, place: int) -> Conversation:
     header = session.header
     return load_conversation(
         gemini,
         turns,
-        id=way.id,
-        parent=way.parent,
-        kind=way.kind or ("subagent" if header.get("kind") == "subagent" else "main"),
+        id=path.id,
+        parent=path.parent,
+        kind=path.kind or ("subagent" if header.get("kind") == "subagent" else "main"),
         session_id=string(header, "sessionId") or None,
         session_times=span(header.get("startTime"), header.get("lastUpdated")),
         unread=session.unread.counts_for(place),
-        began=way.began(),
+        began=path.began(),
     )
 
 
 _NOTICES = {"Response truncated due to token limits.": "MAX_TOKENS", "Response stopped ": TRUNCATED}
-"""What the terminal tells its user of replies that ended early, with reasons to have ended."""
+"""Notices in the terminal about replies that ended early, with the corresponding finish reasons."""
 _RECORD = ("id", "timestamp", "type", "content", "toolCalls", "thoughts", "tokens", "model")
 _CALL = ("id", "name", "args", "result", "agentId")
 
 
 class _RecordReader:
-    """Turns records into contents; a result given beside its call and by the user counts once."""
+    """Converts records to contents; a result that is stored both with its call and in a user message counts once."""
 
     def __init__(self, unread: Unread) -> None:
         self.unread = unread
-        self.answered: set[str] = set()
-        self.beside: list[Json] = []
-        """What stood beside the last results."""
+        self.answered_ids: set[str] = set()
+        self.parts_with_results: list[Json] = []
+        """The other parts stored together with the last results."""
 
     def read(self, records: list[ChatRecord]) -> list[LoggedTurn]:
-        """Return the turns of messages, without what the client tells the user."""
+        """Return the turns of messages, without notices of the client to the user."""
         turns: list[LoggedTurn] = []
         stops = _stops(records)
         for number, (place, line, record, is_sampled) in enumerate(records):
-            of = record.get("type")
-            if of not in KINDS:
+            record_type = record.get("type")
+            if record_type not in KINDS:
                 raise TurnError(f"{place} has a type that is not one of {', '.join(KINDS)}")
             at = Evidence(line, moment(record.get("timestamp")))
-            if of == "gemini":
+            if record_type == "gemini":
                 self.rest(record)
-                parts = _said(record)
+                parts = _reply_parts(record)
                 if is_sampled and not any(map(_is_shown, parts)):
                     self.unread.count("reply without a text or a call")
                     continue
@@ -143,70 +148,72 @@ class _RecordReader:
                 turns.append(LoggedTurn(place, {"role": "model", "parts": parts}, known))
                 answers = [part for call in objects(record.get("toolCalls")) for part in self.results(call)]
                 turns += [LoggedTurn(place, {"role": "user", "parts": answers}, at)] if answers else []
-            elif of == "user":
+            elif record_type == "user":
                 self.rest(record)
                 parts = self.fresh_parts(parts_of(record.get("content")))
                 is_said = bool(parts) or not record.get("content")
                 turns += [LoggedTurn(place, {"role": "user", "parts": parts}, at)] if is_said else []
             else:
-                self.unread.count(f"message of the type {of}")
+                self.unread.count(f"message of the type {record_type}")
         return turns
 
     def rest(self, record: Object) -> None:
-        """Count the members of a message that are not read."""
+        """Count the unread members of a message."""
         self.unread.count_members("message", record, *_RECORD)
         for call in objects(record.get("toolCalls")):
             self.unread.count_members("message.toolCalls", call, *_CALL)
 
     def results(self, call: Object) -> list[Json]:
-        """Return the new results beside a call; parallel calls may each have those of all."""
-        linked = [_with_call_id(part, call) for part in _answer(call)]
-        fresh = [part for part in linked if response(part) is not None and self.is_new(part)]
-        others = [part for part in linked if response(part) is None]
-        self.beside = others if fresh else self.beside
-        return [part for part in linked if part in fresh or part in others] if fresh else []
+        """Return the new results stored with a call; each of several parallel calls may contain all results."""
+        parts = [_with_call_id(part, call) for part in _answer(call)]
+        fresh = [part for part in parts if response(part) is not None and self.is_new(part)]
+        others = [part for part in parts if response(part) is None]
+        self.parts_with_results = others if fresh else self.parts_with_results
+        return [part for part in parts if part in fresh or part in others] if fresh else []
 
     def fresh_parts(self, parts: list[Json]) -> list[Json]:
-        """Return the user's parts without results that were there before."""
+        """Return the user's parts without repeated results."""
         repeats = any(response(part) is not None for part in parts)
-        return [part for part in parts if self.is_new(part) and not (repeats and part in self.beside)]
+        return [part for part in parts if self.is_new(part) and not (repeats and part in self.parts_with_results)]
 
     def is_new(self, part: Json) -> bool:
         """Whether a part is not a repeated result."""
         key = string(response(part), "id")
-        if key and key in self.answered:
+        if key and key in self.answered_ids:
             return False
-        self.answered |= {key} if key else set()
+        self.answered_ids |= {key} if key else set()
         return True
 
 
 def _stops(records: list[ChatRecord]) -> dict[int, str]:
-    """Return the replies, by their places, of which a notice says that they reached their limit or were stopped.
+    """Return finish reasons, by the places of replies, from notices about a limit or an interruption.
 
-    The notice is written while the reply ends: before it, or before what the user says next.
+    A notice is written when the reply ends: before the reply, or before the next user message.
     """
     stops, reply, notice = dict[int, str](), -1, ""
     for number, each in enumerate(records):
-        of = each.record.get("type")
-        if of == "info" and isinstance(said := each.record.get("content"), str):
-            notice = next((reason for text, reason in _NOTICES.items() if text in said), notice)
-        elif notice and of in ("gemini", "user"):
-            stops[number if of == "gemini" else reply] = notice
+        record_type = each.record.get("type")
+        if record_type == "info" and isinstance(notice_text := each.record.get("content"), str):
+            notice = next((reason for text, reason in _NOTICES.items() if text in notice_text), notice)
+        elif notice and record_type in ("gemini", "user"):
+            stops[number if record_type == "gemini" else reply] = notice
             notice = ""
-        reply = number if of == "gemini" else reply
+        reply = number if record_type == "gemini" else reply
     return stops | ({reply: notice} if notice else {})
 
 
 def _of_model(record: Object, at: Evidence) -> Evidence:
-    """Return what is known of a reply; thoughts are counted apart from the output."""
+    """Return the evidence for a reply; thoughts are counted separately from the output."""
     tokens = record.get("tokens")
-    said = [count(value) for name in ("output", "thoughts") if (value := member(tokens, name)) is not None]
-    whole = sum(each for each in said if each is not None) if said else None
-    return Evidence(at.line, at.time, True, string(record, "model") or None, count(member(tokens, "input")), whole)
+    counts = [count(value) for name in ("output", "thoughts") if (value := member(tokens, name)) is not None]
+    completion_tokens = sum(each for each in counts if each is not None) if counts else None
+    return Evidence(
+        at.line, at.time, True, string(record, "model") or None, count(member(tokens, "input")), completion_tokens
+    )
 
 
 def _answer(call: Object) -> list[Json]:
-    """Return the parts of a call's result; texts are wrapped in a result."""
+    """Return the parts of a call's result; bare texts are wrapped in a function response."""
     parts = parts_of(call.get("result"))
     if not parts or any(response(part) is not None for part in parts):
         return parts
@@ -217,27 +224,30 @@ def _answer(call: Object) -> list[Json]:
 
 
 def _with_call_id(part: Json, call: Object) -> Json:
-    """Return a part; a result without an id gets that of its call."""
+    """Return a part; a result without an id gets the id of its call."""
     answer = response(part)
     return part if answer is None or string(answer, "id") else {"functionResponse": {**answer, "id": call.get("id")}}
 
 
-def _said(record: Object) -> list[Json]:
+def _reply_parts(record: Object) -> list[Json]:
     """Return thoughts, contents and calls as the parts of a turn."""
-    said = parts_of(record.get("content"))
-    answered = [string(camel(part).get("functionCall"), "id") for part in said]
-    calls = [call for call in objects(record.get("toolCalls")) if string(call, "id") not in filter(None, answered)]
+    content_parts = parts_of(record.get("content"))
+    call_ids = [string(camel(part).get("functionCall"), "id") for part in content_parts]
+    calls = [call for call in objects(record.get("toolCalls")) if string(call, "id") not in filter(None, call_ids)]
     thoughts = [_thought(each) for each in objects(record.get("thoughts"))]
-    called = [{name: call[name] for name in ("id", "name", "args") if name in call} for call in calls]
-    return [*thoughts, *said, *({"functionCall": call} for call in called)]
+    new_calls = [{name: call[name] for name in ("id", "name", "args") if name in call} for call in calls]
+    return [*thoughts, *content_parts, *({"functionCall": call} for call in new_calls)]
 
 
 def _is_shown(part: Json) -> bool:
-    """Whether a part is more than a thought: calls are written after they ran, so a killed process leaves none."""
+    """Whether a part is not a thought.
+
+    Calls are written after they ran, so a process that is killed earlier leaves a reply with thoughts only.
+    """
     return isinstance(part, dict) and part.get("thought") is not True and part.get("text") != ""
 
 
 def _thought(thought: Object) -> Object:
-    """Return a thought as the model writes it, with its subject in bold."""
+    """Convert a thought to a part, with its subject in bold as written by the model."""
     subject, text = string(thought, "subject"), string(thought, "description")
     return {"thought": True, "text": "\n\n".join(filter(None, [f"**{subject}**" if subject else "", text]))}

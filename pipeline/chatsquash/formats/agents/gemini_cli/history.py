@@ -1,4 +1,4 @@
-"""The messages of a session of Gemini CLI: how its lines add, set and take back some, and what was there before."""
+"""The state of a Gemini CLI session while its lines add, replace and undo messages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SESSION = ("sessionId", "startTime", "lastUpdated", "messages", "kind")
 
 
 _Key = tuple[str, str]
-"""The id and the type of a message: a resume repeats results under the ids of the replies that called for them."""
+"""The id and the type of a message; both are needed, since a resume repeats results under the ids of replies."""
 
 
 class ChatRecord(NamedTuple):
@@ -28,7 +28,7 @@ class ChatRecord(NamedTuple):
     line: int
     record: Object
     is_sampled: bool = True
-    """Whether a model gave it: what stands only in a history that was set, without token counts, was put there."""
+    """Whether a model produced it; messages without token counts that only occur in a replaced history do not count."""
 
 
 class SessionPath(NamedTuple):
@@ -38,7 +38,7 @@ class SessionPath(NamedTuple):
     era: int = 0
     """The number of compressions before it."""
     is_branch: bool = False
-    """Whether its last messages were taken back."""
+    """Whether its last messages were undone."""
     id: str = ""
     parent: str | None = None
 
@@ -60,29 +60,29 @@ _Records = dict[_Key, ChatRecord]
 class SessionState:
     """A session while its lines are read."""
 
-    room: EntryBudget
+    budget: EntryBudget
     records: _Records = field(default_factory=dict)
     known: _Records = field(default_factory=dict)
-    """All messages so far: a history that is set has less of each."""
+    """All messages so far; messages in a replaced history have fewer members."""
     kinds: dict[str, set[str]] = field(default_factory=dict)
     """The types of the messages so far, by id."""
-    replaced: _Records | None = None
-    """The messages before histories were set, until another message follows."""
-    left: list[SessionPath] = field(default_factory=list)
-    """What the messages were before some that the model gave were taken back or compressed."""
+    before_replacement: _Records | None = None
+    """The messages before a history was replaced, until another message follows."""
+    earlier: list[SessionPath] = field(default_factory=list)
+    """The messages before replies were undone or compressed."""
     era: int = 0
     header: Object = field(default_factory=dict)
     unread: Unread = field(default_factory=Unread)
 
-    def ways(self) -> list[SessionPath]:
-        """Return the messages as they ended, then those before compressions and those that were taken back."""
+    def paths(self) -> list[SessionPath]:
+        """Return the messages at the end, then those before compressions, then those with undone messages."""
         self.settle()
-        ends = [each for each in reversed(self.left) if not each.is_branch]
-        branches = [each for each in self.left if each.is_branch]
-        ways = [SessionPath([*self.records.values()], self.era), *ends, *branches]
-        named = [each._replace(id=str(number)) for number, each in enumerate(ways, 1)]
-        by_era = {each.era: each.id for each in named if not each.is_branch}
-        return [each._replace(parent=by_era.get(each.era if each.is_branch else each.era - 1)) for each in named]
+        ends = [each for each in reversed(self.earlier) if not each.is_branch]
+        branches = [each for each in self.earlier if each.is_branch]
+        paths = [SessionPath([*self.records.values()], self.era), *ends, *branches]
+        with_ids = [each._replace(id=str(number)) for number, each in enumerate(paths, 1)]
+        by_era = {each.era: each.id for each in with_ids if not each.is_branch}
+        return [each._replace(parent=by_era.get(each.era if each.is_branch else each.era - 1)) for each in with_ids]
 
     def add(self, place: str, number: int, line: Object) -> None:
         """Read a line."""
@@ -95,7 +95,7 @@ class SessionState:
             case {"sessionId": _, "projectHash": _}:
                 self.set(place, number, line, is_whole=True)
             case {"type": "message_update", "id": str(name)}:
-                key = next((key for key in ((name, of) for of in KINDS) if key in self.records), None)
+                key = next((key for key in ((name, kind) for kind in KINDS) if key in self.records), None)
                 if key:
                     self.put(key, place, number, {**self.records[key].record, **without(line, "type")})
             case {"id": str(name)}:
@@ -106,33 +106,33 @@ class SessionState:
                 self.unread.count_members("line", line)
 
     def rewind(self, name: str) -> None:
-        """Take back the first message with an id and those after it; all messages if none has it."""
-        first = {key for of in self.kinds.get(name, ()) if (key := (name, of)) in self.records}
-        behind = list[_Key]()
+        """Undo the first message with an id and those after it; all messages if none has the id."""
+        first = {key for kind in self.kinds.get(name, ()) if (key := (name, kind)) in self.records}
+        removed = list[_Key]()
         for key in reversed(self.records):
-            behind.append(key)
+            removed.append(key)
             if first and key in first:
                 first.remove(key)
                 if not first:
                     break
-        if any(self.records[key].record.get("type") == "gemini" for key in behind):
-            if self.room.take(len(self.records)):
-                self.left.append(SessionPath([*self.records.values()], self.era, is_branch=True))
+        if any(self.records[key].record.get("type") == "gemini" for key in removed):
+            if self.budget.take(len(self.records)):
+                self.earlier.append(SessionPath([*self.records.values()], self.era, is_branch=True))
             else:
                 self.unread.count(BRANCH_BEYOND)
-        for key in behind:
+        for key in removed:
             del self.records[key]
             self.kinds[key[0]].discard(key[1])
 
     def put(self, key: _Key, place: str, number: int, record: Object) -> None:
-        """Add a message, or replace the one with this key."""
+        """Add a message, or replace the one with the same key."""
         self.settle()
         before = self.records.get(key) or ChatRecord(place, number, {})
         self.kinds.setdefault(key[0], set()).add(key[1])
         self.records[key] = self.known[key] = before._replace(record=record)
 
     def set(self, place: str, number: int, members: Object, *, is_whole: bool) -> None:
-        """Set members of the session, which may include all its messages (``is_whole``: with all of each)."""
+        """Set members of the session, which may include all messages; ``is_whole`` means that these are complete."""
         self.header = {**self.header, **members}
         self.unread.count_members("session", members, *_SESSION)
         messages = members.get("messages")
@@ -143,53 +143,53 @@ class SessionState:
         for index, record in enumerate(messages):
             where = f"{place}, messages[{index}]"
             if not isinstance(record, dict):
-                raise TurnError(f"{where} is no object")
-            name, of = string(record, "id") or where, string(record, "type")
-            if of == "user" and (name, "gemini") in records:
-                continue  # results, which the reply has already
+                raise TurnError(f"{where} is not an object")
+            name, kind = string(record, "id") or where, string(record, "type")
+            if kind == "user" and (name, "gemini") in records:
+                continue  # results that are already stored with the reply
             is_sampled = is_whole or member(record, "tokens") is not None
-            first = self.known.get((name, of))
+            first = self.known.get((name, kind))
             is_same = first is not None and _text(first.record) == _text(record)
-            self.kinds.setdefault(name, set()).add(of)
-            records[name, of] = first if first and is_same else ChatRecord(where, number, record, is_sampled)
-        self.replaced = self.records if self.replaced is None else self.replaced
+            self.kinds.setdefault(name, set()).add(kind)
+            records[name, kind] = first if first and is_same else ChatRecord(where, number, record, is_sampled)
+        self.before_replacement = self.records if self.before_replacement is None else self.before_replacement
         self.records = records
 
     def settle(self) -> None:
-        """Compare the messages with those before histories were set: a resume sets all, a compression fewer."""
-        before, self.replaced = self.replaced, None
+        """Detect whether a replaced history is a resume (all messages are known) or a compression."""
+        before, self.before_replacement = self.before_replacement, None
         if before is None:
             return
         after, self.records = self.records, before
         if after.keys() <= self.known.keys() or not _has_reply(before, after):
             self.leave(after)
         else:
-            self.left.append(SessionPath([*before.values()], self.era))
+            self.earlier.append(SessionPath([*before.values()], self.era))
             self.era, self.records = self.era + 1, after
         for key, record in after.items():
             self.known.setdefault(key, record)
 
     def leave(self, records: _Records) -> None:
-        """Change the messages; keep what was there if any of the model's are gone."""
+        """Replace the messages; the previous ones are stored as a branch if replies are missing afterwards."""
         if _has_reply(self.records, records):
-            self.left.append(SessionPath([*self.records.values()], self.era, is_branch=True))
+            self.earlier.append(SessionPath([*self.records.values()], self.era, is_branch=True))
         self.records = records
 
 
 def _text(record: Object) -> Json:
-    """Return what a message says, without thoughts and calls; of results all."""
+    """Return the text and the results of a message, without thoughts and calls."""
     parts = [camel(part) for part in parts_of(record.get("content"))]
     answers = [answer for part in parts if (answer := response(part)) is not None]
     return "".join(string(part, "text") for part in parts if not part.get("thought")), answers
 
 
 def _has_reply(before: _Records, after: _Records) -> bool:
-    """Whether the model gave any of the messages that are gone."""
+    """Whether any of the removed messages is a reply."""
     return any(before[key].record.get("type") == "gemini" for key in before.keys() - after.keys())
 
 
 def parts_of(content: Json) -> list[Json]:
-    """Return a text, a part or a list of both as parts; empty texts are dropped."""
+    """Convert a text, a part or a list of both to parts; empty texts are dropped."""
     return [{"text": part} if isinstance(part, str) else part for part in as_list(content) if part != ""]
 
 

@@ -1,4 +1,4 @@
-"""Hermes Agent's sessions: a database, its exports, and lines of OpenAI chat behind one with the tools."""
+"""Hermes Agent's sessions: a database, its exports, and lines of OpenAI chat after a line with the tools."""
 
 from __future__ import annotations
 
@@ -14,48 +14,48 @@ from chatsquash.formats.values import Object, at, string
 
 NAME = "hermes"
 HAS_TOOLS = False
-"""Only the lines of older versions keep definitions."""
+"""Only older versions, which write lines, store definitions."""
 MEMBERS = ("role", "started_at")
 SUFFIXES = (".db", ".jsonl")
 _ROOT = "${HERMES_HOME:-~/.hermes}"
 LOCATIONS = (f"{_ROOT}/state.db", f"{_ROOT}/profiles/*/state.db", f"{_ROOT}/sessions/*.jsonl")
 
 _SESSION = {"id", "source", "started_at", "messages"}
-_BESIDE = ("message_count", "tool_call_count", "end_reason", "parent_session_id")
+_SESSION_DETAILS = ("message_count", "tool_call_count", "end_reason", "parent_session_id")
 
 
 def fits(values: list[Json]) -> str | None:
     """Check for a line of the role session_meta before messages, or for exports of sessions."""
     if values and at(values[0], "role") == META and at(values[0], "type") is None:
         return "a line of the role session_meta"
-    return "source and started_at beside messages" if values and all(map(_is_session, values)) else None
+    return "source and started_at next to messages" if values and all(map(_is_session, values)) else None
 
 
 def _is_session(value: Json) -> bool:
     if not isinstance(value, dict) or not value.keys() >= _SESSION or not isinstance(value["messages"], list):
         return False
-    return any(name in value for name in _BESIDE) and bool(string(value, "source"))
+    return any(name in value for name in _SESSION_DETAILS) and bool(string(value, "source"))
 
 
 def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """Return what the model saw last of each session, then what was compressed or removed, then delegates."""
+    """Return what the model saw last in each session, then compressed and removed parts, then delegates."""
     unread = Unread()
-    placed = list(entries(values, lines))
-    if placed and placed[0][2].get("role") == META:
-        return with_unread(conversations_of_lines(placed, unread), unread)
-    return with_unread(sessions.conversations(placed, unread), unread)
+    values_with_lines = list(entries(values, lines))
+    if values_with_lines and values_with_lines[0][2].get("role") == META:
+        return with_unread(conversations_of_lines(values_with_lines, unread), unread)
+    return with_unread(sessions.conversations(values_with_lines, unread), unread)
 
 
 META = "session_meta"
-"""The role of the line that stands before messages."""
+"""The role of the metadata line before messages."""
 
 
-def conversations_of_lines(placed: list[tuple[int, int, Object]], unread: Unread) -> list[Conversation]:
+def conversations_of_lines(values_with_lines: list[tuple[int, int, Object]], unread: Unread) -> list[Conversation]:
     """Return the conversation of the lines; each reply has the model of the last session_meta line."""
     turns: list[LoggedTurn] = []
     tools: list[Json] = []
     model = ""
-    for place, line, value in placed:
+    for place, line, value in values_with_lines:
         where = f"entry {place}"
         if not isinstance(value.get("role"), str):
             unread.count("line without a role")
@@ -65,7 +65,7 @@ def conversations_of_lines(placed: list[tuple[int, int, Object]], unread: Unread
             model = string(message, "model") or model
             tools = openai_chat.tools(message.get("tools")).functions or tools
             unread.count_members(META, message, "role", "model", "tools", "timestamp")
-        elif not messages.is_said(message):
+        elif not messages.is_sent(message):
             unread.count(f"message of the role {message['role']}")
         else:
             known = messages.evidence(message, line, model, is_copied=False)

@@ -1,4 +1,4 @@
-"""Hermes' database: the rows of its sessions with their messages, each session as its export."""
+"""Hermes' database: rows of sessions and messages, converted to the form of exports."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MESSAGE = ("id", "session_id")
 _KEY, _HASH = "session_key", "system_prompt_hash"
 _PROMPTS = "system_prompts"
 _DROPPED = ("display_identity", "display_order", "session_id")
-"""Columns of messages that only say where they are shown."""
+"""Columns of messages that only concern the display."""
 
 
 def tables(columns: dict[str, list[str]]) -> dict[str, tuple[str, ...]] | None:
@@ -30,19 +30,19 @@ def tables(columns: dict[str, list[str]]) -> dict[str, tuple[str, ...]] | None:
 
 
 def families(index: dict[str, list[tuple[Any, ...]]]) -> list[dict[str, list[int]]]:
-    """Group sessions with their continuations, branches and delegates; a reset begins another family."""
+    """Group sessions with their continuations, branches and delegates; a reset starts a new family."""
     rows = sorted(index["sessions"], key=lambda row: (order(row[2]), order(row[1])))
     sessions = [_session(row) for row in rows]
     known = places(sessions)
     families_by_root: dict[int, dict[str, list[int]]] = {}
     prompts: dict[Json, int] = {row[1]: row[0] for row in index.get(_PROMPTS, [])}
-    used: set[tuple[int, int]] = set()
+    added_prompts: set[tuple[int, int]] = set()
     for row, each in zip(rows, known, strict=True):
         family = families_by_root.setdefault(each.root, {"sessions": [], "messages": [], _PROMPTS: []})
         family["sessions"].append(row[0])
         prompt = prompts.get(row[8]) if len(row) > 8 else None
-        if prompt is not None and (each.root, prompt) not in used:
-            used.add((each.root, prompt))
+        if prompt is not None and (each.root, prompt) not in added_prompts:
+            added_prompts.add((each.root, prompt))
             family[_PROMPTS].append(prompt)
     owners = {own.id: each.root for own, each in zip(sessions, known, strict=True)}
     for rowid, _, session in sorted(index["messages"], key=lambda row: order(row[1])):
@@ -52,13 +52,13 @@ def families(index: dict[str, list[tuple[Any, ...]]]) -> list[dict[str, list[int
 
 
 def _session(row: tuple[Any, ...]) -> SessionLink:
-    _, own, started, parent, ended, settings, source, *more = row
+    _, own, started, parent, end_reason, settings, source, *more = row
     key = more[0] if more else None
-    return SessionLink(id_text(own) or "", started, id_text(parent), ended, config(settings), source, key)
+    return SessionLink(id_text(own) or "", started, id_text(parent), end_reason, config(settings), source, key)
 
 
 def from_rows(rows: dict[str, list[Object]]) -> list[Json]:
-    """Return the sessions of a family as exports, including messages that are no longer shown."""
+    """Return the sessions of a family in the form of exports, including messages that are no longer displayed."""
     prompts = {_plain(row.get("hash")): _plain(row.get("prompt")) for row in rows.get(_PROMPTS, [])}
     exports: list[Object] = []
     by_id: dict[str | None, list[Json]] = {}
@@ -75,12 +75,12 @@ def from_rows(rows: dict[str, list[Object]]) -> list[Json]:
 
 
 def _plain(cell: Json) -> Json:
-    """Return a cell as JSON has it; bytes become a text."""
+    """Return the value of a cell; bytes become a text."""
     return cell.decode("utf-8", "surrogateescape") if isinstance(cell, bytes) else cell
 
 
 _RESETS = ("session_reset", "session_switch", "idle", "daily", "suspended", "resume_pending_expired")
-"""Why a session ended whose successor is another one to the user."""
+"""End reasons after which the next session is unrelated."""
 _ROOT = -1
 
 
@@ -94,20 +94,20 @@ class SessionLink(NamedTuple):
     config: Json
     source: Json
     key: Json
-    """Who it is with, as far as that is known."""
+    """The chat partner, if known."""
 
 
 class SessionPlace(NamedTuple):
     """The place of a session in its family."""
 
     parent: int
-    """The session that it comes from; -1: none."""
+    """The index of the parent session, or -1."""
     root: int
     kind: ConversationKind
 
 
 def places(sessions: list[SessionLink]) -> list[SessionPlace]:
-    """Return the place of each session; one that would close a loop has no parent."""
+    """Return the place of each session in its family; cycles are cut open."""
     names = [each.id for each in sessions]
     first = first_places(names)
     kinds = [_kind(each, sessions[first[each.parent]] if each.parent in first else None) for each in sessions]
@@ -120,11 +120,11 @@ def places(sessions: list[SessionLink]) -> list[SessionPlace]:
 
 
 def _kind(session: SessionLink, parent: SessionLink | None) -> ConversationKind | None:
-    """Return the kind of a session in relation to its parent; ``None``: unrelated."""
+    """Return the kind of a session in relation to its parent; ``None`` if they are unrelated."""
     if parent is None:
         return None
-    if marked := _marked_kind(session):
-        return marked
+    if kind := _marked_kind(session):
+        return kind
     resumes = isinstance(session.key, str) and session.key != "" and session.key == parent.key
     if _mark(session, "_reset_from") or (parent.end_reason in _RESETS and resumes):
         return None
@@ -140,7 +140,7 @@ def _marked_kind(session: SessionLink) -> ConversationKind | None:
 
 
 def _mark(session: SessionLink, name: str) -> bool:
-    """Whether a mark names the parent; one that names another session was inherited."""
+    """Whether a mark contains the parent's id; a mark with another id is inherited from the parent."""
     return session.parent is not None and string(session.config, name) == session.parent
 
 

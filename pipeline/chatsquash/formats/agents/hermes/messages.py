@@ -1,4 +1,4 @@
-"""Messages of Hermes as turns of OpenAI chat: reasoning stands in several members that repeat each other."""
+"""Convert messages of Hermes to turns of OpenAI chat; their reasoning is repeated in several members."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from chatsquash.formats.evidence import Evidence, Unread, moment
 from chatsquash.formats.values import Object, compact, objects, string, without
 
 _JSON = "\0json:"
-"""What a content begins with in the database that is no text."""
+"""The prefix of content in the database that is not a text."""
 _ROLES = ("user", "assistant", "tool")
 _REASONING, _DETAILS, _ITEMS = ("reasoning_content", "reasoning"), "reasoning_details", "codex_reasoning_items"
 _READ = (
@@ -22,16 +22,16 @@ _REVIEWS = (
     "Review the conversation above and update the skill library",
     "Review the conversation above and consider saving to memory",
 )
-"""What the prompts of reviews begin with, which older versions kept among the user's."""
+"""Prefixes of review prompts, which older versions stored among the user's messages."""
 
 
-def is_said(message: Object) -> bool:
-    """Whether a model sees a message; others are notes that Hermes removes."""
+def is_sent(message: Object) -> bool:
+    """Whether a model sees a message; others are notes that Hermes removes before sending."""
     return message.get("role") in _ROLES
 
 
 def content(message: Object) -> Json:
-    """Return the content of a message: a text, or parts of OpenAI's."""
+    """Return the content of a message: a text, or parts of OpenAI chat."""
     value = message.get("content")
     if isinstance(value, str) and value.startswith(_JSON):
         return jsonio.value(_bytes(value.removeprefix(_JSON)), value)
@@ -40,34 +40,34 @@ def content(message: Object) -> Json:
 
 def is_summary(message: Object) -> bool:
     """Whether a message replaces compressed messages."""
-    said = content(message)
+    body = content(message)
     is_marked = message.get("_compressed_summary") in (1, True)
-    return is_marked or (isinstance(said, str) and said.lstrip()[:40].startswith(_SUMMARIES))
+    return is_marked or (isinstance(body, str) and body.lstrip()[:40].startswith(_SUMMARIES))
 
 
 def is_review(message: Object) -> bool:
     """Whether a message requests a review, which is not part of the conversation."""
-    said = content(message)
+    body = content(message)
     is_asked = message.get("role") in ("user", "system")
-    return is_asked and isinstance(said, str) and said.lstrip()[:80].startswith(_REVIEWS)
+    return is_asked and isinstance(body, str) and body.lstrip()[:80].startswith(_REVIEWS)
 
 
 def turn(place: str, message: Object, unread: Unread) -> Object:
-    """Return a message as OpenAI chat has it; raise ``TurnError`` for calls that are not JSON."""
+    """Convert a message to OpenAI chat; raises ``TurnError`` for calls that are not valid JSON."""
     unread.count_members("message", message, *_READ)
-    role, said = message["role"], content(message)
+    role, body = message["role"], content(message)
     if role not in ("assistant", "tool"):
-        return {"role": role, "content": string(message, "api_content") or said}
+        return {"role": role, "content": string(message, "api_content") or body}
     if role == "tool":
-        content_of = "" if said is None else said
+        content_of = "" if body is None else body
         return tool_message(message.get("tool_call_id"), content_of, name=message.get("tool_name"))
     calls = list(map(_call, objects(_parse(place, message, "tool_calls"))))
     thoughts = _thoughts(place, message)
-    return {"role": role, "content": said or None, **thoughts, **({"tool_calls": calls} if calls else {})}
+    return {"role": role, "content": body or None, **thoughts, **({"tool_calls": calls} if calls else {})}
 
 
 def evidence(message: Object, line: int, model: str, *, is_copied: bool) -> Evidence:
-    """Return what is known of a message; copies and summaries are not sampled here."""
+    """Return the evidence for a message; copies and summaries do not count as sampled."""
     known = Evidence(line, moment(message.get("timestamp")))
     if message.get("role") != "assistant" or is_copied or is_summary(message):
         return known
@@ -75,35 +75,35 @@ def evidence(message: Object, line: int, model: str, *, is_copied: bool) -> Evid
 
 
 def _thoughts(place: str, message: Object) -> Object:
-    """Return reasoning as members of a message: its text, and blocks with more."""
-    text = next((said for name in _REASONING if (said := string(message, name)).strip()), "")
+    """Return the reasoning as members of a message: its text, and detailed blocks."""
+    text = next((summary_text for name in _REASONING if (summary_text := string(message, name)).strip()), "")
     details = _parse(place, message, _DETAILS) or [*map(_item, objects(_parse(place, message, _ITEMS)))]
     thoughts = {"reasoning_content": text} if text else {}
     return {**thoughts, **({_DETAILS: details} if details else {})}
 
 
 def _item(item: Object) -> Object:
-    """Return an item of OpenAI Responses as a block of reasoning."""
-    said = "\n\n".join(text for each in objects(item.get("summary")) if (text := string(each, "text")))
-    known = {"id": item.get("id"), "data": item.get("encrypted_content"), "summary": said or None}
+    """Convert an item of OpenAI Responses to a reasoning block."""
+    summary_text = "\n\n".join(text for each in objects(item.get("summary")) if (text := string(each, "text")))
+    known = {"id": item.get("id"), "data": item.get("encrypted_content"), "summary": summary_text or None}
     return {"type": "reasoning.encrypted", "format": "openai-responses-v1", **without(known)}
 
 
 def _call(call: Object) -> Object:
-    """Return a call under the id that its result names."""
-    named = {"id": call["call_id"]} if call.get("call_id") else {}
-    return {**{name: value for name, value in call.items() if name != "call_id"}, **named}
+    """Return a call with the id that its result refers to."""
+    id_member = {"id": call["call_id"]} if call.get("call_id") else {}
+    return {**{name: value for name, value in call.items() if name != "call_id"}, **id_member}
 
 
 def _parse(place: str, message: Object, name: str) -> Json:
-    """Return a member that may be a JSON text."""
+    """Return a member, which may be a JSON text."""
     value = message.get(name)
     if not isinstance(value, str) or not value:
         return value
     try:
         return jsonio.loads(_bytes(value))
     except (ValueError, RecursionError):
-        raise TurnError(f"{place} has {name} that are no JSON") from None
+        raise TurnError(f"{place} has {name} that are not valid JSON") from None
 
 
 def _bytes(text: str) -> bytes:
@@ -111,7 +111,7 @@ def _bytes(text: str) -> bytes:
 
 
 def _is_escaped(text: str) -> bool:
-    """Whether all surrogates in a text are escaped invalid bytes."""
+    """Whether all surrogates in a text are escaped invalid bytes, as opposed to JSON escapes."""
     try:
         text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
@@ -120,13 +120,13 @@ def _is_escaped(text: str) -> bool:
 
 
 def identity(message: Object, *, with_time: bool = True) -> bytes:
-    """Return a key of a message that its copies share."""
+    """Return a key for a message that is equal for copies of it."""
     names = ("role", "content", "tool_call_id", "tool_calls", "tool_name", *(["timestamp"] if with_time else []))
     return compact([message.get(name) for name in names]).encode("utf-8", "surrogatepass")
 
 
 def checked_message(place: str, message: Json) -> Object:
-    """Return a message; raise ``TurnError`` for anything else."""
+    """Return a message; raises ``TurnError`` for any other value."""
     checked_message = expect_object(message, f"{place} is")
     if not isinstance(checked_message.get("role"), str):
         raise TurnError(f"{place} has no role")

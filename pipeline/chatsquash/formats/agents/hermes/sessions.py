@@ -1,4 +1,4 @@
-"""Sessions of Hermes as conversations: each with what compressions replaced, and linked to those that it comes from."""
+"""Convert sessions of Hermes to conversations, including the parts replaced by compressions, and link them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 from chatsquash.core.model import Conversation, ConversationKind
 from chatsquash.formats.agents.hermes import messages
 from chatsquash.formats.agents.hermes.database import SessionLink, SessionPlace, config, places
-from chatsquash.formats.agents.hermes.messages import identity, is_review, is_said, is_summary
+from chatsquash.formats.agents.hermes.messages import identity, is_review, is_sent, is_summary
 from chatsquash.formats.base import expect_list
 from chatsquash.formats.database_rows import id_text
 from chatsquash.formats.evidence import Evidence, LoggedTurn, Unread, bounds, load_conversation, with_origin
@@ -30,10 +30,10 @@ class _FamilySession(NamedTuple):
     link: SessionLink
 
 
-def conversations(placed: list[tuple[int, int, Object]], unread: Unread) -> list[Conversation]:
+def conversations(entries: list[tuple[int, int, Object]], unread: Unread) -> list[Conversation]:
     """Return the conversations of each family, those of its last main session first."""
-    # An export of a chain of compressions has the messages of all its segments once more.
-    values = ((place, line, part) for place, line, each in placed for part in objects(each.get("segments")) or [each])
+    # An export of a chain of compressions repeats the messages of all its segments.
+    values = ((place, line, part) for place, line, each in entries for part in objects(each.get("segments")) or [each])
     sessions = [_read_session(*each) for each in values]
     known = places([each.link for each in sessions])
     families: dict[int, list[int]] = {}
@@ -48,33 +48,35 @@ def conversations(placed: list[tuple[int, int, Object]], unread: Unread) -> list
 
 
 def _rank(session: _FamilySession, place: SessionPlace) -> tuple[int, float]:
-    """Sort sessions in use before others, the latest first."""
+    """Return a sort key: main sessions and continuations first, latest first; then branches and delegates."""
     started = session.link.started
-    is_aside = place.kind in ("branch", "subagent")
+    is_secondary = place.kind in ("branch", "subagent")
     at = float(started) if isinstance(started, int | float) and abs(started) < 1e300 else 0.0
-    return is_aside, at if is_aside else -at
+    return is_secondary, at if is_secondary else -at
 
 
 def _read_session(place: int, line: int, value: Object) -> _FamilySession:
     where = f"entry {place}, session {(id_text(value.get('id')) or 'without an id')[:80]}"
-    logged = expect_list(value.get("messages"), f"{where} has messages that are")
+    logged_messages = expect_list(value.get("messages"), f"{where} has messages that are")
     rows = []
-    for number, message in enumerate(logged):
+    for number, message in enumerate(logged_messages):
         at = f"{where}, messages[{number}]"
         rows.append(PlacedMessage(at, messages.checked_message(at, message)))
     return _FamilySession(where, line, value, rows, _link(value))
 
 
 def _link(value: Object) -> SessionLink:
-    named = ("started_at", "parent_session_id", "end_reason", "model_config", "source", "session_key")
-    started, parent, ended, settings, source, key = (value.get(member) for member in named)
-    return SessionLink(id_text(value.get("id")) or "", started, id_text(parent), ended, config(settings), source, key)
+    names = ("started_at", "parent_session_id", "end_reason", "model_config", "source", "session_key")
+    started, parent, end_reason, settings, source, key = (value.get(member) for member in names)
+    return SessionLink(
+        id_text(value.get("id")) or "", started, id_text(parent), end_reason, config(settings), source, key
+    )
 
 
 def _conversations(
     sessions: list[_FamilySession], known: list[SessionPlace], number: int, unread: Unread
 ) -> list[Conversation]:
-    """Return what the model saw in a session: at its end, before compressions in place, and aside."""
+    """Return what the model saw in a session: at its end, before in-place compressions, in branches and reviews."""
     session, place = sessions[number], known[number]
     unread.count_members("session", session.value, *_SESSION)
     above = sessions[place.parent] if place.parent >= 0 else None
@@ -83,10 +85,10 @@ def _conversations(
     rewinds = rewinds if type(rewinds) is int else 0
     views = eras(session.rows, before, rewinds, unread)
     last = max((each.number for each in views), default=0)
-    own, aside = session.link.id, 0
-    made: list[Conversation] = []
+    own, side_views = session.link.id, 0
+    converted: list[Conversation] = []
     for era in views:
-        aside += era.kind is not None
+        side_views += era.kind is not None
         ident = own if era.number == last else f"{own}.{era.number + 1}"
         members: Object = {"id": ident, "kind": place.kind, "parent": above.link.id if above else None}
         if above is None and place.kind != "main":
@@ -94,9 +96,11 @@ def _conversations(
         if era.number:
             members |= {"kind": "compacted", "parent": f"{own}.{era.number}"}
         if era.kind:
-            members = {"id": f"{own}.{era.kind}.{aside}", "kind": era.kind, "parent": ident}
-        made.append(_conversation(session, era, members, unread if era.number == last and not era.kind else Unread()))
-    return made
+            members = {"id": f"{own}.{era.kind}.{side_views}", "kind": era.kind, "parent": ident}
+        converted.append(
+            _conversation(session, era, members, unread if era.number == last and not era.kind else Unread())
+        )
+    return converted
 
 
 def _conversation(session: _FamilySession, era: ModelView, members: Object, unread: Unread) -> Conversation:
@@ -104,9 +108,9 @@ def _conversation(session: _FamilySession, era: ModelView, members: Object, unre
     prompt = string(value, "system_prompt")
     turns = [LoggedTurn(session.place, {"role": "system", "content": prompt}, Evidence(session.line))] if prompt else []
     for at, row in enumerate(era.rows):
-        said = messages.turn(row.place, row.message, unread)
-        known = messages.evidence(row.message, session.line, model, is_copied=at in era.copied)
-        turns.append(LoggedTurn(row.place, said, known))
+        turn = messages.turn(row.place, row.message, unread)
+        known = messages.evidence(row.message, session.line, model, is_copied=at in era.copied_places)
+        turns.append(LoggedTurn(row.place, turn, known))
     if not era.rows:
         return Conversation([], [])
     times = bounds(value.get("started_at"), value.get("ended_at"))
@@ -121,7 +125,7 @@ class PlacedMessage(NamedTuple):
 
     @property
     def is_active(self) -> bool:
-        """Whether it is sent now; older versions have no flag and send all."""
+        """Whether it is still sent; older versions have no flag and send all messages."""
         return self.message.get("active") in (None, 1, True)
 
     @property
@@ -131,89 +135,89 @@ class PlacedMessage(NamedTuple):
 
 
 class ModelView(NamedTuple):
-    """What the model saw at one time."""
+    """The rows that the model saw at one point in time."""
 
     kind: ConversationKind | None
-    """``None``: that of the session."""
+    """``None`` for the kind of the session."""
     number: int
-    """That of the era, from 0 on."""
+    """The number of the era, starting at 0."""
     rows: list[PlacedMessage]
-    copied: frozenset[int]
-    """The places of rows that were taken over from what a summary replaced."""
+    copied_places: frozenset[int]
+    """The indexes of rows that are copies of rows before a summary."""
 
 
 def eras(rows: list[PlacedMessage], before: list[PlacedMessage], rewinds: int, unread: Unread) -> list[ModelView]:
-    """Return the last view, then those before compressions, then removed rows, then reviews.
+    """Return the last view, then those before compressions, then branches of removed rows, then reviews.
 
-    ``before`` are the rows of the session from whose compression this one comes.
+    ``before`` are the rows of the parent session, if this one is the result of its compression.
     """
-    said = list[PlacedMessage]()
+    visible = list[PlacedMessage]()
     for row in rows:
-        if is_said(row.message) or is_review(row.message):
-            said.append(row)
+        if is_sent(row.message) or is_review(row.message):
+            visible.append(row)
         else:
             unread.count(f"message of the role {row.message['role']}")
-    spans = _spans(said)
+    spans = _spans(visible)
     later = _later(spans)
-    left: list[_RemovedRows] = []
+    removed: list[_RemovedRows] = []
     views: list[ModelView] = []
-    room = EntryBudget(len(rows))
+    budget = EntryBudget(len(rows))
     for number, span in enumerate(spans):
         is_last = number == len(spans) - 1
         seen = [row for row in span if (row.is_active if is_last else row.is_compacted or id(row) in later)]
-        passed = spans[number - 1] if number else before
-        left += _taken_back(number, span, {id(row) for row in seen} | later, passed)
-        views += _with_reviews(number, seen, passed, room, unread)
+        replaced_rows = spans[number - 1] if number else before
+        removed += _taken_back(number, span, {id(row) for row in seen} | later, replaced_rows)
+        views += _with_reviews(number, seen, replaced_rows, budget, unread)
     order = sorted((each for each in views if each.kind is None), key=lambda each: -each.number)
-    return [*order, *_branches(left, rewinds, room, unread), *(each for each in views if each.kind)]
+    return [*order, *_branches(removed, rewinds, budget, unread), *(each for each in views if each.kind)]
 
 
-# What compressions in place did
+# Compressions in place
 
 
 def _spans(rows: list[PlacedMessage]) -> list[list[PlacedMessage]]:
-    """Return the rows before each compression in place, and those from the last one on."""
+    """Split the rows at compressions in place."""
     if all(row.is_active for row in rows):
         return [rows]
     bounds = [0, *(place for place in _starts(rows) if place), len(rows)]
     spans = [rows[start:stop] for start, stop in pairwise(bounds)]
     if len(spans) > 1 and not any(row.is_active for span in spans[:-1] for row in span):
-        return spans
-    passed = [row for row in rows if row.is_compacted]
-    return [passed, [row for row in rows if not row.is_compacted]] if passed else [rows]
+        return spans  # the replacements match the flags of the rows
+    compacted = [row for row in rows if row.is_compacted]
+    return [compacted, [row for row in rows if not row.is_compacted]] if compacted else [rows]
 
 
 def _starts(rows: list[PlacedMessage]) -> list[int]:
     """Return the places where a replacement begins: a summary, or copies of earlier rows."""
-    met = set[bytes]()
+    known = set[bytes]()
     starts = list[int]()
-    begins = 0
+    start = 0
     for place, row in enumerate(rows):
         own = identity(row.message)
-        if own not in met:
+        if own not in known:
             if is_summary(row.message):
-                starts.append(begins)
-            begins = place + 1  # where copies may follow
-        met.add(own)
+                starts.append(start)
+            start = place + 1  # where copies may follow
+        known.add(own)
     return starts
 
 
 def _later(spans: list[list[PlacedMessage]]) -> set[int]:
-    """Return the rows that are no longer sent but whose copies are."""
-    later, met = set[int](), set[bytes]()
+    """Return the ids (as of ``id()``) of rows that are not sent any more but have copies that are."""
+    later, known = set[int](), set[bytes]()
     for span in reversed(spans):
         for row in reversed(span):
             own = identity(row.message)
-            if not row.is_active and own in met:
+            if not row.is_active and own in known:
                 later.add(id(row))
-            met.add(own)
+            known.add(own)
     return later
 
 
 def _with_reviews(
-    number: int, rows: list[PlacedMessage], before: list[PlacedMessage], room: EntryBudget, unread: Unread
+    number: int, rows: list[PlacedMessage], before: list[PlacedMessage], budget: EntryBudget, unread: Unread
 ) -> list[ModelView]:
-    """Return the rows without reviews, and each review after the rows that it is about."""
+    """Return the rows without reviews, and each review together with the rows that it is about."""
     seen: list[PlacedMessage] = []
     reviews: list[ModelView] = []
     at = 0
@@ -223,11 +227,11 @@ def _with_reviews(
         if not is_review(row.message):
             seen.append(row)
             continue
-        begins = at
+        start = at
         while at < len(rows) and rows[at].message["role"] in ("assistant", "tool"):
             at += 1
-        work = rows[begins:at]
-        if not work or not room.take(len(seen)):
+        work = rows[start:at]
+        if not work or not budget.take(len(seen)):
             for _ in (row, *work):
                 unread.count("message of a review")
             continue
@@ -236,7 +240,7 @@ def _with_reviews(
 
 
 def _copied_places(rows: list[PlacedMessage], before: list[PlacedMessage]) -> frozenset[int]:
-    """Return the places of replies at the beginning that were there before the summary."""
+    """Return the indexes of replies at the beginning that are copies of replies before the summary."""
     known = {identity(row.message, with_time=False) for row in before}
     places_of = []
     for place, row in enumerate(rows):
@@ -248,25 +252,25 @@ def _copied_places(rows: list[PlacedMessage], before: list[PlacedMessage]) -> fr
     return frozenset(places_of)
 
 
-# What was taken back
+# Removed rows
 
 
 class _RemovedRows(NamedTuple):
     """Rows that were removed together."""
 
     number: int
-    """That of the era."""
+    """The number of the era."""
     before: list[PlacedMessage]
-    """What stands before it, and maybe more."""
+    """The rows before them, possibly followed by later ones."""
     prefix: int
-    """How many of those stand before it."""
+    """The number of rows in ``before`` that precede them."""
     rows: list[PlacedMessage]
-    passed: list[PlacedMessage]
-    """The rows that a summary before all of them replaced."""
+    summarized_rows: list[PlacedMessage]
+    """The rows replaced by the summary at the beginning of the era."""
 
 
 def _taken_back(
-    number: int, span: list[PlacedMessage], kept_ids: set[int], passed: list[PlacedMessage]
+    number: int, span: list[PlacedMessage], kept_ids: set[int], replaced_rows: list[PlacedMessage]
 ) -> list[_RemovedRows]:
     """Return the runs of removed rows, each with the rows before it."""
     runs: list[_RemovedRows] = []
@@ -279,20 +283,21 @@ def _taken_back(
         elif is_open:
             runs[-1].rows.append(row)
         else:
-            runs.append(_RemovedRows(number, before, len(before), [row], passed))
+            runs.append(_RemovedRows(number, before, len(before), [row], replaced_rows))
         is_open = not is_before
     return runs
 
 
-def _branches(runs: list[_RemovedRows], rewinds: int, room: EntryBudget, unread: Unread) -> list[ModelView]:
-    """Return removed runs with a reply, unless rows of several rewinds may follow each other."""
+def _branches(runs: list[_RemovedRows], rewinds: int, budget: EntryBudget, unread: Unread) -> list[ModelView]:
+    """Return removed runs with a reply as branches, unless a run may combine the rows of several rewinds."""
     branches: list[ModelView] = []
     for run in runs:
         has_reply = any(row.message["role"] == "assistant" for row in run.rows)
-        if has_reply and len(runs) >= rewinds and room.take(run.prefix):
+        # With fewer runs than rewinds, at least one run contains the rows of several rewinds.
+        if has_reply and len(runs) >= rewinds and budget.take(run.prefix):
             rows = [*run.before[: run.prefix], *run.rows]
-            branches.append(ModelView("branch", run.number, rows, _copied_places(rows, run.passed)))
+            branches.append(ModelView("branch", run.number, rows, _copied_places(rows, run.summarized_rows)))
             continue
         for _ in run.rows:
-            unread.count("message that was taken back")
+            unread.count("message that was undone")
     return branches

@@ -1,4 +1,4 @@
-"""Logs of Inspect AI: the samples of an evaluation, as JSON or in a zip file, with their tools and scores."""
+"""Inspect AI's logs: the samples of an evaluation with tools and scores, as JSON or in a zip file."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def fits(documents: list[Json]) -> str | None:
         return "samples of a log"
     value = logs[0]
     is_log = len(logs) == 1 and isinstance(value.get("samples"), list) and isinstance(value.get("eval"), dict)
-    return "eval and samples beside status" if is_log and "status" in value else None
+    return "eval and samples next to status" if is_log and "status" in value else None
 
 
 def may_split(head: bytes) -> bool:
@@ -50,7 +50,7 @@ def may_split(head: bytes) -> bool:
 
 
 def split(file: BinaryIO) -> list[bytes] | None:
-    """Return the samples of a zip file by the beginnings of their names; ``None`` for any other file."""
+    """Return the names of the samples in a zip file; ``None`` for any other file."""
     entries_of = _directory(file)
     if entries_of is None or not any(name in entries_of for name in _HEADERS):
         return None
@@ -70,25 +70,25 @@ def _sample(file: BinaryIO, unit: bytes) -> Object:
     entries_of = _directory(file) or {}
     name = unit.decode("utf-8", "surrogateescape")
     header = next((_json(file, entries_of, each) for each in _HEADERS if each in entries_of), None)
-    whole = f"samples/{name}.json"
-    if whole in entries_of:
-        return {"eval": members(at(header, "eval")), "sample": members(_json(file, entries_of, whole))}
+    single_entry = f"samples/{name}.json"
+    if single_entry in entries_of:
+        return {"eval": members(at(header, "eval")), "sample": members(_json(file, entries_of, single_entry))}
     sample: Object = {}
     for part in ("skeleton", "metadata", "sample"):
         if (each := f"samples/{name}/{part}.json") in entries_of:
             sample |= members(_json(file, entries_of, each))
     pieces: Object = {}
-    for of in _LISTS:
-        begins = f"samples/{name}/{of}/"
-        chunks = [entry for entry in entries_of if entry.startswith(begins)]
-        chunks.sort(key=partial(_start, begins=begins))
+    for list_name in _LISTS:
+        prefix = f"samples/{name}/{list_name}/"
+        chunks = [entry for entry in entries_of if entry.startswith(prefix)]
+        chunks.sort(key=partial(_start, prefix=prefix))
         read = [_json(file, entries_of, entry) for entry in chunks]
-        pieces[of] = [item for value in read if isinstance(value, list) for item in value]
+        pieces[list_name] = [item for value in read if isinstance(value, list) for item in value]
     return {"eval": members(at(header, "eval")), "sample": _put_together(sample, pieces)}
 
 
-def _start(name: str, begins: str) -> int:
-    number = name[len(begins) :].partition(".")[0]
+def _start(name: str, prefix: str) -> int:
+    number = name[len(prefix) :].partition(".")[0]
     return int(number) if number.isdigit() and len(number) < 12 else 0
 
 
@@ -96,24 +96,24 @@ def _json(file: BinaryIO, entries_of: Json, name: str) -> Json:
     try:
         return jsonio.loads(_entry(file, entries_of[name]))
     except (ValueError, RecursionError):
-        raise TurnError(f"{name} is no JSON") from None
+        raise TurnError(f"{name} is not valid JSON") from None
 
 
 def _put_together(sample: Object, pieces: Object) -> Object:
-    """Return a sample whose lists are stored in chunks."""
-    made = dict(sample)
-    made.setdefault("messages", pieces["messages"])
-    made.setdefault("events", pieces["events"])
+    """Assemble a sample whose lists are stored in chunks."""
+    result = dict(sample)
+    result.setdefault("messages", pieces["messages"])
+    result.setdefault("events", pieces["events"])
     if pieces["attachments"]:
-        made["attachments"] = {str(number): value for number, value in enumerate(pieces["attachments"])}
+        result["attachments"] = {str(number): value for number, value in enumerate(pieces["attachments"])}
     if pieces["calls"] or pieces["messages"]:
-        made.setdefault("events_data", {"messages": pieces["messages"], "calls": pieces["calls"]})
-    return made
+        result.setdefault("events_data", {"messages": pieces["messages"], "calls": pieces["calls"]})
+    return result
 
 
 def conversations(documents: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """Return the messages of each sample, then compacted turns and sub-agents that only events contain."""
-    unread, whole = Unread(), list[Conversation]()
+    """Return the messages of each sample, then compacted turns and sub-agents, which only events contain."""
+    unread, converted = Unread(), list[Conversation]()
     for place, (line, value) in enumerate(zip(line_numbers(documents, lines), documents, strict=True), 1):
         samples = [at(value, "sample")] if "sample" in members(value) else at(value, "samples")
         if not isinstance(samples, list):
@@ -122,24 +122,25 @@ def conversations(documents: list[Json], lines: list[int] | None = None) -> list
         model = at(value, "eval", "model")
         for number, sample in enumerate(samples):
             where = f"samples[{number}]" if len(samples) > 1 else "sample"
-            whole += conversations_of(sample, where, line, model if isinstance(model, str) else None, unread)
-    return with_unread(whole, unread)
+            converted += conversations_of(sample, where, line, model if isinstance(model, str) else None, unread)
+    return with_unread(converted, unread)
 
 
 _ZIP_BEGINS = b"PK\3\4"
-"""What a zip file begins with."""
+"""The magic bytes of a zip file and of each local header."""
 _LOCAL = struct.Struct("<4s22xHH")
-"""What stands before an entry: a mark, and how long its name and its extra field are."""
-_STORED, _DEFLATED, _ZSTD = 0, 8, 93
+"""The header of an entry: the magic bytes, and the lengths of its name and its extra field."""
+_UNCOMPRESSED, _DEFLATED, _ZSTD = 0, 8, 93
 _LONGEST = 256 << 20
-"""Bytes of an entry, expanded."""
-_BROKEN = (zipfile.BadZipFile, ValueError, RuntimeError, NotImplementedError, struct.error, EOFError)
+"""The maximum size of an entry in bytes, decompressed."""
+_ZIP_ERRORS = (zipfile.BadZipFile, ValueError, RuntimeError, NotImplementedError, struct.error, EOFError)
 
 
 def _directory(file: BinaryIO) -> dict[str, zipfile.ZipInfo] | None:
     """Return the entries of a zip file by name; ``None`` for any other file.
 
-    Raises ``TurnError`` for one that is damaged.
+    Raises:
+        TurnError: if the zip file is damaged
     """
     file.seek(0)
     if file.read(len(_ZIP_BEGINS)) != _ZIP_BEGINS:
@@ -147,12 +148,13 @@ def _directory(file: BinaryIO) -> dict[str, zipfile.ZipInfo] | None:
     try:
         with zipfile.ZipFile(file) as archive:
             return {info.filename: info for info in archive.infolist()}
-    except _BROKEN as problem:
-        raise TurnError(f"is a zip file that is damaged ({error_text(problem)})") from None
+    except _ZIP_ERRORS as problem:
+        raise TurnError(f"is a damaged zip file ({error_text(problem)})") from None
 
 
 def _entry(file: BinaryIO, info: zipfile.ZipInfo) -> bytes:
-    """Return the contents of an entry; raise ``TurnError`` if it is damaged, encrypted or too large."""
+    """Return the contents of an entry; raises ``TurnError`` if it is damaged, encrypted or too large."""
+    # Read without zipfile, which does not support zstd before Python 3.14.
     file.seek(info.header_offset)
     head = file.read(_LOCAL.size)
     if len(head) < _LOCAL.size or not head.startswith(_ZIP_BEGINS) or info.flag_bits & 1:
@@ -163,11 +165,11 @@ def _entry(file: BinaryIO, info: zipfile.ZipInfo) -> bytes:
         raise TurnError(f"{info.filename} has more than {_LONGEST:,} bytes")
     data = _read(file, info.compress_size)
     try:
-        return data if info.compress_type == _STORED else decoders.whole(_stream(info), data, _LONGEST)
+        return data if info.compress_type == _UNCOMPRESSED else decoders.expand(_stream(info), data, _LONGEST)
     except ImportError:
         needs = "pip install 'chatsquash[zstd]', or Python 3.14"
         raise TurnError(f"{info.filename} is compressed with zstd, which needs {needs}") from None
-    except decoders.problems() as problem:
+    except decoders.error_types() as problem:
         raise TurnError(f"{info.filename} is damaged ({error_text(problem)})") from None
 
 
@@ -184,4 +186,4 @@ def _stream(info: zipfile.ZipInfo) -> Any:
         return decoders.Gzip(-zlib.MAX_WBITS)
     if info.compress_type == _ZSTD:
         return decoders.zstd()
-    raise TurnError(f"{info.filename} is compressed by method {info.compress_type}, which is not known")
+    raise TurnError(f"{info.filename} is compressed with the unknown method {info.compress_type}")

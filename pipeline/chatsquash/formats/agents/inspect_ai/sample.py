@@ -1,4 +1,4 @@
-"""A sample: the state in which it ended, and the events in which the model was asked."""
+"""Convert a sample: its final messages, and replies that only occur in model events."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from chatsquash.formats.values import Object, as_list, at, compact, count, membe
 
 _SAMPLE = ("id", "epoch", "messages", "output", "scores", "events", "attachments", "events_data", "model_usage")
 _MESSAGE = ("id", "role", "content", "source", "tool_calls", "tool_call_id", "function", "error", "model")
-_ATTACHED = "attachment://"
+_ATTACHMENT = "attachment://"
 _GRADES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
-"""What Inspect's letters for scores come to."""
+"""Inspect's letter grades as numbers."""
 _DEEPEST = 50
 
 
 class _SampleFacts(NamedTuple):
-    """What is known of a sample's replies: the model's events by the ids of messages, and attachments."""
+    """Data for the replies of a sample: the model, its events by message id, and attachments."""
 
     model: str | None
     outputs: dict[str, Object]
-    attached: Object
-    """Texts and media that stand apart, by their names."""
+    attachments: Object
+    """Texts and media that are stored separately, by name."""
 
 
 def conversations_of(sample: Json, where: str, line: int, model: str | None, unread: Unread) -> list[Conversation]:
@@ -45,15 +45,15 @@ def conversations_of(sample: Json, where: str, line: int, model: str | None, unr
     own = [each for each in events if _answer_id(each) in seen] or events
     tools = _tools(own[-1].get("tools")) if own else []
     others = _others(events, sample, seen, unread)
-    whole = list[Conversation]()
+    converted = list[Conversation]()
     several = bool(others)
     if main:
-        whole.append(load_conversation(openai_chat, main, tools, id="1" if several else "", **session))
-    for number, (of, said, event) in enumerate(others, 2):
-        turns = _turns(said, f"{where}, event {number}", line, known, Unread())
-        linked: Object = {"id": str(number), "kind": of, "parent": "1"}
-        whole.append(load_conversation(openai_chat, turns, _tools(event.get("tools")), **session, **linked))
-    return [each for each in whole if each.messages]
+        converted.append(load_conversation(openai_chat, main, tools, id="1" if several else "", **session))
+    for number, (kind, words, event) in enumerate(others, 2):
+        turns = _turns(words, f"{where}, event {number}", line, known, Unread())
+        links: Object = {"id": str(number), "kind": kind, "parent": "1"}
+        converted.append(load_conversation(openai_chat, turns, _tools(event.get("tools")), **session, **links))
+    return [each for each in converted if each.messages]
 
 
 def _name(sample: Object) -> str | None:
@@ -75,28 +75,28 @@ def _answer_id(event: Object) -> str | None:
 def _others(
     events: list[Object], sample: Object, seen: set[str | None], unread: Unread
 ) -> list[tuple[ConversationKind, list[Json], Object]]:
-    """Return each conversation of replies missing from the end state that no later event continues."""
+    """Return the conversations of replies that are missing from the final messages, each with its longest input."""
     pool = as_list(at(sample, "events_data", "messages"))
-    room = EntryBudget(len(pool) + sum(len(as_list(each.get("input"))) + 1 for each in events))
+    budget = EntryBudget(len(pool) + sum(len(as_list(each.get("input"))) + 1 for each in events))
     others, gone_on = list[tuple[ConversationKind, list[Json], Object]](), set[str | None]()
     for event in reversed(events):
         own, spans = _answer_id(event), _spans(event, len(pool))
         is_new = own is not None and own not in seen and own not in gone_on
-        if not room.take(sum(map(len, spans))):
-            unread.count("event beyond those that are read")
+        if not budget.take(sum(map(len, spans))):
+            unread.count("event over the limit")
             continue
         messages = [pool[place] for span in spans for place in span] or as_list(event.get("input"))
         gone_on |= {own, *map(_id, objects(messages))}
         if is_new:
             answer = at(next(iter(objects(at(event, "output", "choices"))), {}), "message")
             first = [_id(each) for each in objects(messages)[:2]]
-            of: ConversationKind = "branch" if any(each in seen for each in first if each) else "subagent"
-            others.append((of, [*messages, answer], event))
+            kind: ConversationKind = "branch" if any(each in seen for each in first if each) else "subagent"
+            others.append((kind, [*messages, answer], event))
     return others[::-1]
 
 
 def _spans(event: Object, most: int) -> list[range]:
-    """Return the shared messages that the model received; empty if the event has its own."""
+    """Return ranges of shared messages that the model received; empty if the event contains its messages."""
     pairs = [each for each in as_list(event.get("input_refs")) if isinstance(each, list) and len(each) == 2]
     spans = [each for each in pairs if all(type(place) is int and place >= 0 for place in each)]
     return [range(min(start, most), min(stop, most)) for start, stop in spans]
@@ -108,7 +108,7 @@ def _turns(messages: list[Json], where: str, line: int, known: _SampleFacts, unr
         place = f"{where}, messages[{number}]"
         expect_object(message, f"{place} is")
         unread.count_members("message", message, *_MESSAGE)
-        turn = _turn(_with_attachments(message, known.attached, 0), unread)
+        turn = _turn(_with_attachments(message, known.attachments, 0), unread)
         turns.append(LoggedTurn(place, turn, _evidence(message, line, known)))
     return turns
 
@@ -117,37 +117,37 @@ def _evidence(message: Object, line: int, known: _SampleFacts) -> Evidence:
     if message.get("role") != "assistant" or message.get("source") in ("input", "operator"):
         return Evidence(line)
     event = known.outputs.get(_id(message) or "", {})
-    used = at(event, "output", "usage")
+    usage = at(event, "output", "usage")
     choice = next(iter(objects(at(event, "output", "choices"))), {})
     return Evidence(
         line=line,
         time=moment(event.get("timestamp")),
         is_sampled=True,
         model=text(message.get("model")) or text(at(event, "output", "model")) or known.model,
-        prompt_tokens=total(used, "input_tokens", "input_tokens_cache_read", "input_tokens_cache_write"),
-        completion_tokens=count(at(used, "output_tokens")),
+        prompt_tokens=total(usage, "input_tokens", "input_tokens_cache_read", "input_tokens_cache_write"),
+        completion_tokens=count(at(usage, "output_tokens")),
         finish_reason=text(choice.get("stop_reason")),
     )
 
 
-def _with_attachments(value: Json, attached: Object, depth: int) -> Json:
-    """Return a value with attachments in place of their names."""
+def _with_attachments(value: Json, attachments: Object, depth: int) -> Json:
+    """Replace the names of attachments in a value by their content."""
     if isinstance(value, str):
-        value_of = attached.get(value[len(_ATTACHED) :]) if value.startswith(_ATTACHED) else None
+        value_of = attachments.get(value[len(_ATTACHMENT) :]) if value.startswith(_ATTACHMENT) else None
         return value_of if isinstance(value_of, str) else value
     if depth > _DEEPEST:
         return value
     if isinstance(value, list):
-        return [_with_attachments(each, attached, depth + 1) for each in value]
+        return [_with_attachments(each, attachments, depth + 1) for each in value]
     if isinstance(value, dict):
-        return {name: _with_attachments(each, attached, depth + 1) for name, each in value.items()}
+        return {name: _with_attachments(each, attachments, depth + 1) for name, each in value.items()}
     return value
 
 
 def _turn(message: Object, unread: Unread) -> Object:
     role = message.get("role")
     if role not in ("system", "user", "assistant", "tool"):
-        raise TurnError(f"a message has the role {compact(role)[:40]}")
+        raise TurnError(f"a message has the unknown role {compact(role)[:40]}")
     content, thoughts = _content(message.get("content"), unread)
     turn: Object = {"role": role, "content": content}
     if role == "assistant":
@@ -165,29 +165,29 @@ def _turn(message: Object, unread: Unread) -> Object:
 
 
 def _content(content: Json, unread: Unread) -> tuple[Json, list[str]]:
-    """Split a content into its parts and its reasoning."""
+    """Split content into parts and reasoning."""
     if not isinstance(content, list):
         return content, []
-    shown, thoughts = list[Json](), list[str]()
+    parts, thoughts = list[Json](), list[str]()
     for part in objects(content):
         match part:
             case {"type": "reasoning"}:
-                said = string(part, "summary") if part.get("redacted") is True else string(part, "reasoning")
-                thoughts += [said] if said else []
-                if not said:
-                    unread.count("reasoning that is withheld")
+                words = string(part, "summary") if part.get("redacted") is True else string(part, "reasoning")
+                thoughts += [words] if words else []
+                if not words:
+                    unread.count("withheld reasoning")
             case {"type": "image", "image": str(url)}:
-                shown.append({"type": "image_url", "image_url": {"url": url}})
-            case {"type": "text", "text": str(said)}:
-                shown.append({"type": "text", "text": said})
+                parts.append({"type": "image_url", "image_url": {"url": url}})
+            case {"type": "text", "text": str(words)}:
+                parts.append({"type": "text", "text": words})
             case _:
                 unread.count(f"content {string(part, 'type')}")
-    return shown, thoughts
+    return parts, thoughts
 
 
-def _tools(defined: Json) -> list[Tool]:
+def _tools(definitions: Json) -> list[Tool]:
     names = ("name", "description", "parameters")
-    functions = [{name: each[name] for name in names if name in each} for each in objects(defined)]
+    functions = [{name: each[name] for name in names if name in each} for each in objects(definitions)]
     return list(openai_chat.tools([{"type": "function", "function": each} for each in functions]).functions)
 
 

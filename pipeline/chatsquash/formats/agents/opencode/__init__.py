@@ -1,4 +1,4 @@
-"""opencode's and Kilo's sessions: databases of two generations, the tree of files before them, and exports."""
+"""opencode's and Kilo's sessions: databases of two generations, older trees of files, and exports."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _ID = "ses_"
 def fits(values: list[Json]) -> str | None:
     """Check for sessions with ids that begin with ``ses_``, and messages of either version."""
     if len(values) == 1 and is_session(values[0]):
-        return "an id that begins with ses_ beside projectID"
+        return "an id that begins with ses_ next to projectID"
     if values and all(map(_is_export, values)):
         return "info.id that begins with ses_, and messages"
     return None
@@ -49,9 +49,9 @@ def _is_message(value: Json) -> bool:
 
 
 def conversations(values: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
-    """Return what the model sees of each session, what it saw before each compaction, and what was undone.
+    """Return what the model sees of each session, then what it saw before compactions, then undone parts.
 
-    Neither the system prompt nor the tools are kept, but for what clients add to the prompt.
+    Neither the system prompt nor the tools are stored, except additions to the prompt by clients.
     """
     reader = SessionReader(Unread())
     for place, number, value in entries(values, lines):
@@ -75,12 +75,12 @@ _MARKS = {
 }
 """The columns by which each table is recognised."""
 SESSIONS = ("session", "session_v2")
-"""The tables that hold sessions."""
-_RENAMED = {"parent_id": "parentID", "project_id": "projectID"}
+"""The tables with sessions."""
+_EXPORT_NAMES = {"parent_id": "parentID", "project_id": "projectID"}
 _JSON = ("revert",)
-"""Columns of a session that hold JSON of which something is read."""
+"""Columns of a session that contain JSON and are read."""
 _LATER = 10 * 10**9
-"""Nanoseconds by which newer rows have to come after the last change of the older ones to be more than their copies."""
+"""The minimum nanoseconds between the last change of older rows and newer rows that are more than copies of them."""
 
 Rows = dict[str, list[Object]]
 
@@ -100,7 +100,7 @@ def tables(columns: dict[str, list[str]]) -> dict[str, tuple[str, ...]] | None:
 
 
 def families(index: dict[str, list[tuple[Any, ...]]]) -> list[dict[str, list[int]]]:
-    """Group each session with those that its calls started, by time; a message without a session is dropped."""
+    """Group each session with those that its calls started, by time; messages without a session are dropped."""
     sessions = [(name, row) for name in SESSIONS for row in index.get(name, [])]
     sessions.sort(key=lambda each: (order(each[1][3]), order(each[1][1])))
     parents: dict[object, object] = {}
@@ -125,9 +125,9 @@ def families(index: dict[str, list[tuple[Any, ...]]]) -> list[dict[str, list[int
 
 
 def _with_forks(above: dict[object, object], index: dict[str, list[tuple[Any, ...]]]) -> dict[object, object]:
-    """Return the roots of sessions, where a fork has that of its parent: their first messages have the same time.
+    """Return the roots of sessions; a fork gets the root of its parent, whose first message has the same time.
 
-    What both contain is then told from what each adds by content and times.
+    In a common family, shared messages can be distinguished from new ones by content and time.
     """
     first: dict[object, object] = {}
     for _, _, session, time in index.get("message", []):
@@ -135,11 +135,11 @@ def _with_forks(above: dict[object, object], index: dict[str, list[tuple[Any, ..
         if name in above and (name not in first or order(time) < order(first[name])):
             first[name] = time
     by_time: dict[object, object] = {}
-    joined: dict[object, object] = {}
+    parent_roots: dict[object, object] = {}
     for name, root in above.items():
         if name in first and name == root and first[name] is not None:
-            joined[root] = by_time.setdefault(first[name], root)
-    return {name: joined.get(root, root) for name, root in above.items()}
+            parent_roots[root] = by_time.setdefault(first[name], root)
+    return {name: parent_roots.get(root, root) for name, root in above.items()}
 
 
 def _in_order(rows: list[tuple[Any, ...]], *columns: int) -> list[tuple[Any, ...]]:
@@ -152,9 +152,9 @@ def _put(families_by_root: dict[object, dict[str, list[int]]], family: object, t
 
 
 def from_rows(rows: Rows) -> list[Json]:
-    """Return the sessions of a family as exports; raise ``TurnError`` for a row that is not JSON.
+    """Return the sessions of a family in the form of exports; raises ``TurnError`` for a row that is not valid JSON.
 
-    A session may stand in the tables of both generations; what is in the others is named beside its messages.
+    If a session is in the tables of both generations, the rows of the unused ones are counted in the export.
     """
     parts = _by(rows.get("part", []), "message_id")
     older, newer = (_by(rows.get(table, []), "session_id") for table in ("message", _NEWER))
@@ -164,10 +164,10 @@ def from_rows(rows: Rows) -> list[Json]:
         old, new = older.get(name, []), newer.get(name, [])
         is_new = _is_ahead(old, [part for row in old for part in parts.get(key(row.get("id")), [])], new)
         header = next(headers[table][name] for table in SESSIONS[:: -1 if is_new else 1] if name in headers[table])
-        taken = list(map(_entry, new)) if is_new else [_message(row, parts) for row in old]
-        left = old if is_new else new
-        others = {"left": {"message" if is_new else _NEWER: len(left)}} if left else {}
-        exports.append({"info": _header(header), "messages": taken, **others})
+        messages = list(map(_entry, new)) if is_new else [_message(row, parts) for row in old]
+        unread_rows = old if is_new else new
+        others = {"left": {"message" if is_new else _NEWER: len(unread_rows)}} if unread_rows else {}
+        exports.append({"info": _header(header), "messages": messages, **others})
     return exports
 
 
@@ -182,30 +182,30 @@ def _by(rows: list[Object], column: str) -> dict[object, list[Object]]:
 def _is_ahead(old: list[Object], parts: list[Object], new: list[Object]) -> bool:
     """Whether the newer rows of a session continue the older ones.
 
-    Version 1 kept the newer table beside its own for a while, from some message on; version 2 copied the older rows,
-    which stay as they were.
+    Some releases of version 1 also wrote the newer table from some message on; version 2 copied the older rows, which
+    do not change afterwards.
     """
-    said = [row for row in new if row.get("type") in ("user", "assistant")]
-    if not old or not said:
+    new_messages = [row for row in new if row.get("type") in ("user", "assistant")]
+    if not old or not new_messages:
         return not old
     changed = max(_time(row, "time_updated", "time_created") for row in (*old, *parts))
-    return max(_time(row, "time_created") for row in said) > changed + _LATER
+    return max(_time(row, "time_created") for row in new_messages) > changed + _LATER
 
 
 def _time(row: Object, *columns: str) -> int:
-    """Return the first time in these columns; 0 without one."""
+    """Return the time in the first of these columns that has one; 0 without any."""
     times = (moment(row.get(column)) for column in columns)
     return next((each.at for each in times if each), 0)
 
 
 def _header(row: Object) -> Object:
-    """Return a session as its export has it."""
+    """Return the header of a session in the form of an export."""
     place = row_label(row, "session")
     header: Object = {}
     for column, value in row.items():
         if value is not None and not column.startswith("time_"):
             read = parse_cell(row, column, place) if column in _JSON else readable(value)
-            header[_RENAMED.get(column, column)] = read
+            header[_EXPORT_NAMES.get(column, column)] = read
     return {**header, "time": {"created": row.get("time_created"), "updated": row.get("time_updated")}}
 
 
@@ -232,32 +232,32 @@ _PART_FILE = re.compile(r"(?:.*/)?storage/(?:message/ses_[^/]+/msg_|part/msg_[^/
 
 
 def is_session(value: Json) -> bool:
-    """Whether a value is a session's file."""
+    """Whether a value is the content of a session file."""
     is_named = string(value, "id").startswith("ses_") and isinstance(at(value, "time"), dict)
     return is_named and isinstance(value["id"], str) and isinstance(value.get("projectID"), str)
 
 
 def companions(name: str) -> str | None:
-    """Return globs for the messages of a session, in a folder of its name, and for their parts."""
+    """Return globs for the messages of a session, in the folder with its id, and for their parts."""
     match = _SESSION_FILE.fullmatch(name)
     return f"../../message/{match[1]}/msg_*.json{EACH}../../part/{EACH}/prt_*.json" if match else None
 
 
 def home(path: str, origin: Origin) -> str | None:
-    """Return the session that started a sub-agent, which is beside its own."""
+    """Return the file of the session that started a sub-agent, which is in the same folder."""
     folder, _, name = path.rpartition("/")
     is_known = _SESSION_FILE.fullmatch(name) and is_plain_name(origin.parent)
     return f"{escape(folder)}/{origin.parent}.json" if is_known else None
 
 
 def owner(path: str) -> str | None:
-    """Return the folder of the sessions, one of which a file with a message or a part belongs to."""
+    """Return the folder of sessions for a file with a message or a part."""
     path = path.replace("\\", "/")
     return f"{path[: path.rindex('storage/')]}storage/session" if _PART_FILE.fullmatch(path) else None
 
 
 def as_export(session: Object, beside_files: Json, unread: Unread) -> Object:
-    """Return a session as its export; ``beside_files`` are its messages and their parts in any order."""
+    """Convert a session file to the form of an export; ``beside_files`` are its messages and parts in any order."""
     messages, parts = list[Object](), dict[str, list[Object]]()
     for value in beside_files if isinstance(beside_files, list) else []:
         if isinstance(value, dict) and isinstance(value.get("role"), str):
@@ -265,15 +265,15 @@ def as_export(session: Object, beside_files: Json, unread: Unread) -> Object:
         elif isinstance(value, dict) and isinstance(value.get("messageID"), str):
             parts.setdefault(value["messageID"], []).append(value)
         else:
-            unread.count("file beside it that cannot be read")
+            unread.count("companion file that cannot be read")
     messages.sort(key=lambda each: (order(_created(each)), order(string(each, "id"))))
     for each in parts.values():
         each.sort(key=lambda part: string(part, "id").encode("utf-8", "surrogatepass"))
-    taken = [{"info": each, "parts": parts.pop(string(each, "id"), [])} for each in messages]
-    for left in parts.values():
-        for _ in left:
-            unread.count("part of a message that is not there")
-    return {"info": session, "messages": taken}
+    messages_with_parts = [{"info": each, "parts": parts.pop(string(each, "id"), [])} for each in messages]
+    for unused_parts in parts.values():
+        for _ in unused_parts:
+            unread.count("part of a missing message")
+    return {"info": session, "messages": messages_with_parts}
 
 
 def _created(message: Object) -> Json:

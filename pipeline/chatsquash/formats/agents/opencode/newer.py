@@ -1,4 +1,4 @@
-"""Messages of version 2: each answer of the model is one, its calls with their results are parts of its content."""
+"""Messages of version 2: one per reply of the model, with calls and their results as parts of the content."""
 
 from __future__ import annotations
 
@@ -33,37 +33,37 @@ _PART = {
     "reasoning": ("type", "id", "text", "time", "state", "native", "providerMetadata"),
     "tool": ("type", "id", "name", "executed", "provider", "state", "native", "providerState", "time"),
 }
-_SIGNED = {
+_PROVIDERS = {
     "signature": "anthropic",
     "redactedData": "anthropic",
     "thoughtSignature": "google",
     "reasoningEncryptedContent": "openai",
     "itemId": "openai",
 }
-"""Whose a member of what a provider said is."""
+"""The provider of each provider-specific member."""
 _TEXTS = ("text/plain", "application/x-directory")
 
 
 def is_boundary(item: SessionMessage) -> bool:
-    """Whether a message replaces everything before it; summaries that only the provider can read do not."""
+    """Whether a message replaces everything before it; encrypted summaries by the provider do not count."""
     value = item.value
     is_done = value.get("type") == COMPACTION and value.get("status") in (None, "completed")
     return is_done and not value.get("providerContext")
 
 
-def said(item: SessionMessage, unread: Unread) -> list[ModelTurn]:
+def convert(item: SessionMessage, unread: Unread) -> list[ModelTurn]:
     """Return the turns of a message as the model sees them."""
-    of = item.value.get("type")
-    if not isinstance(of, str):
-        raise TurnError(f"{item.place} has a type that is {kind(of)}, not a text")
-    if of not in _READ or (of == COMPACTION and not is_boundary(item)):
-        unread.count(f"message of the type {of}")
+    message_type = item.value.get("type")
+    if not isinstance(message_type, str):
+        raise TurnError(f"{item.place} has a type that is {kind(message_type)}, not a text")
+    if message_type not in _READ or (message_type == COMPACTION and not is_boundary(item)):
+        unread.count(f"message of the type {message_type}")
         return []
-    unread.count_members(f"message.{of}", item.value, *_BASE, *_READ[of])
-    if of == "assistant":
+    unread.count_members(f"message.{message_type}", item.value, *_BASE, *_READ[message_type])
+    if message_type == "assistant":
         return _reply_turns(item, unread)
-    content = _request_parts(item, of, unread)
-    role = "system" if of == "system" else "user"
+    content = _request_parts(item, message_type, unread)
+    role = "system" if message_type == "system" else "user"
     turn = {"role": role, "content": content}
     return [ModelTurn(turn, Evidence(item.line, _time(item)))] if content else []
 
@@ -72,21 +72,21 @@ def _time(item: SessionMessage) -> Moment | None:
     return moment(at(item.value, "time", "created"))
 
 
-def _request_parts(item: SessionMessage, of: str, unread: Unread) -> list[Json]:
-    """Return the content of anyone but the model."""
+def _request_parts(item: SessionMessage, message_type: str, unread: Unread) -> list[Json]:
+    """Return the content of a message that is not a reply."""
     value = item.value
-    if of == "shell":
+    if message_type == "shell":
         output = at(value, "output", "output") if isinstance(value.get("output"), dict) else value.get("output")
         return [text(f"Shell command: {string(value, 'command')}\n\n{output if isinstance(output, str) else ''}")]
-    if of == COMPACTION:
+    if message_type == COMPACTION:
         parts = [string(value, name) for name in ("summary", "recent")]
         return [text("\n\n".join(filter(None, parts)))] if any(parts) else []
     words = [text(value["text"])] if string(value, "text") else []
-    return [*words, *_files(value, unread)] if of == "user" else words
+    return [*words, *_files(value, unread)] if message_type == "user" else words
 
 
 def _files(value: Object, unread: Unread) -> list[Json]:
-    """Return the texts and images that a user adds; other files are not sent."""
+    """Return the texts and images attached by the user; other files are not sent."""
     content = list[Json]()
     for file in objects(value.get("files")):
         mime, data, name = (string(file, member) for member in ("mime", "data", "name"))
@@ -107,20 +107,20 @@ def _decode(data: str) -> str:
         return ""
 
 
-# What the model says
+# Replies
 
 
 def _reply_turns(item: SessionMessage, unread: Unread) -> list[ModelTurn]:
-    content, answers, began = list[Json](), list[tuple[Object, Object, bool]](), dict[str, str]()
+    content, answers, calls_by_session = list[Json](), list[tuple[Object, Object, bool]](), dict[str, str]()
     provider = string(item.value.get("model"), "providerID")
     for place, part in enumerate(_content(item)):
-        where, of = f"{item.place}, content {place}", part.get("type")
-        if not isinstance(of, str) or of not in _PART:
-            unread.count(f"content of the type {of if isinstance(of, str) else kind(of)}")
+        where, part_type = f"{item.place}, content {place}", part.get("type")
+        if not isinstance(part_type, str) or part_type not in _PART:
+            unread.count(f"content of the type {part_type if isinstance(part_type, str) else kind(part_type)}")
             continue
-        unread.count_members(f"content.{of}", part, *_PART[of])
-        if of != "tool":
-            content.append({"type": of, "text": member_text(part, where), **_options(part, provider)})
+        unread.count_members(f"content.{part_type}", part, *_PART[part_type])
+        if part_type != "tool":
+            content.append({"type": part_type, "text": member_text(part, where), **_options(part, provider)})
             continue
         unread.count_members("content.tool.state", part.get("state"), *_STATE)
         call, answer = _call_and_result(part, where, provider)
@@ -131,20 +131,20 @@ def _reply_turns(item: SessionMessage, unread: Unread) -> list[ModelTurn]:
         elif answer:
             answers.append(turns.result_parts(result, answer))
         if child := turns.subagent_session(part["state"]):
-            began[child] = call["toolCallId"]
+            calls_by_session[child] = call["toolCallId"]
     known = _evidence(item)
-    return turns.reply(content, known, began, answers, 0)
+    return turns.reply(content, known, calls_by_session, answers, 0)
 
 
 def _content(item: SessionMessage) -> list[Object]:
     content = item.value.get("content")
     if not isinstance(content, list) or not all(isinstance(part, dict) for part in content):
-        raise TurnError(f"{item.place} has a content that is no list of objects")
+        raise TurnError(f"{item.place} has a content that is not a list of objects")
     return content
 
 
 def member_text(part: Object, where: str) -> str:
-    """Return the text of a part, which may be empty; raise ``TurnError`` if it is not a text."""
+    """Return the text of a part, which may be empty; raises ``TurnError`` if it is not a text."""
     value = part.get("text")
     if not isinstance(value, str):
         raise TurnError(f"{where} has a text that is {kind(value)}")
@@ -152,13 +152,13 @@ def member_text(part: Object, where: str) -> str:
 
 
 def _options(part: Object, provider: str) -> Object:
-    """Return the provider's metadata of a part, by provider."""
+    """Return the provider-specific metadata of a part, by provider."""
     metadata = part.get("providerMetadata") or at(part, "provider", "metadata")
     if isinstance(metadata, dict) and metadata:
         return {OPTIONS: {key: value for key, value in metadata.items() if isinstance(value, dict)}}
     names = ("native", "providerState") if part.get("type") == "tool" else ("native", "state")
     state = next((members(part.get(name)) for name in names if members(part.get(name))), {})
-    whose = next((who for name, who in _SIGNED.items() if name in state), provider)
+    whose = next((who for name, who in _PROVIDERS.items() if name in state), provider)
     return {OPTIONS: {whose: state}} if state and whose else {}
 
 
@@ -187,8 +187,8 @@ def _answer(state: Object) -> CallResult | None:
     ]
     match state.get("status"):
         case "completed":
-            whole = words if content else _value(state.get("result"))
-            return CallResult(turns.texts_and_files(whole, files))
+            result_text = words if content else _value(state.get("result"))
+            return CallResult(turns.texts_and_files(result_text, files))
         case "error":
             error = state.get("error")
             message = string(error, "message") or _value(error)

@@ -1,4 +1,4 @@
-"""Messages of version 1: parts, of which those of a reply are several answers of the model, with the results inside."""
+"""Messages of version 1: the parts of one message may be several replies of the model, with the results inside."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ _READ = {
     COMPACTION: ("auto", "tail_start_id"),
     "subtask": (),
 }
-"""The types of parts that are read, and their members."""
+"""The types of parts, with the members that are read."""
 _STATE = ("status", "input", "raw", "output", "error", "attachments", "time")
 _MESSAGE = ("id", "sessionID", "role", "time", "parentID", "system", "modelID", "tokens", "finish")
 _STEPS = ("step-start", "step-finish")
 _OWN = (EXECUTED, "codeMode")
-"""Members of a call's metadata that are no provider's."""
-_BESIDE = ("text/plain", "application/x-directory")
-"""The types of files whose text is another part of the message."""
+"""Members of a call's metadata that are not provider-specific."""
+_TEXT_FILES = ("text/plain", "application/x-directory")
+"""The types of files whose text is a separate part of the message."""
 _ABORTED = "MessageAbortedError"
 _INTERRUPTED = "[Tool execution was interrupted]"
-_ASKED = {COMPACTION: "What did we do so far?", "subtask": "The following tool was executed by the user"}
-"""What opencode sends for parts that hold no text."""
+_REPLACEMENTS = {COMPACTION: "What did we do so far?", "subtask": "The following tool was executed by the user"}
+"""The texts that opencode sends for parts without a text."""
 
 
 def info(item: SessionMessage) -> Object:
@@ -41,7 +41,7 @@ def info(item: SessionMessage) -> Object:
 
 
 def parts(item: SessionMessage) -> list[Object]:
-    """Return the parts of a message; raise ``TurnError`` if they are invalid."""
+    """Return the parts of a message; raises ``TurnError`` if they are invalid."""
     message_parts = expect_list(item.value.get("parts"), f"{item.place} has parts that are")
     for place, part in enumerate(message_parts):
         if not isinstance(at(part, "type"), str):
@@ -49,7 +49,7 @@ def parts(item: SessionMessage) -> list[Object]:
     return message_parts
 
 
-def said(item: SessionMessage, unread: Unread) -> list[ModelTurn]:
+def convert(item: SessionMessage, unread: Unread) -> list[ModelTurn]:
     """Return the turns of a message as the model sees them."""
     header = info(item)
     role = header.get("role")
@@ -70,7 +70,7 @@ def is_failed(item: SessionMessage) -> bool:
 
 
 def _is_kept(error: Object, message_parts: list[Object]) -> bool:
-    """Whether a reply that ended in an error is still sent: the user aborted it after it had content."""
+    """Whether a reply with an error is still sent, which is the case if the user aborted it after it had content."""
     is_said = any(part["type"] not in ("step-start", "reasoning") for part in message_parts)
     return string(error, "name") == _ABORTED and is_said
 
@@ -81,16 +81,16 @@ def _count(item: SessionMessage, unread: Unread) -> None:
     unread.count_members("message", header, *_MESSAGE, *(("summary",) if is_reply else ()))
     unread.count_members("entry", item.value, "info", "parts")
     for part in parts(item):
-        of = part["type"]
-        if of not in _READ:
-            unread.count(f"part of the type {of}")
+        part_type = part["type"]
+        if part_type not in _READ:
+            unread.count(f"part of the type {part_type}")
             continue
-        unread.count_members(f"part.{of}", part, *_BASE, *_READ[of])
-        if of == "tool":
+        unread.count_members(f"part.{part_type}", part, *_BASE, *_READ[part_type])
+        if part_type == "tool":
             unread.count_members("part.tool.state", part.get("state"), *_STATE)
 
 
-# What the user says
+# Prompts
 
 
 def _request_turns(item: SessionMessage, unread: Unread) -> list[ModelTurn]:
@@ -99,20 +99,20 @@ def _request_turns(item: SessionMessage, unread: Unread) -> list[ModelTurn]:
         match part:
             case {"type": "text", "text": str(words)} if words and part.get("ignored") is not True:
                 content.append(text(words))
-            case {"type": "file"} if part.get("mime") in _BESIDE:
-                unread.count("file whose text stands beside it")
+            case {"type": "file"} if part.get("mime") in _TEXT_FILES:
+                unread.count("file whose text is a separate part")
             case {"type": "file"}:
                 file = turns.file_part("file", string(part, "mime"), part.get("url"), string(part, "filename"))
                 content.append(file)
-            case {"type": str(of)} if of in _ASKED:
-                content.append(text(_ASKED[of]))
+            case {"type": str(part_type)} if part_type in _REPLACEMENTS:
+                content.append(text(_REPLACEMENTS[part_type]))
     system = string(info(item), "system")
     turn = {"role": "user", "content": content}
     known = Evidence(item.line, moment(at(info(item), "time", "created")))
     return [ModelTurn(turn, known, system=system)] if content else []
 
 
-# What the model says
+# Replies
 
 
 def _reply_turns(item: SessionMessage, unread: Unread) -> list[ModelTurn]:
@@ -133,7 +133,12 @@ def _steps(message_parts: list[Object]) -> list[list[Object]]:
 
 
 def _step(item: SessionMessage, step: list[Object], unread: Unread, *, is_last: bool) -> list[ModelTurn]:
-    content, answers, began, cleared_at = list[Json](), list[tuple[Object, Object, bool]](), dict[str, str](), 0
+    content, answers, calls_by_session, cleared_at = (
+        list[Json](),
+        list[tuple[Object, Object, bool]](),
+        dict[str, str](),
+        0,
+    )
     for part in step:
         where = f"{item.place}, part {string(part, 'id')}"
         match part:
@@ -142,25 +147,25 @@ def _step(item: SessionMessage, step: list[Object], unread: Unread, *, is_last: 
             case {"type": "reasoning", "text": str(words)}:
                 content.append({"type": "reasoning", "text": words, **_options(part)})
             case {"type": "tool"} if at(part, "metadata", "codeMode", "parentCallID") is not None:
-                unread.count("call within another one")
+                unread.count("call within another call")
             case {"type": "tool"}:
                 call, answer = _call_and_result(part, where, unread)
                 content.append(call)
-                named = {key: call[key] for key in ("toolCallId", "toolName")}
-                made = turns.result_parts({**named, "type": "tool-result"}, answer)
+                result = {key: call[key] for key in ("toolCallId", "toolName")}
+                result_part = turns.result_parts({**result, "type": "tool-result"}, answer)
                 if call.get(EXECUTED):
-                    content.append(made[0])
+                    content.append(result_part[0])
                 else:
-                    answers.append(made)
+                    answers.append(result_part)
                     cleared_at = max(cleared_at, answer.cleared_at)
                 if child := turns.subagent_session(part.get("state")):
-                    began[child] = call["toolCallId"]
+                    calls_by_session[child] = call["toolCallId"]
     known = _evidence(item, step, is_last=is_last)
-    return turns.reply(content, known, began, answers, cleared_at)
+    return turns.reply(content, known, calls_by_session, answers, cleared_at)
 
 
 def _options(part: Object) -> Object:
-    """Return the provider's metadata of a part."""
+    """Return the provider-specific metadata of a part."""
     metadata = members(part.get("metadata")).items()
     options = {key: value for key, value in metadata if isinstance(value, dict) and key not in _OWN and value}
     return {OPTIONS: options} if options else {}
@@ -181,7 +186,7 @@ def _call_and_result(part: Object, where: str, unread: Unread) -> tuple[Object, 
 
 
 def _answer(tool: str, state: Object, unread: Unread) -> CallResult:
-    """Return the result of a call; a tool called ``invalid`` reports what was wrong with another call."""
+    """Return the result of a call; results of the tool ``invalid`` are error messages about another call."""
     match state:
         case {"status": "completed"}:
             output = string(state, "output")
@@ -190,13 +195,13 @@ def _answer(tool: str, state: Object, unread: Unread) -> CallResult:
                 for each in objects(state.get("attachments"))
             ]
             cleared = moment(at(state, "time", "compacted"))
-            shown = turns.error_output(output) if tool == "invalid" else turns.texts_and_files(output, files)
-            return CallResult(shown, cleared.at if cleared else 0)
+            result = turns.error_output(output) if tool == "invalid" else turns.texts_and_files(output, files)
+            return CallResult(result, cleared.at if cleared else 0)
         case {"status": "error"}:
             metadata = state.get("metadata")
             until_then = at(metadata, "output") if at(metadata, "interrupted") is True else None
-            shown = turns.error_output(until_then if isinstance(until_then, str) else string(state, "error"))
-            return CallResult(shown)
+            result = turns.error_output(until_then if isinstance(until_then, str) else string(state, "error"))
+            return CallResult(result)
         case {"status": "pending" | "running"}:
             pass
         case _:
@@ -205,7 +210,7 @@ def _answer(tool: str, state: Object, unread: Unread) -> CallResult:
 
 
 def _evidence(item: SessionMessage, step: list[Object], *, is_last: bool) -> Evidence:
-    """Return what is known of a reply; the message's usage is that of the last one."""
+    """Return the evidence for a reply; the usage of the message is that of its last reply."""
     header = info(item)
     starts = (at(part, "time", "start") or at(part, "state", "time", "start") for part in step)
     started = next(filter(None, starts), at(header, "time", "created"))
@@ -216,14 +221,16 @@ def _evidence(item: SessionMessage, step: list[Object], *, is_last: bool) -> Evi
     reason = string(end, "reason")
     reason = reason or (string(header, "finish") if is_last else "")
     is_complete = not is_last or not (header.get("error") or at(header, "time", "completed") is None)
-    used = end.get("tokens", header.get("tokens") if is_last else None)
+    usage = end.get("tokens", header.get("tokens") if is_last else None)
     model = string(header, "modelID") or None
     return Evidence(
-        known.line, known.time, True, model, *turns.tokens(used), turns.finish_reason(reason, is_complete=is_complete)
+        known.line, known.time, True, model, *turns.tokens(usage), turns.finish_reason(reason, is_complete=is_complete)
     )
 
 
 def _is_sampled(header: Object, step: list[Object]) -> bool:
     """Whether a model produced a reply; calls by the user's commands have neither steps nor tokens."""
-    used = turns.tokens(header.get("tokens"))
-    return any(part["type"] in (*_STEPS, "text", "reasoning") for part in step) or bool(used.prompt or used.completion)
+    usage = turns.tokens(header.get("tokens"))
+    return any(part["type"] in (*_STEPS, "text", "reasoning") for part in step) or bool(
+        usage.prompt or usage.completion
+    )

@@ -1,4 +1,4 @@
-"""Sessions and what they are to each other, as conversations."""
+"""Convert sessions to conversations, and link them."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ _SESSION = ("id", "parentID", "time", "revert")
 class SessionView(NamedTuple):
     """The turns of one conversation."""
 
-    said: list[ModelTurn]
+    turns: list[ModelTurn]
     kind: ConversationKind | None = None
-    """``None``: the kind of the session."""
+    """``None`` for the kind of the session."""
     before: int = 0
-    """The place of the conversation that it comes from among those of its session."""
+    """The index of its parent among the conversations of the session."""
     is_cleared: bool = False
 
 
 class SessionViews(NamedTuple):
-    """The conversations of a session, in the order in which they began."""
+    """The conversations of a session, in the order in which they started."""
 
     id: str
     header: Object
-    ways: list[SessionView]
+    views: list[SessionView]
     current: int
-    """The place of the one in use."""
+    """The index of the current one."""
 
     def name(self, place: int) -> str:
-        """Return the name of a conversation; the first has that of the session."""
+        """Return the id of a conversation; the first one has the id of the session."""
         return f"{self.id}.{place + 1}" if place else self.id
 
     def shown_places(self) -> list[int]:
-        """Return the places of the conversation in use and of the others with a reply."""
-        replied = (any(each.evidence.is_sampled for each in way.said) for way in self.ways)
+        """Return the indexes of the current conversation and of the others with a reply."""
+        replied = (any(each.evidence.is_sampled for each in view.turns) for view in self.views)
         others = [place for place, has_reply in enumerate(replied) if has_reply and place != self.current]
         return [self.current, *others]
 
@@ -62,19 +62,19 @@ class SessionReader:
         messages = expect_list(value.get("messages"), f"{place} has messages that are")
         self._count(value, header)
         items = [_item(each, f"{place}, messages[{number}]", line) for number, each in enumerate(messages)]
-        spoken = [self._said(item) for item in items]
-        left = remaining(items, header, self.unread)
-        used = items if left is None else left
-        both = zip(used, items[: len(used)], spoken[: len(used)], strict=True)
-        cut = [turns if each is item else _said(each, Unread()) for each, item, turns in both]
-        views = _views([[each for at in era for each in cut[at]] for era in eras(used, self.unread)])
+        turns_by_item = [self._convert(item) for item in items]
+        items_after_undo = remaining(items, header, self.unread)
+        items_in_use = items if items_after_undo is None else items_after_undo
+        both = zip(items_in_use, items[: len(items_in_use)], turns_by_item[: len(items_in_use)], strict=True)
+        cut = [turns if each is item else _convert(each, Unread()) for each, item, turns in both]
+        views = _views([[each for at in era for each in cut[at]] for era in eras(items_in_use, self.unread)])
         current = len(views) - 1
-        views += [] if left is None else self._undone_views(items, spoken, views)
+        views += [] if items_after_undo is None else self._undone_views(items, turns_by_item, views)
         session = SessionViews(string(header, "id") or place, header, views, current)
         self.sessions.append(session)
-        shown = {id(each.turn) for number in session.shown_places() for each in views[number].said}
-        for _ in (each for each in chain(*spoken) if id(each.turn) not in shown):
-            self.unread.count("message of no conversation that is read")
+        shown_turns = {id(each.turn) for number in session.shown_places() for each in views[number].turns}
+        for _ in (each for each in chain(*turns_by_item) if id(each.turn) not in shown_turns):
+            self.unread.count("message that is not part of a conversation")
 
     def _count(self, value: Object, header: Object) -> None:
         self.unread.count_members("session", header, *_SESSION)
@@ -83,73 +83,78 @@ class SessionReader:
             for _ in range(count if type(count) is int and 0 < count < 1_000_000 else 0):
                 self.unread.count(f"row of the table {name}")
 
-    def _said(self, item: SessionMessage) -> list[ModelTurn]:
-        turns = _said(item, self.unread)
+    def _convert(self, item: SessionMessage) -> list[ModelTurn]:
+        turns = _convert(item, self.unread)
         self._systems.update((each.system, None) for each in turns if each.system)
         return turns
 
     def _undone_views(
-        self, items: list[SessionMessage], spoken: list[list[ModelTurn]], views: list[SessionView]
+        self, items: list[SessionMessage], turns_by_item: list[list[ModelTurn]], views: list[SessionView]
     ) -> list[SessionView]:
-        """Return what continues with undone messages, if a model produced any of them."""
-        known = {id(each.turn) for way in views for each in way.said}
-        whole = [[each for at in era for each in spoken[at]] for era in eras(items, Unread())]
-        fresh = [era for era in whole if any(each.evidence.is_sampled and id(each.turn) not in known for each in era)]
+        """Return the conversations that contain undone messages, if a model produced any of them."""
+        known = {id(each.turn) for view in views for each in view.turns}
+        all_eras = [[each for at in era for each in turns_by_item[at]] for era in eras(items, Unread())]
+        fresh = [
+            era for era in all_eras if any(each.evidence.is_sampled and id(each.turn) not in known for each in era)
+        ]
         branches = [SessionView(era, "branch", len(views) - 1) for era in fresh[:1]]
         return branches + [SessionView(era, "compacted", len(views) + number) for number, era in enumerate(fresh[1:])]
 
     def conversations(self) -> list[Conversation]:
-        """Return the conversation in use of each session, then earlier ones, then undone ones."""
+        """Return for each session the current conversation, then earlier ones, then undone ones."""
         converted = list[Conversation]()
         links = self._links()
-        used = set[str]()
+        used_systems = set[str]()
         for session in self.sessions:
-            converted += [self._conversation(session, place, links, used) for place in session.shown_places()]
+            converted += [self._conversation(session, place, links, used_systems) for place in session.shown_places()]
         for system in self._systems:
-            if system not in used:
+            if system not in used_systems:
                 self.unread.count("message.system")
         return with_unread([each for each in converted if each.messages], self.unread)
 
     def _links(self) -> dict[str, tuple[str, str]]:
-        """Return the conversation and the call that started each session of a sub-agent."""
+        """Return the conversation and the call that started each sub-agent, by session id."""
         links: dict[str, tuple[str, str]] = {}
         for session in self.sessions:
-            for place, way in enumerate(session.ways):
-                for each in way.said:
-                    for child, call in each.began.items():
+            for place, view in enumerate(session.views):
+                for each in view.turns:
+                    for child, call in each.calls_by_session.items():
                         links.setdefault(child, (session.name(place), call))
         return links
 
     def _conversation(
-        self, session: SessionViews, place: int, links: dict[str, tuple[str, str]], used: set[str]
+        self, session: SessionViews, place: int, links: dict[str, tuple[str, str]], used_systems: set[str]
     ) -> Conversation:
-        way = session.ways[place]
-        shown, began = _turns_shown(way), dict[str, str]()
-        for each in way.said:
-            began.update(each.began)
-        system = next((each.system for each in reversed(way.said) if each.system), "")
-        used.add(system)
-        first = [{"role": "system", "content": system}] if system and shown else []
-        turns = [*first, *(turn for turn, _ in shown)]
-        evidence = [*([Evidence(shown[0][1].line)] if first else []), *(known for _, known in shown)]
+        view = session.views[place]
+        turns_with_evidence, calls_by_session = _turns_shown(view), dict[str, str]()
+        for each in view.turns:
+            calls_by_session.update(each.calls_by_session)
+        system = next((each.system for each in reversed(view.turns) if each.system), "")
+        used_systems.add(system)
+        first = [{"role": "system", "content": system}] if system and turns_with_evidence else []
+        turns = [*first, *(turn for turn, _ in turns_with_evidence)]
+        evidence = [
+            *([Evidence(turns_with_evidence[0][1].line)] if first else []),
+            *(known for _, known in turns_with_evidence),
+        ]
         turns_read = ((turn, evidence[number]) for turn, number in read(turns))
-        known = self._origin(session, place, links) | {"began": began}
+        known = self._origin(session, place, links) | {"began": calls_by_session}
         return conversation(turns_read, {}, **known)
 
     def _origin(self, session: SessionViews, place: int, links: dict[str, tuple[str, str]]) -> Object:
-        way = session.ways[place]
+        view = session.views[place]
         known: Object = {"id": session.name(place), "session_id": session.id}
-        if way.kind:
-            known |= {"kind": way.kind, "parent": session.name(way.before)}
+        if view.kind:
+            known |= {"kind": view.kind, "parent": session.name(view.before)}
         elif parent := string(session.header, "parentID"):
             holder, call = links.get(session.id, (self._last(parent), None))
             known |= {"kind": "subagent", "parent": holder, "call": call}
-        if not any(each.evidence.time for each in way.said):
+        if not any(each.evidence.time for each in view.turns):
             known |= span(at(session.header, "time", "created"), at(session.header, "time", "updated"))
         return known
 
     def _last(self, parent: str) -> str:
-        """Return the conversation in use of a session, if the file contains it."""
+        """Return the id of the current conversation of a session, if the file contains the session."""
         return next((each.name(each.current) for each in self.sessions if each.id == parent), parent)
 
 
@@ -159,14 +164,14 @@ def _item(value: Json, place: str, line: int) -> SessionMessage:
     return SessionMessage(place, line, value)
 
 
-def _said(item: SessionMessage, unread: Unread) -> list[ModelTurn]:
-    return older.said(item, unread) if is_older(item) else newer.said(item, unread)
+def _convert(item: SessionMessage, unread: Unread) -> list[ModelTurn]:
+    return older.convert(item, unread) if is_older(item) else newer.convert(item, unread)
 
 
-def _views(whole: list[list[ModelTurn]]) -> list[SessionView]:
-    """Return the turns between compactions, and what the model saw of them after results were cleared."""
+def _views(turns_by_era: list[list[ModelTurn]]) -> list[SessionView]:
+    """Return the turns between compactions, each before and after results were cleared."""
     views = list[SessionView]()
-    for number, era in enumerate(whole):
+    for number, era in enumerate(turns_by_era):
         kind: ConversationKind | None = "compacted" if number else None
         cleared = max((each.cleared_at for each in era), default=0)
         times = [each.evidence.time if each.evidence.is_sampled else None for each in era]
@@ -180,11 +185,11 @@ def _views(whole: list[list[ModelTurn]]) -> list[SessionView]:
     return views
 
 
-def _turns_shown(way: SessionView) -> list[tuple[Object, Evidence]]:
+def _turns_shown(view: SessionView) -> list[tuple[Object, Evidence]]:
     """Return the turns of a conversation; an interrupted call at its end has no result yet."""
-    turns = [(each.cleared if way.is_cleared and each.cleared else each.turn, each.evidence) for each in way.said]
-    if way.said and (last := way.said[-1].last):
-        turns[-1:] = [(last, way.said[-1].evidence)] if last["content"] else []
+    turns = [(each.cleared if view.is_cleared and each.cleared else each.turn, each.evidence) for each in view.turns]
+    if view.turns and (last := view.turns[-1].last):
+        turns[-1:] = [(last, view.turns[-1].evidence)] if last["content"] else []
     return turns
 
 
@@ -192,15 +197,15 @@ class Cut(NamedTuple):
     """A compaction."""
 
     end: int
-    """Where the conversation before it ends."""
+    """The end of the conversation before it."""
     head: tuple[range, ...]
-    """What the one behind it begins with."""
+    """The messages at the beginning of the conversation after it."""
     resume: int
-    """What follows then."""
+    """The first of the messages that follow these."""
 
 
 def is_older(item: SessionMessage) -> bool:
-    """Whether a message is of version 1."""
+    """Whether a message was written by version 1."""
     return "info" in item.value
 
 
@@ -210,7 +215,7 @@ def name(item: SessionMessage) -> str:
 
 
 def eras(items: list[SessionMessage], unread: Unread) -> list[list[int]]:
-    """Return the messages before the first compaction, those sent after it, and so on."""
+    """Split the messages at compactions; each part contains the indexes of the messages that were sent."""
     spans: list[list[int]] = [[]]
     place = 0
     for cut in cuts(items, unread):
@@ -225,24 +230,24 @@ def cuts(items: list[SessionMessage], unread: Unread) -> list[Cut]:
     """Return the compactions of a session, in order."""
     places = {name(item): place for place, item in reversed(list(enumerate(items)))}
     budget = EntryBudget(len(items))
-    compactions, met = list[Cut](), set[int]()
+    compactions, ends = list[Cut](), set[int]()
     for place, item in enumerate(items):
         if is_older(item):
             cut = _cut(items, place, places)
         else:
             cut = Cut(place, (range(place, place + 1),), place + 1) if newer.is_boundary(item) else None
-        if cut is None or cut.end in met:
+        if cut is None or cut.end in ends:
             continue
-        met.add(cut.end)
+        ends.add(cut.end)
         if not budget.take(sum(map(len, cut.head))):
-            unread.count("messages kept by a compaction beyond those that are read")
-            cut = cut._replace(head=(range(place, place + 1),))
+            unread.count("messages kept by a compaction, over the limit")
+            cut = cut._replace(head=(range(place, place + 1),))  # only the summary
         compactions.append(cut)
     return compactions
 
 
 def _cut(items: list[SessionMessage], place: int, places: dict[str, int]) -> Cut | None:
-    """Return the compaction that a summary ends; older versions have no request for it."""
+    """Return the compaction that ends with a summary; older versions do not store the request for it."""
     header = older.info(items[place])
     is_summary = header.get("role") == "assistant" and header.get("summary") is True
     if not is_summary or older.is_failed(items[place]):
@@ -266,13 +271,13 @@ def _compaction(item: SessionMessage) -> Object | None:
 
 
 def remaining(items: list[SessionMessage], header: Object, unread: Unread) -> list[SessionMessage] | None:
-    """Return the messages left after an undo; ``None`` if nothing was undone."""
-    undone, part = (string(header.get("revert"), member) for member in ("messageID", "partID"))
-    if not undone:
+    """Return the messages that remain after an undo; ``None`` if nothing was undone."""
+    message_id, part = (string(header.get("revert"), member) for member in ("messageID", "partID"))
+    if not message_id:
         return None
-    place = next((place for place, item in enumerate(items) if name(item) == undone), None)
+    place = next((place for place, item in enumerate(items) if name(item) == message_id), None)
     if place is None:
-        unread.count("revert to a message that is not there")
+        unread.count("revert to a missing message")
         return None
     item = items[place]
     if not part or not is_older(item):

@@ -1,4 +1,4 @@
-"""OpenHands' events, of both generations; its logs of completions are exchanges, and no documents."""
+"""OpenHands' events of both generations.  Its logs of completions are exchanges and are not read here."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ MEMBERS = ("source", "history", "trajectory", "execution_status")
 
 _STATE, _EVENTS = "base_state.json", "events"
 _INSTANCE = "instance_id"
-"""What an evaluation calls the task of a run."""
-_HOLDING = ("history", "trajectory")
-"""Members that hold the events of one run, beside what came of it."""
+"""The member with the task of a run in an evaluation."""
+_EVENT_LISTS = ("history", "trajectory")
+"""Members that may contain the events of a run, in objects that also contain its outcome."""
 
 
 def fits(values: list[Json]) -> str | None:
-    """Check whether most objects are events, or all of them contain lists of events."""
+    """Check whether most objects are events, or all contain lists of events."""
     if _is_state(values):
         return "agent.llm and execution_status"
     runs = [_events(each) for each in values]
@@ -53,7 +53,7 @@ def owner(path: str) -> str | None:
 
 
 def conversations(values: list[Json], lines: list[int] | None = None, meta: Json = None) -> list[Conversation]:
-    """Return the conversation of each run: of the events, of each object's events, or of those beside."""
+    """Return the conversation of each run; its events are the objects, in each object, or in companion files."""
     unread, runs = Unread(), list[_EventRun]()
     if _is_state(values):
         return _of_state(values[0], meta if isinstance(meta, list) else [], unread)
@@ -62,26 +62,29 @@ def conversations(values: list[Json], lines: list[int] | None = None, meta: Json
             runs.append(_EventRun(value, events, [line] * len(events)))
     runs = runs or [_EventRun({}, values, line_numbers(values, lines))]
     instances = [text(at(run.value, _INSTANCE)) for run in runs]
-    met = Counter(instances)
-    whole = [_conversation(run, unread) for run in runs]
-    named = zip(whole, instances, strict=True)
-    whole = [with_origin(each, session_id=name) if name and met[name] == 1 else each for each, name in named]
-    return with_unread([each for each in whole if each.messages], unread)
+    instance_counts = Counter(instances)
+    converted = [_conversation(run, unread) for run in runs]
+    with_instances = zip(converted, instances, strict=True)
+    converted = [
+        with_origin(each, session_id=name) if name and instance_counts[name] == 1 else each
+        for each, name in with_instances
+    ]
+    return with_unread([each for each in converted if each.messages], unread)
 
 
 def _of_state(state: Object, events_read: list[Json], unread: Unread) -> list[Conversation]:
-    """Return the conversation of a session whose events are separate files; an invalid one is skipped."""
+    """Return the conversation of a session whose events are in separate files; invalid files are skipped."""
     events = [event for event in events_read if event is not None]
     unread.count_members("state", state, "id", "agent", "stats")
     for _ in range(len(events_read) - len(events)):
         unread.count("event that cannot be read")
     each = _conversation(_EventRun(state, events, [1] * len(events)), unread)
-    whole = with_origin(each, session_id=string(state, "id") or None, unread=unread.counts_for(0))
-    return [whole] if each.messages else []
+    converted = with_origin(each, session_id=string(state, "id") or None, unread=unread.counts_for(0))
+    return [converted] if each.messages else []
 
 
 def _is_state(values: list[Json]) -> bool:
-    """Whether a file is the state of a session."""
+    """Whether a file contains the state of a session."""
     return len(values) == 1 and isinstance(at(values[0], "agent", "llm"), dict) and "execution_status" in values[0]
 
 
@@ -94,16 +97,16 @@ class _EventRun(NamedTuple):
 
 
 def _events(value: Json) -> list[Json] | None:
-    """Return the events in a list or an object; ``None`` for an event and anything else."""
+    """Return the events in a list or an object; ``None`` for an event or anything else."""
     if isinstance(value, list):
         return value
     if isinstance(value, dict) and "source" not in value:
-        return next((value[name] for name in _HOLDING if isinstance(value.get(name), list)), None)
+        return next((value[name] for name in _EVENT_LISTS if isinstance(value.get(name), list)), None)
     return None
 
 
 def _generation(events: list[Json]) -> str | None:
-    """Return the generation of most events."""
+    """Return the generation of most events; ``None`` if most values are not events."""
     for name, test in (("V1", v1.is_event), ("V0", v0.is_event)):
         if sum(map(test, events)) * 2 > len(events):
             return name
@@ -112,15 +115,15 @@ def _generation(events: list[Json]) -> str | None:
 
 def _conversation(run: _EventRun, unread: Unread) -> Conversation:
     if isinstance(run.value, dict) and not _is_state([run.value]):
-        unread.count_members("run", run.value, _INSTANCE, *_HOLDING)
+        unread.count_members("run", run.value, _INSTANCE, *_EVENT_LISTS)
     known: dict[str, Event] = {}
     for place, (event, line) in enumerate(zip(run.events, run.lines, strict=True)):
         expect_object(event, f"event {place} is")
-        logged = event.get("id")
-        known.setdefault(str(logged) if isinstance(logged, int | str) else f"event {place}", Event(line, event))
-    left = list(known.values())
+        event_id = event.get("id")
+        known.setdefault(str(event_id) if isinstance(event_id, int | str) else f"event {place}", Event(line, event))
+    distinct_events = list(known.values())
     model = string(at(run.value, "metadata", "llm_config"), "model") or None
-    if any(v1.is_event(each.event) for each in left):
+    if any(v1.is_event(each.event) for each in distinct_events):
         usage = v1.usage(run.value)
-        return v1.conversation(left, usage._replace(model=model or usage.model), unread)
-    return v0.conversation(left, model, unread)
+        return v1.conversation(distinct_events, usage._replace(model=model or usage.model), unread)
+    return v0.conversation(distinct_events, model, unread)

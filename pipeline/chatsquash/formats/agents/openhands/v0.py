@@ -1,4 +1,4 @@
-"""Events of the first generation: actions and observations, with the model's response beside each."""
+"""Events of the first generation: actions and observations, each with the response of the model."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _SOURCES = ("agent", "user", "environment")
 _STATES = ("null", "change_agent_state", "agent_state_changed", "recall", "pause", "resume", "start", "stop")
 _CONDENSING = ("condensation", "condensation_request", "condense", "loop_recovery")
 _UNSAID = (*_STATES, *_CONDENSING)
-"""Actions and observations of the client, which no model sees as they are."""
+"""Actions and observations of the client that are not sent to the model."""
 _DONE = ("action", "observation", "args", "content", "cause", "tool_call_metadata")
 _OUTCOMES = {"error": "failed", "user_rejected": "denied"}
 _READ = ("id", "timestamp", "source", "message", *_DONE)
-_KEPT = ("content", "tool_calls", "refusal", *reasoning.MEMBERS)
+_MESSAGE_MEMBERS = ("content", "tool_calls", "refusal", *reasoning.MEMBERS)
 _SETTINGS = ("thought", "confirmation_state", "security_risk", "hidden", "blocking", "is_input", "is_confirmed")
-"""Arguments that are not the model's."""
+"""Arguments that the client adds."""
 
 
 def is_event(value: Json) -> bool:
@@ -44,14 +44,14 @@ def conversation(events: list[Event], model: str | None, unread: Unread) -> Conv
 @dataclass(slots=True)
 class _RunReader:
     model: str | None
-    """The one that the run is set to."""
+    """The configured model of the run."""
     unread: Unread
     turns: list[LoggedTurn] = field(default_factory=list)
     tools: list[Tool] = field(default_factory=list)
     responses: set[str] = field(default_factory=set)
-    """Ids of the model's responses that are messages already: each of their actions repeats them."""
+    """The ids of responses that are already converted; each action of a response repeats it."""
     calls: dict[str, str] = field(default_factory=dict)
-    """The names of actions that are from no call of the model's, by the events' ids."""
+    """The names of actions without a call of the model, by event id."""
 
     def add(self, where: str, line: int, event: Object) -> None:
         self.unread.count_members("event", event, *_READ)
@@ -69,7 +69,7 @@ class _RunReader:
             self.turns.append(LoggedTurn(where, turn, known))
 
     def act(self, action: str, event: Object) -> Object | None:
-        """Return the turn of an action: a message, or a call; one without a call of the model's is its own call."""
+        """Return the turn of an action: a message or a call; an action without a call of the model becomes a call."""
         args, source = event.get("args"), event.get("source")
         if action == "system":
             self.tools = self.tools or openai_chat.tools(at(args, "tools")).functions
@@ -90,19 +90,22 @@ class _RunReader:
         return _call_message(event, {}, action)
 
     def call(self, event: Object) -> Object | None:
-        """Return the response of an action, once; without one, the call of the action alone."""
+        """Return the response of an action, only once per response; without a response, the call of the action."""
         metadata = event["tool_call_metadata"]
         response = metadata.get("model_response")
         choices = objects(at(response, "choices"))
-        said = choices[0].get("message") if choices else None
-        if not isinstance(said, dict) or not objects(said.get("tool_calls")):
+        message = choices[0].get("message") if choices else None
+        if not isinstance(message, dict) or not objects(message.get("tool_calls")):
             call_id = string(metadata, "tool_call_id")
             return _call_message(event, {"id": call_id}, string(metadata, "function_name"))
-        key = string(response, "id") or compact(said)
+        key = string(response, "id") or compact(message)
         if key in self.responses:
             return None
         self.responses.add(key)
-        return {"role": "assistant", **{name: said[name] for name in _KEPT if said.get(name) is not None}}
+        return {
+            "role": "assistant",
+            **{name: message[name] for name in _MESSAGE_MEMBERS if message.get(name) is not None},
+        }
 
     def observe(self, observation: str, event: Object) -> Object:
         """Return the turn of an observation: the result of a call, or a message in the user's name."""
@@ -117,22 +120,22 @@ class _RunReader:
 
 
 def _of_model(event: Object, known: Evidence, model: str | None) -> Evidence:
-    """Return what is known of a reply from the response of its action."""
+    """Return the evidence for a reply from the response of its action."""
     response = at(event, "tool_call_metadata", "model_response")
-    used, choices = at(response, "usage"), objects(at(response, "choices"))
+    usage, choices = at(response, "usage"), objects(at(response, "choices"))
     return known._replace(
         is_sampled=True,
         model=string(response, "model") or model,
-        prompt_tokens=count(at(used, "prompt_tokens")),
-        completion_tokens=count(at(used, "completion_tokens")),
+        prompt_tokens=count(at(usage, "prompt_tokens")),
+        completion_tokens=count(at(usage, "completion_tokens")),
         finish_reason=(string(choices[0], "finish_reason") or None) if choices else None,
         response_id=string(response, "id") or None,
     )
 
 
 def _call_message(event: Object, call: Object, name: str) -> Object:
-    """Return a message with one call, made of an action; its thought is the content."""
+    """Convert an action to a message with one call; its thought becomes the content."""
     args = event.get("args")
     arguments = compact(without(args, *_SETTINGS)) if isinstance(args, dict) else "{}"
-    called = {**call, "function": {"name": name, "arguments": arguments}}
-    return {"role": "assistant", "content": string(args, "thought") or None, "tool_calls": [called]}
+    call_with_function = {**call, "function": {"name": name, "arguments": arguments}}
+    return {"role": "assistant", "content": string(args, "thought") or None, "tool_calls": [call_with_function]}

@@ -1,4 +1,4 @@
-"""Events of the second generation, whose kinds tell what was said to the model and by it."""
+"""Events of the second generation, whose kinds distinguish input and output of the model."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.truncation import reaches
 from chatsquash.formats.values import Object, as_list, at, count, kind, objects, string, texts, without
 
-_SAID = ("system_prompt", "dynamic_context", "tools", "llm_message", "extended_content", "thought")
-_CALLED = ("tool_call", "tool_call_id", "tool_name", "llm_response_id", "responses_reasoning_item", *MEMBERS)
-_ANSWERED = ("observation", "error", "rejection_reason")
-_READ = ("kind", "id", "timestamp", "source", *_SAID, *_CALLED, *_ANSWERED)
+_CONTENT = ("system_prompt", "dynamic_context", "tools", "llm_message", "extended_content", "thought")
+_CALL_MEMBERS = ("tool_call", "tool_call_id", "tool_name", "llm_response_id", "responses_reasoning_item", *MEMBERS)
+_RESULT_MEMBERS = ("observation", "error", "rejection_reason")
+_READ = ("kind", "id", "timestamp", "source", *_CONTENT, *_CALL_MEMBERS, *_RESULT_MEMBERS)
 _ANSWERS = ("ObservationEvent", "AgentErrorEvent", "UserRejectObservation")
 _FAILED = "[An error occurred during execution.]\n"
-"""What precedes the content of a result that is an error."""
+"""The text before the content of a failed result."""
 _CLIPPED = (
     "<response clipped><NOTE>Due to the max output limit, only part of the full response has been shown to you.</NOTE>"
 )
 _LONGEST = 30_000
-"""The characters of a terminal's output that the model was sent; of a longer one the middle was left out."""
+"""The maximum length of terminal output in characters; the middle of longer output is not sent."""
 
 
 def is_event(value: Json) -> bool:
@@ -53,7 +53,7 @@ class ModelUsage(NamedTuple):
     counts: Mapping[str, tuple[int | None, int | None]] = MappingProxyType({})
 
     def evidence(self, known: Evidence, event: Object) -> Evidence:
-        """Return what is known of a reply; one that reached the limit was stopped there."""
+        """Return the evidence for a reply; a reply that reached the limit was stopped by it."""
         answer = string(event, "llm_response_id") or None
         prompt, completion = self.counts.get(answer or "", (None, None))
         return known._replace(
@@ -67,7 +67,7 @@ class ModelUsage(NamedTuple):
 
 
 def usage(state: Json) -> ModelUsage:
-    """Return what the state of a session says of its model: older processes left no token counts in it."""
+    """Return the model, its limit and the token counts from a session's state; older states have no token counts."""
     settings = at(state, "agent", "llm")
     metrics = at(state, "stats", "usage_to_metrics", string(settings, "usage_id") or "agent")
     counts = {
@@ -79,7 +79,7 @@ def usage(state: Json) -> ModelUsage:
 
 
 def conversation(events: list[Event], model: ModelUsage, unread: Unread) -> Conversation:
-    """Return what the model saw; actions of one response are one message, and condensed events stay."""
+    """Return what the model saw; the actions of one response form one message, and condensed events are kept."""
     turns: dict[str, tuple[str, Object]] = {}
     evidence: dict[str, Evidence] = {}
     tools: list[Tool] = []
@@ -100,15 +100,15 @@ def conversation(events: list[Event], model: ModelUsage, unread: Unread) -> Conv
                 before = turns[key][1] if key in turns else {}
                 turns[key] = (turns[key][0] if key in turns else where, _action(event, before, where))
                 evidence.setdefault(key, model.evidence(known, event))
-            case str(of) if of in _ANSWERS:
+            case str(event_kind) if event_kind in _ANSWERS:
                 turns[where] = (where, _answer(event))
-            case of:
-                unread.count(f"event of the kind {of if isinstance(of, str) else kind(of)}")
+            case event_kind:
+                unread.count(f"event of the kind {event_kind if isinstance(event_kind, str) else kind(event_kind)}")
                 continue
         unread.count_members(string(event, "kind"), event, *_READ)
         evidence.setdefault(where, known)
-    logged = [LoggedTurn(where, _with_content(turn), evidence[key]) for key, (where, turn) in turns.items()]
-    return load_conversation(openai_chat, logged, tools)
+    logged_turns = [LoggedTurn(where, _with_content(turn), evidence[key]) for key, (where, turn) in turns.items()]
+    return load_conversation(openai_chat, logged_turns, tools)
 
 
 def _with_content(turn: Object) -> Object:
@@ -120,7 +120,7 @@ def _with_content(turn: Object) -> Object:
 
 
 def _parts(content: Json) -> list[Json]:
-    """Return contents as parts of OpenAI chat."""
+    """Convert contents to parts of OpenAI chat."""
     parts_of: list[Json] = []
     for part in as_list(content):
         match part:
@@ -128,34 +128,34 @@ def _parts(content: Json) -> list[Json]:
                 parts_of.append(text(part))
             case {"type": "image", "image_urls": list(urls)}:
                 parts_of += [image(url) for url in urls if isinstance(url, str)]
-            case {"text": str(said)}:
-                parts_of.append(text(said))
+            case {"text": str(words)}:
+                parts_of.append(text(words))
             case _:
                 parts_of.append(part)
     return parts_of
 
 
 def _message(event: Object, where: str) -> Object:
-    """Return a message with the context that was added to it."""
-    said = expect_object(event.get("llm_message"), f"{where} has an llm_message that is")
-    content = [*_parts(said.get("content")), *_parts(event.get("extended_content"))]
-    calls = [_call(call) for call in objects(said.get("tool_calls"))]
-    members = {name: said[name] for name in ("name", "tool_call_id") if said.get(name) is not None}
-    called = {"tool_calls": calls} if calls else {}
-    thoughts = _thought(said) if said.get("role") == "assistant" else {}
-    return {"role": said.get("role"), **members, "content": content, **thoughts, **called}
+    """Convert a message, including the context that was added to it."""
+    message = expect_object(event.get("llm_message"), f"{where} has an llm_message that is")
+    content = [*_parts(message.get("content")), *_parts(event.get("extended_content"))]
+    calls = [_call(call) for call in objects(message.get("tool_calls"))]
+    members = {name: message[name] for name in ("name", "tool_call_id") if message.get(name) is not None}
+    call_members = {"tool_calls": calls} if calls else {}
+    thoughts = _thought(message) if message.get("role") == "assistant" else {}
+    return {"role": message.get("role"), **members, "content": content, **thoughts, **call_members}
 
 
 def _call(call: Object) -> Object:
-    """A call, which has its name beside its id, or within a function as elsewhere."""
-    called = call.get("function")
-    if not isinstance(called, dict):
-        called = {key: call[key] for key in ("name", "arguments") if key in call}
-    return {"id": call.get("id"), "type": "function", "function": called}
+    """Convert a call; its name is next to its id, or in ``function`` as in OpenAI chat."""
+    function = call.get("function")
+    if not isinstance(function, dict):
+        function = {key: call[key] for key in ("name", "arguments") if key in call}
+    return {"id": call.get("id"), "type": "function", "function": function}
 
 
 def _thought(holder: Object) -> Object:
-    """The reasoning in a message or an action, with the item of OpenAI Responses among the details."""
+    """Return the reasoning of a message or an action; an item of OpenAI Responses becomes one of the details."""
     thoughts = {name: holder[name] for name in MEMBERS if holder.get(name)}
     item = holder.get("responses_reasoning_item")
     if isinstance(item, dict):
@@ -169,7 +169,7 @@ def _thought(holder: Object) -> Object:
 
 
 def _action(event: Object, before: Object, where: str) -> Object:
-    """Return an assistant's message with the call of an action; the first action of a response has its thoughts."""
+    """Add the call of an action to the message of its response; the first action contains the thoughts."""
     call = expect_object(event.get("tool_call"), f"{where} has a tool_call that is")
     content = [*before.get("content", []), *_parts(event.get("thought"))]
     thoughts = {name: before[name] for name in MEMBERS if name in before} or _thought(event)
@@ -185,14 +185,14 @@ def _answer(event: Object) -> Object:
     if event["kind"] == "UserRejectObservation":
         return tool_message(call_id, f"Action rejected: {string(event, 'rejection_reason')}", "denied", name)
     observed = event.get("observation")
-    added = _parts(event.get("extended_content"))
+    extra_parts = _parts(event.get("extended_content"))
     content = _observed(observed)
     outcome = "failed" if at(observed, "is_error") is True else ""
-    return tool_message(call_id, [*_parts(content), *added] if added else content, outcome, name)
+    return tool_message(call_id, [*_parts(content), *extra_parts] if extra_parts else content, outcome, name)
 
 
 def _observed(observed: Json) -> Json:
-    """Return what a tool returned: its content, its output (older versions), or everything."""
+    """Return the output of a tool: its content, its output (older versions), or the complete observation."""
     if not isinstance(observed, dict):
         return observed if observed is not None else ""
     content = observed.get("content")
@@ -205,29 +205,29 @@ def _observed(observed: Json) -> Json:
 
 
 def _with_metadata(content: list[Json], metadata: Json) -> list[Json]:
-    """Return the output of a terminal with what the client added to it, as the terminal's tool of the SDK 1.2 does."""
+    """Add the metadata to terminal output in the same way as the terminal tool of the SDK 1.2."""
     if not isinstance(metadata, dict) or not isinstance(metadata.get("suffix"), str):
         return content
-    shown = [string(metadata, "prefix"), *texts(content), metadata["suffix"]]
+    pieces = [string(metadata, "prefix"), *texts(content), metadata["suffix"]]
     if folder := string(metadata, "working_dir"):
-        shown.append(f"\n[Current working directory: {folder}]")
+        pieces.append(f"\n[Current working directory: {folder}]")
     if interpreter := string(metadata, "py_interpreter_path"):
-        shown.append(f"\n[Python interpreter: {interpreter}]")
+        pieces.append(f"\n[Python interpreter: {interpreter}]")
     if (code := metadata.get("exit_code")) != -1 and isinstance(code, int):
-        shown.append(f"\n[Command finished with exit code {code}]")
-    return [text(_clip("".join(shown)))]
+        pieces.append(f"\n[Command finished with exit code {code}]")
+    return [text(_clip("".join(pieces)))]
 
 
-def _clip(said: str) -> str:
+def _clip(output: str) -> str:
     """Return a text without its middle if it is too long."""
-    if len(said) <= _LONGEST:
-        return said
-    room = _LONGEST - len(_CLIPPED)
-    return said[: room - room // 2] + _CLIPPED + said[-(room // 2) :]
+    if len(output) <= _LONGEST:
+        return output
+    remaining = _LONGEST - len(_CLIPPED)
+    return output[: remaining - remaining // 2] + _CLIPPED + output[-(remaining // 2) :]
 
 
 def _tool(tool: Object) -> Json:
-    """Return a tool of a system prompt in OpenAI's form; OpenHands' own have no schema."""
+    """Convert a tool of a system prompt to OpenAI's form; OpenHands' own tools have no schema."""
     mcp = tool.get("mcp_tool")
     own = mcp if isinstance(mcp, dict) else tool
     if "function" in own or not string(own, "name"):

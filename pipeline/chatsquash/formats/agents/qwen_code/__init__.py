@@ -1,4 +1,4 @@
-"""Qwen Code's session files: lines that form a tree, each with one content as Gemini's API has it."""
+"""Qwen Code's session files: lines that form a tree, each with one content of Gemini's API."""
 
 from __future__ import annotations
 
@@ -22,38 +22,38 @@ HAS_TOOLS = False
 MEMBERS = ("sessionId",)
 LOCATIONS = ("${QWEN_DATA_DIR:-~/.qwen}/projects/*/chats/*.jsonl",)
 
-_SAID = ("user", "assistant", "tool_result")
+_TYPES = ("user", "assistant", "tool_result")
 _LINE = (
     *("uuid", "parentUuid", "sessionId", "timestamp", "type", "cwd", "message", "model", "usageMetadata"),
     *("isSidechain", "version", "gitBranch", "toolCallResult", "subtype", "agentId"),
 )
 _OWN = frozenset(("uuid", "parentUuid", "sessionId", "type"))
-"""Members that each line has."""
+"""Members of every line."""
 _LATE = 20
-"""The lines after a summary that may repeat the end of its history."""
+"""The maximum number of lines after a summary that repeat the end of its history."""
 _SUMMARY = "chat_compression"
 _BOOT = "agent_bootstrap"
 
 
 def fits(values: list[Json]) -> str | None:
-    """Check for lines with an id, a parent and a session, some of which have a message of parts or a history."""
+    """Check for lines with an id, a parent and a session, some of them with message parts or a history."""
     lines = [each for each in objects(values) if _OWN.issubset(each)]
-    spoken = sum(map(has_parts, lines))
-    if not spoken and not any(each.get("subtype") in (_SUMMARY, _BOOT) for each in lines):
+    lines_with_parts = sum(map(has_parts, lines))
+    if not lines_with_parts and not any(each.get("subtype") in (_SUMMARY, _BOOT) for each in lines):
         return None
-    return f"uuid, parentUuid and message.parts in {spoken} of {len(values)} lines"
+    return f"uuid, parentUuid and message.parts in {lines_with_parts} of {len(values)} lines"
 
 
 def has_parts(line: Json) -> bool:
-    """Whether a line has a message of parts."""
+    """Whether a line has a message with parts."""
     message = line.get("message") if isinstance(line, dict) else None
     return isinstance(message, dict) and isinstance(message.get("parts"), list)
 
 
 def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """Return what the model sees on the path to the last line, then what was compressed, then branches.
+    """Return what the model sees on the path to the last line, then compressed parts, then branches.
 
-    Neither the system prompt nor the tools are kept in it, but in a sub-agent's that began with a history.
+    The system prompt and the tools are only stored for sub-agents that start with a history.
     """
     unread = Unread()
     rows = list(entries(values, lines))
@@ -63,10 +63,12 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
     names = [text(value.get("uuid")) for value in values]
     before = link_entries(names, [text(value.get("parentUuid")) for value in values])
     retries = Retries(steps, values, before)
-    ways = retries.apply(paths(before, last_named(names), [each.is_sampled for each in steps], unread), unread)
+    selected_paths = retries.apply(
+        paths(before, last_named(names), [each.is_sampled for each in steps], unread), unread
+    )
     inner = any(value.get("isSidechain") is True or text(value.get("agentId")) for value in values[:1])
     session: Object = {"session_id": next((name for value in values if (name := text(value.get("sessionId")))), None)}
-    converted = load_paths(gemini, retries.steps, ways, session, _tools(values))
+    converted = load_paths(gemini, retries.steps, selected_paths, session, _tools(values))
     if inner:
         converted = [
             with_origin(each, kind="subagent") if origin_of(each).kind == "main" else each for each in converted
@@ -75,8 +77,11 @@ def conversations(values: list[Json], lines: list[int] | None = None) -> list[Co
 
 
 def _repeat_length(turns: list[Object], later: list[Object]) -> int:
-    """Return how many of the last turns of a summary the lines after it have, too, since it was written late."""
-    parts = [at(line, "message", "parts") for line in later if string(line, "type") in _SAID]
+    """Return how many turns at the end of a summary's history are repeated by the lines after it.
+
+    This happens because the summary is written late.
+    """
+    parts = [at(line, "message", "parts") for line in later if string(line, "type") in _TYPES]
     ends = [at(turn, "parts") for turn in turns[-_LATE:]]
     return next((length for length in range(len(ends), 0, -1) if ends[-length:] == parts[:length]), 0)
 
@@ -91,7 +96,7 @@ def _step(place: str, line: int, value: Object, later: list[Object], unread: Unr
         system = _system(value)
         turns_logged = tuple(LoggedTurn(place, turn, evidence) for turn in [*system, *turns])
         return ThreadEntry(turns_logged, is_summary=True)
-    if kind not in _SAID:
+    if kind not in _TYPES:
         unread.count(f"line of the type {kind}" + (f" {subtype}" if subtype else ""))
         return ThreadEntry()
     unread.count_members(f"line {kind}", value, *_LINE)
@@ -118,10 +123,10 @@ def _tools(values: list[Object]) -> list[Json]:
 
 
 def _of_model(evidence: Evidence, value: Object) -> Evidence:
-    used = value.get("usageMetadata")
+    usage = value.get("usageMetadata")
     return evidence._replace(
         is_sampled=True,
         model=text(value.get("model")),
-        prompt_tokens=count(at(used, "promptTokenCount")),
-        completion_tokens=total(used, "candidatesTokenCount", "thoughtsTokenCount"),
+        prompt_tokens=count(at(usage, "promptTokenCount")),
+        completion_tokens=total(usage, "candidatesTokenCount", "thoughtsTokenCount"),
     )

@@ -1,8 +1,8 @@
-"""Replies of Qwen Code that another one replaced, and which requests contain them all the same.
+"""Replies of Qwen Code that were replaced by a retry, and the requests that contain them nevertheless.
 
-Qwen Code retries a reply whose stream broke off, and one that reached the limit of tokens, with a higher limit.  The
-request of the retry does not contain the reply, and neither do later ones of the process.  A process that resumes the
-session reads both from the file and sends both.
+Qwen Code retries a reply if its stream was interrupted, or with a higher limit if it reached the token limit.  The
+request of the retry does not contain the first reply, and neither do later requests of the same process.  A process
+that resumes the session reads both replies from the file and sends both.
 """
 
 from __future__ import annotations
@@ -17,42 +17,42 @@ from chatsquash.formats.values import Object, at, count, string
 
 _EVENT = ("systemPayload", "uiEvent")
 _COUNT = "########"
-"""What precedes the number of a prompt in its id."""
+"""The separator before the number of a prompt in its id."""
 _DIGITS = 10
 
 
 class Retries:
-    """The replies of a file that were replaced."""
+    """The replaced replies of a file."""
 
     def __init__(self, steps: list[ThreadEntry], values: list[Object], before: list[int]) -> None:
         self.steps = steps
         self._replaced = set[int]()
         self._processes = _processes(values)
         self._context = dict[int, int]()
-        """Replies as context of later processes, by their entries."""
+        """Copies of replies as context of later processes, by entry."""
         if any(each.get("usageMetadata") or at(each, *_EVENT, "input_token_count") for each in values):
             self._mark_truncated([count(at(each, "usageMetadata", "promptTokenCount")) for each in values], before)
 
-    def apply(self, ways: list[list[int]], unread: Unread) -> list[list[int]]:
-        """Return the paths as the model saw them, then those up to the ends of processes that retried."""
+    def apply(self, thread_paths: list[list[int]], unread: Unread) -> list[list[int]]:
+        """Return the paths as the model saw them, then the paths up to the ends of processes with retries."""
         if not self._replaced:
-            return ways
-        sent, earlier, room = list[list[int]](), list[list[int]](), EntryBudget(len(self.steps))
-        for way in ways:
-            shown, ends = self._request(way)
-            sent.append(shown)
+            return thread_paths
+        requests, earlier, budget = list[list[int]](), list[list[int]](), EntryBudget(len(self.steps))
+        for path in thread_paths:
+            request, ends = self._request(path)
+            requests.append(request)
             for end in ends:
-                if room.take(end):
-                    earlier.append(self._request(way[:end])[0])
+                if budget.take(end):
+                    earlier.append(self._request(path[:end])[0])
                 else:
                     unread.count(BRANCH_BEYOND)
-        sent += earlier
-        for _ in self._replaced.difference(*sent):
+        requests += earlier
+        for _ in self._replaced.difference(*requests):
             unread.count("reply that later requests do not contain")
-        return sent
+        return requests
 
     def _mark_truncated(self, prompts: list[int | None], before: list[int]) -> None:
-        """Mark replies without token counts, and those that a reply to the same request follows."""
+        """Mark replies as truncated if they have no token counts or are followed by a reply to the same request."""
         truncated = {place for place, each in enumerate(self.steps) if each.is_sampled and prompts[place] is None}
         pairs = [*self._in_a_row(before)]
         retries = {
@@ -69,7 +69,7 @@ class Retries:
             self._mark(place, as_truncated)
 
     def _in_a_row(self, before: list[int]) -> Iterator[tuple[int, int]]:
-        """Yield each reply that directly follows another one, with that."""
+        """Yield each reply that directly follows another reply, with the other one."""
         for place, each in enumerate(self.steps):
             first = before[place] if each.is_sampled else ROOT
             while first != ROOT and not self.steps[first].turns:
@@ -81,29 +81,29 @@ class Retries:
         step = self.steps[place]
         self.steps[place] = step._replace(turns=tuple(map(mark, step.turns)))
 
-    def _request(self, way: list[int]) -> tuple[list[int], list[int]]:
-        """Return a path as its last process sent it, and where processes end whose requests lacked some of it."""
-        eras = [*accumulate(int(self.steps[entry].is_summary) for entry in way)]
+    def _request(self, path: list[int]) -> tuple[list[int], list[int]]:
+        """Return a path as sent by its last process, and the ends of processes whose requests omitted replies."""
+        eras = [*accumulate(int(self.steps[entry].is_summary) for entry in path)]
         last = {
-            era: self._processes[entry] for entry, era in zip(way, eras, strict=True) if self.steps[entry].is_sampled
+            era: self._processes[entry] for entry, era in zip(path, eras, strict=True) if self.steps[entry].is_sampled
         }
-        shown, ends = list[int](), list[int]()
+        request, ends = list[int](), list[int]()
         retrying: tuple[int, int] | None = None
-        for index, (entry, era) in enumerate(zip(way, eras, strict=True)):
+        for index, (entry, era) in enumerate(zip(path, eras, strict=True)):
             process = self._processes[entry]
             if retrying and retrying != (era, process):
                 ends.append(index)
                 retrying = None
             if entry in self._replaced:
                 if process == last[era]:
-                    continue
+                    continue  # the process that retried the reply did not send it
                 retrying = (era, process)
             is_retry = retrying and entry not in self._replaced and self.steps[entry].is_sampled
-            shown.append(self._as_context(entry) if is_retry else entry)
-        return shown, ends
+            request.append(self._as_context(entry) if is_retry else entry)
+        return request, ends
 
     def _as_context(self, entry: int) -> int:
-        """Return the entry for a reply that another path has as a reply."""
+        """Return an entry with a reply as context, since another path contains it as a reply."""
         if entry not in self._context:
             turns = self.steps[entry].turns
             self._context[entry] = len(self.steps)
@@ -123,7 +123,7 @@ def _unsampled(turn: LoggedTurn) -> LoggedTurn:
 def _processes(values: list[Object]) -> list[int]:
     """Return the number of the process that wrote each line.
 
-    A process that answers one prompt gives it an id of its own; others count their prompts from the beginning.
+    Non-interactive processes use a unique id for their prompt; interactive ones number prompts from the start.
     """
     processes, process, prompt = list[int](), 0, 0
     session, number, is_asked = "", 0, False
@@ -131,10 +131,10 @@ def _processes(values: list[Object]) -> list[int]:
         if value.get("type") == "user":
             prompt, is_asked = place, True
         processes.append(process)
-        known, mark, counted = string(at(value, *_EVENT), "prompt_id").partition(_COUNT)
+        known, mark, number_text = string(at(value, *_EVENT), "prompt_id").partition(_COUNT)
         if not known or (not mark and "#" in known):
-            continue  # of a sub-agent, or of a request beside the turns
-        own = int(counted) if counted.isascii() and counted.isdigit() and len(counted) < _DIGITS else 0
+            continue  # a request of a sub-agent, or one outside of turns
+        own = int(number_text) if number_text.isascii() and number_text.isdigit() and len(number_text) < _DIGITS else 0
         is_again = own < number or (own == number and bool(mark) and is_asked)
         if session and (known != session or is_again):
             process += 1

@@ -1,4 +1,4 @@
-"""OpenTelemetry's GenAI conventions: messages in the attributes of spans, their events and log records."""
+"""OpenTelemetry's GenAI conventions: messages in the attributes of spans, events and log records."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from chatsquash.formats.evidence import (
     with_origin,
 )
 from chatsquash.formats.exports.otel import flattened
-from chatsquash.formats.exports.otel.attributes import HOLDING, INPUT, OUTPUT, SYSTEM, TOOLS, Holder, holders
-from chatsquash.formats.exports.otel.messages import content, said
+from chatsquash.formats.exports.otel.attributes import INPUT, NESTING, OUTPUT, SYSTEM, TOOLS, Holder, holders
+from chatsquash.formats.exports.otel.messages import content, convert
 from chatsquash.formats.providers import openai_chat
 from chatsquash.formats.values import Object, as_list, objects, without_prefixes
 from chatsquash.formats.values import members as members_of
@@ -29,15 +29,15 @@ from chatsquash.formats.values import members as members_of
 NAME = "otel"
 HAS_TOOLS = True
 _BEGINNINGS = ("gen_ai.", "ai.prompt", "ai.response.")
-MEMBERS = ("attributes", *HOLDING, *_BEGINNINGS, "ai.prompt.")
+MEMBERS = ("attributes", *NESTING, *_BEGINNINGS, "ai.prompt.")
 
-_TOLD = (INPUT, OUTPUT, SYSTEM)
+_MESSAGE_ATTRIBUTES = (INPUT, OUTPUT, SYSTEM)
 _LEVELS = (("resourceSpans", "scopeSpans", "spans"), ("resourceLogs", "scopeLogs", "logRecords"))
-"""The lists of a payload, each in the objects of the one before."""
+"""The nested lists of a payload, outermost first."""
 
 
 def fits(values: list[Json]) -> str | None:
-    """An attribute is named after GenAI, or there are spans at all."""
+    """Check for payloads with spans or logs, or for attributes with GenAI names."""
     for value in values:
         if isinstance(value, dict) and value.keys() & {"resourceSpans", "resourceLogs"}:
             return "resourceSpans" if "resourceSpans" in value else "resourceLogs"
@@ -50,17 +50,17 @@ def fits(values: list[Json]) -> str | None:
 
 
 def conversations(values: list[Json], lines: list[int] | None = None) -> list[Conversation]:
-    """A conversation per span or record that holds messages, but those that another one goes on from."""
+    """Return a conversation for each span or record with messages, except those that another one continues."""
     unread = Unread()
     try:
         every = list(holders(values, line_numbers(values, lines)))
         telling = [each for each in every if _has_messages(each)]
         telling = telling or [each for each in every if flattened.has_prompt(each.attributes)]
         longest = _longest(_of_spans(telling, unread))
-    except RecursionError:
+    except RecursionError:  # attributes may be nested to any depth
         raise TurnError("is nested too deeply") from None
     if not telling and not all(map(_is_blank, values)):
-        raise TurnError(f"no attribute holds messages: {INPUT} and {OUTPUT} were not recorded")
+        raise TurnError(f"no attribute contains messages: {INPUT} and {OUTPUT} were not recorded")
     for holder in telling:
         holder.rest(unread)
     return [with_origin(each, id=str(place + 1), unread=unread.counts_for(place)) for place, each in enumerate(longest)]
@@ -71,18 +71,18 @@ def _has_messages(holder: Holder) -> bool:
 
 
 def _is_conventional(holder: Holder) -> bool:
-    """Whether the messages are in the attributes of the conventions."""
-    return bool(holder.attributes.keys() & set(_TOLD))
+    """Whether the messages are in attributes defined by the conventions."""
+    return bool(holder.attributes.keys() & set(_MESSAGE_ATTRIBUTES))
 
 
 def _is_blank(value: Json) -> bool:
-    """Whether a payload has no spans and no records, as exporters send one now and then."""
+    """Whether a payload has neither spans nor records, which exporters send now and then."""
     is_payload = isinstance(value, dict) and value.keys() <= {name for name, *_ in _LEVELS}
     return is_payload and not any(_holds(value, *level) for level in _LEVELS)
 
 
 def _holds(holder: Json, name: str, *below: str) -> bool:
-    """Whether anything stands at the end of these lists, or anything but a list in the place of one."""
+    """Whether the innermost of nested lists has items, or one of them is not a list."""
     items = holder.get(name) or [] if isinstance(holder, dict) else None
     if not isinstance(items, list):
         return True
@@ -90,55 +90,58 @@ def _holds(holder: Json, name: str, *below: str) -> bool:
 
 
 def _of_spans(telling: list[Holder], unread: Unread) -> list[Conversation]:
-    """The conversations of all spans; raises ``TurnError``.
+    """Return the conversations of all spans.
 
-    A span from before the conventions whose messages were cut is counted, and raises only if there are no others.
+    Spans from before the conventions with truncated messages are counted as unread.
+
+    Raises:
+        TurnError: if a span is malformed, or all spans have truncated messages
     """
-    whole, cut = list[Conversation](), list[TurnError]()
+    converted, cut = list[Conversation](), list[TurnError]()
     for holder in telling:
         try:
-            whole += list(_conversations(holder))
+            converted += list(_conversations(holder))
         except TurnError as problem:
             if _is_conventional(holder):
                 raise
             cut.append(problem)
-    if cut and not whole:
+    if cut and not converted:
         raise cut[0]
     for each in cut:
         unread.count(f"span ({each})")
-    return whole
+    return converted
 
 
-def _longest(whole: list[Conversation]) -> list[Conversation]:
-    """The conversations without those that are the beginning of another one, or that one again.
+def _longest(converted: list[Conversation]) -> list[Conversation]:
+    """Return the conversations that are not a prefix or a repetition of another one.
 
-    Their replies are those of all that go on.  One that has a reply of an earlier one is a branch.
+    They get the replies of their prefixes.  A conversation that shares a reply with an earlier one is a branch.
     """
-    encoded = [list(map(_identity, each.messages)) for each in whole]
+    encoded = [list(map(_identity, each.messages)) for each in converted]
     chains = list(map(_chain, encoded))
     ends: dict[bytes, list[Conversation]] = {}
-    for chain, each in zip(chains, whole, strict=True):
+    for chain, each in zip(chains, converted, strict=True):
         if chain:
             ends.setdefault(chain[-1], []).append(each)
     longest: list[Conversation] = []
-    begun: dict[tuple[str | None, bytes], str] = {}
+    names_by_prefix: dict[tuple[str | None, bytes], str] = {}
     for place in without_prefixes(encoded):
         if not encoded[place]:
             continue
-        said = [(origin_of(whole[place]).session_id, digest) for digest in chains[place]]
-        parents = [begun[key] for key in said if key in begun and key[1] in ends]
+        prefixes = [(origin_of(converted[place]).session_id, digest) for digest in chains[place]]
+        parents = [names_by_prefix[key] for key in prefixes if key in names_by_prefix and key[1] in ends]
         beginnings = [each for digest in chains[place] for each in ends.get(digest, ())]
-        longest.append(_with(whole[place], beginnings, parents[-1] if parents else None))
-        for key in said:
-            begun.setdefault(key, str(len(longest)))
+        longest.append(_with(converted[place], beginnings, parents[-1] if parents else None))
+        for key in prefixes:
+            names_by_prefix.setdefault(key, str(len(longest)))
     return longest
 
 
 def _identity(message: Message) -> bytes:
-    """What a message has in common with its copy in a later request, which may spell arguments differently."""
+    """Return a key that is equal for copies of a message in later requests, which may format arguments differently."""
     members: Object = {name: value for name, value in message.items() if name not in (PRIVATE, *reasoning.MEMBERS)}
-    if called := objects(members.get("tool_calls")):
-        functions = [(call.get("id"), members_of(call.get("function"))) for call in called]
+    if calls := objects(members.get("tool_calls")):
+        functions = [(call.get("id"), members_of(call.get("function"))) for call in calls]
         members["tool_calls"] = [[own, each.get("name"), _arguments(each.get("arguments"))] for own, each in functions]
     return jsonio.dumps({**members, "content": members.get("content") or None}, sort_keys=True)
 
@@ -148,7 +151,7 @@ def _arguments(spelled: Json) -> Json:
 
 
 def _chain(messages: list[bytes]) -> list[bytes]:
-    """A digest of each beginning of a conversation."""
+    """Return a digest of each prefix of a conversation."""
     digests, before = list[bytes](), b""
     for message in messages:
         before = xxh3_128_digest(before + message)
@@ -157,7 +160,7 @@ def _chain(messages: list[bytes]) -> list[bytes]:
 
 
 def _with(conversation: Conversation, beginnings: list[Conversation], parent: str | None) -> Conversation:
-    """A conversation with the replies and the times of all that it goes on from, and its own."""
+    """Add the replies and times of the conversations that are prefixes of a conversation."""
     replies: dict[int | None, OriginReply] = {}
     for reply in (reply for each in beginnings for reply in origin_of(each).replies):
         replies.setdefault(reply.at, reply)
@@ -167,28 +170,28 @@ def _with(conversation: Conversation, beginnings: list[Conversation], parent: st
         for time in (origin_of(each).started_at, origin_of(each).ended_at)
         if time is not None
     ]
-    spread = {"started_at": min(times), "ended_at": max(times)} if times else {}
+    times_of = {"started_at": min(times), "ended_at": max(times)} if times else {}
     kind = "branch" if parent else "main"
     whole = structs.replace(conversation, messages=_with_reasoning(conversation.messages, beginnings))
-    return with_origin(whole, replies=tuple(replies.values()), **spread, kind=kind, parent=parent)
+    return with_origin(whole, replies=tuple(replies.values()), **times_of, kind=kind, parent=parent)
 
 
 def _with_reasoning(messages: list[Message], beginnings: list[Conversation]) -> list[Message]:
-    """Messages with the reasoning of those replies that a later request has without it."""
-    whole = list(messages)
+    """Restore the reasoning of replies that later requests repeat without it."""
+    with_reasoning = list(messages)
     for each in beginnings:
         last = len(each.messages) - 1
         if (
-            whole[last]["role"] == "assistant"
+            with_reasoning[last]["role"] == "assistant"
             and reasoning.text(each.messages[last])
-            and not reasoning.text(whole[last])
+            and not reasoning.text(with_reasoning[last])
         ):
-            whole[last] = each.messages[last]
-    return whole
+            with_reasoning[last] = each.messages[last]
+    return with_reasoning
 
 
 def _conversations(holder: Holder) -> Iterator[Conversation]:
-    """One conversation for each choice of the model; the choices are its messages, all of them the assistant's."""
+    """Yield a conversation for each choice; if all output messages are the assistant's, each of them is a choice."""
     request = [turn for name in (SYSTEM, INPUT) for turn in _turns(holder, name)]
     answers = _turns(holder, OUTPUT)
     tools: list[Tool] = list(openai_chat.tools(holder.json_value(TOOLS)).functions)
@@ -207,7 +210,7 @@ def _conversations(holder: Holder) -> Iterator[Conversation]:
 
 
 def _turns(holder: Holder, name: str) -> list[tuple[str, Object]]:
-    """The messages of an attribute; system instructions are parts of one."""
+    """Return the messages of an attribute; system instructions may be the parts of a single message."""
     value = holder.json_value(name)
     where = f"{holder.place}, {name}"
     if value is None or value in ("", []):
@@ -217,5 +220,5 @@ def _turns(holder: Holder, name: str) -> list[tuple[str, Object]]:
     return [
         (f"{where}[{number}]", turn)
         for number, message in enumerate(expect_list(value, f"{where} is"))
-        for turn in said(message, f"{where}[{number}]")
+        for turn in convert(message, f"{where}[{number}]")
     ]

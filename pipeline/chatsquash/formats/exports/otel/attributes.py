@@ -1,4 +1,4 @@
-"""What has attributes: spans, their events, and log records, with what these say beside messages."""
+"""Objects with attributes (spans, events and log records), and the evidence in their attributes."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ _IDS = (
     *("ai.telemetry.metadata.sessionId", "traceloop.association.properties.session_id"),
 )
 _MODELS = ("gen_ai.response.model", "gen_ai.request.model", "ai.model.id")
-_USED = (
+_USAGE = (
     ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "ai.usage.inputTokens"),
     ("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "ai.usage.outputTokens"),
 )
-"""Names of the counts of tokens: of the conventions, of OpenLLMetry before them, and of the AI SDK."""
+"""Names of token counts: in the conventions, in earlier versions of OpenLLMetry, and in the AI SDK."""
 _ANSWER = ("gen_ai.response.id", "gen_ai.response.finish_reasons")
-READ = (INPUT, OUTPUT, SYSTEM, TOOLS, *_IDS, *_MODELS, *_USED[0], *_USED[1], *_ANSWER)
+READ = (INPUT, OUTPUT, SYSTEM, TOOLS, *_IDS, *_MODELS, *_USAGE[0], *_USAGE[1], *_ANSWER)
 _STARTED = ("startTimeUnixNano", "start_time_unix_nano", "start_time", "startTime", "timeUnixNano", "timestamp")
-_ENDED = ("endTimeUnixNano", "end_time_unix_nano", "end_time", "endTime")
-HOLDING = (
+_END = ("endTimeUnixNano", "end_time_unix_nano", "end_time", "endTime")
+NESTING = (
     *("resourceSpans", "scopeSpans", "instrumentationLibrarySpans", "spans", "events"),
     *("resourceLogs", "scopeLogs", "logRecords"),
 )
-"""Members that hold what has attributes, outermost first."""
-_MEMBERS = (*HOLDING, "attributes", *_STARTED, *_ENDED)
+"""Members that contain objects with attributes, outermost first."""
+_MEMBERS = (*NESTING, "attributes", *_STARTED, *_END)
 _LEVELS = 4
 _LENGTH = ("length", "max_tokens", "MAX_TOKENS")
-"""Why a reply ended that was cut at its length limit, as providers spell it."""
+"""The providers' finish reasons for replies that reached the length limit."""
 
 
 class Holder(NamedTuple):
-    """Something with attributes, and what it stands in."""
+    """An object with attributes, and the object that contains it."""
 
     place: str
     line: int
@@ -50,7 +50,7 @@ class Holder(NamedTuple):
     outer: Holder | None = None
 
     def around(self) -> Iterator[Holder]:
-        """It, and what it stands in: an event in a span, that in its scope and its resource."""
+        """Yield the object and those that contain it: for an event, its span, scope and resource."""
         holder: Holder | None = self
         for _ in range(_LEVELS):
             if holder is None:
@@ -59,43 +59,43 @@ class Holder(NamedTuple):
             holder = holder.outer
 
     def known(self, *names: str) -> Json:
-        """The first of some attributes that is there, here or further out."""
+        """Return the first of these attributes that is not null, in this object or the nearest one around it."""
         values = (each.attributes[name] for each in self.around() for name in names if name in each.attributes)
         return next((value for value in values if value is not None), None)
 
     def time(self, names: tuple[str, ...]) -> Moment | None:
-        """The first of some times."""
+        """Return the first of these times, in this object or the nearest one around it."""
         times = (_moment(each.value.get(name)) for each in self.around() for name in names)
         return next((time for time in times if time), None)
 
     @property
     def session(self) -> str | None:
-        """The session that it names."""
-        named = self.known(*_IDS)
-        return named if isinstance(named, str) and named else None
+        """The id of the session, if there is one."""
+        session_ids = self.known(*_IDS)
+        return session_ids if isinstance(session_ids, str) and session_ids else None
 
     def evidence(self) -> Evidence:
-        """What it says of all its messages."""
+        """Return the evidence for all messages."""
         return Evidence(self.line, self.time(_STARTED))
 
     def of_reply(self) -> Evidence:
-        """What it says of the reply of the model."""
+        """Return the evidence for the reply."""
         model, answer = self.known(*_MODELS), self.known("gen_ai.response.id")
-        tokens = [count(self.known(*names)) for names in _USED]
-        given = as_list(self.json_value("gen_ai.response.finish_reasons"))
-        given = given or [self.known(flattened.FINISHED, f"{flattened.COMPLETION}0.finish_reason")]
-        reasons = [reason.replace("-", "_") for reason in given if isinstance(reason, str)]
-        ended = "length" if any(reason in _LENGTH for reason in reasons) else next(iter(reasons), None)
-        described = (
+        tokens = [count(self.known(*names)) for names in _USAGE]
+        reason_values = as_list(self.json_value("gen_ai.response.finish_reasons"))
+        reason_values = reason_values or [self.known(flattened.FINISHED, f"{flattened.COMPLETION}0.finish_reason")]
+        reasons = [reason.replace("-", "_") for reason in reason_values if isinstance(reason, str)]
+        finish_reason = "length" if any(reason in _LENGTH for reason in reasons) else next(iter(reasons), None)
+        values = (
             model if isinstance(model, str) else None,
             *tokens,
-            ended,
+            finish_reason,
             answer if isinstance(answer, str) else None,
         )
-        return Evidence(self.line, self.time(_ENDED) or self.time(_STARTED), True, *described)  # type: ignore[arg-type]
+        return Evidence(self.line, self.time(_END) or self.time(_STARTED), True, *values)  # type: ignore[arg-type]
 
     def json_value(self, name: str) -> Json:
-        """An attribute, which may be JSON as text."""
+        """Return the value of an attribute, which may be a JSON text."""
         value = self.attributes.get(name)
         if not isinstance(value, str):
             return value
@@ -109,14 +109,14 @@ class Holder(NamedTuple):
             raise TurnError(f"{self.place} has {name} that is not valid JSON; it may have been truncated") from None
 
     def rest(self, unread: Unread) -> None:
-        """Count what is not read of it."""
+        """Count the unread members and attributes."""
         unread.count_members("span", self.value, *_MEMBERS)
         attributes = {name: value for name, value in self.attributes.items() if not flattened.is_read(name)}
         unread.count_members("attribute", attributes, *READ)
 
 
 def _moment(value: Json) -> Moment | None:
-    """A time; OTLP has its nanoseconds as digits in a string, JavaScript as seconds and nanoseconds."""
+    """Parse a time; OTLP writes nanoseconds as a text of digits, JavaScript a pair of seconds and nanoseconds."""
     match value:
         case [int(seconds), int(nanoseconds)]:
             return moment(seconds * 10**9 + nanoseconds)
@@ -125,7 +125,7 @@ def _moment(value: Json) -> Moment | None:
 
 
 def holders(values: list[Json], lines: Sequence[int]) -> Iterator[Holder]:
-    """Everything that has attributes, at any depth, and objects that are attributes themselves."""
+    """Yield all objects with attributes at any depth, and objects that consist of attributes."""
     first = ((f"entry {place}", value, line) for place, (value, line) in enumerate(zip(values, lines, strict=True), 1))
     waiting: list[tuple[Holder | None, Iterator[tuple[str, Json, int]]]] = [(None, first)]
     while waiting:
@@ -144,30 +144,30 @@ def holders(values: list[Json], lines: Sequence[int]) -> Iterator[Holder]:
 
 
 def _elements(place: str, values: list[Json], line: int) -> Iterator[tuple[str, Json, int]]:
-    """The elements of a list that may hold anything."""
+    """Yield the lists and objects in a list."""
     return ((f"{place}[{number}]", each, line) for number, each in enumerate(values) if isinstance(each, list | dict))
 
 
 def _own_attributes(place: str, value: Object, line: int) -> Iterator[tuple[str, Json, int]]:
-    return ((f"{place}, {name}", value[name], line) for name in HOLDING if isinstance(value.get(name), list))
+    return ((f"{place}, {name}", value[name], line) for name in NESTING if isinstance(value.get(name), list))
 
 
 def _attributes(attributes: Json) -> dict[str, Any]:
-    """Attributes by their names: an object, or OTLP's list of keys and typed values."""
+    """Return attributes by name; OTLP has a list of keys and typed values instead of an object."""
     if isinstance(attributes, dict):
         return attributes
     return {string(each, "key"): _value(each.get("value")) for each in objects(attributes)}
 
 
-def _value(typed: Json) -> Json:
-    """A value of OTLP, which has its type for a name."""
-    match typed:
+def _value(typed_value: Json) -> Json:
+    """Return the value in a typed value of OTLP, whose member is named after its type."""
+    match typed_value:
         case {"arrayValue": inner}:
             return [_value(each) for each in as_list(at(inner, "values"))]
         case {"kvlistValue": inner}:
             return _attributes(at(inner, "values"))
         case {"intValue": str(digits)} if digits.removeprefix("-").isdecimal() and digits.isascii():
             return int(digits)
-        case dict() if len(typed) == 1:
-            return next(iter(typed.values()))
+        case dict() if len(typed_value) == 1:
+            return next(iter(typed_value.values()))
     return None

@@ -1,4 +1,4 @@
-"""Spans of OpenLLMetry and the AI SDK from before the conventions: messages in numbered attributes, or in one text."""
+"""Spans of OpenLLMetry and the AI SDK from before the conventions: messages in numbered attributes or in one text."""
 
 from __future__ import annotations
 
@@ -14,97 +14,97 @@ from chatsquash.formats.providers.openai_chat.foreign import TYPES
 from chatsquash.formats.values import Object, as_list, members, objects, string, without
 
 PROMPT, COMPLETION, FUNCTION = "gen_ai.prompt.", "gen_ai.completion.", "llm.request.functions."
-"""What the names of OpenLLMetry's attributes begin with."""
+"""Prefixes of OpenLLMetry's attributes."""
 MESSAGES, AI_PROMPT, AI_TOOLS, ANSWER = "ai.prompt.messages", "ai.prompt", "ai.prompt.tools", "ai.response."
-"""The attributes of the AI SDK, and what the names of those of the reply begin with."""
+"""Attributes of the AI SDK, and the prefix of those of the reply."""
 FINISHED = "ai.response.finishReason"
 _READ = (PROMPT, COMPLETION, FUNCTION, MESSAGES, AI_TOOLS, ANSWER)
 _THOUGHT = "thinking"
-"""The role of a completion that is the reasoning of the next one."""
+"""The role of completions that contain the reasoning of the next one."""
 
 
 def has_messages(attributes: Object) -> bool:
-    """Whether a span has messages in such attributes."""
+    """Whether a span has messages in these attributes."""
     return MESSAGES in attributes or any(name.startswith((PROMPT, COMPLETION)) for name in attributes)
 
 
 def has_prompt(attributes: Object) -> bool:
-    """Whether a span of the AI SDK has a prompt and the last answer to it; those inside it have every step."""
+    """Whether a span of the AI SDK has a prompt and its final answer; nested spans contain the individual steps."""
     return AI_PROMPT in attributes and any(name.startswith(ANSWER) for name in attributes)
 
 
 def is_read(name: str) -> bool:
-    """Whether an attribute is read here."""
+    """Whether an attribute is read by this module."""
     return name == AI_PROMPT or name.startswith(_READ)
 
 
 def request(attributes: Object, place: str) -> list[Any]:
-    """Return the messages of a request, as OpenAI chat has them."""
+    """Return the messages of a request in the form of OpenAI chat."""
     if MESSAGES in attributes:
-        listed = _json(attributes[MESSAGES])
-        if not isinstance(listed, list):
-            raise TurnError(f"{place} has {MESSAGES} that is no list of messages; it may have been cut")
-        return [made for each in listed for made in rewriting.messages(each)]
+        messages = _json(attributes[MESSAGES])
+        if not isinstance(messages, list):
+            raise TurnError(f"{place} has {MESSAGES} that is not a list of messages; it may have been truncated")
+        return [message for each in messages for message in rewriting.messages(each)]
     if AI_PROMPT in attributes:
         return _of_prompt(members(_json(attributes[AI_PROMPT])))
-    return [made for each in _messages(attributes, PROMPT) for made in rewriting.messages(each)]
+    return [converted for each in _messages(attributes, PROMPT) for converted in rewriting.messages(each)]
 
 
 def _of_prompt(prompt: Object) -> list[Any]:
-    """The messages of a call of the AI SDK: a system prompt, and a text or messages."""
+    """Return the messages of a call of the AI SDK: a system prompt, and a text or messages."""
     system, text = string(prompt, "system"), string(prompt, "prompt")
-    listed = prompt["messages"] if isinstance(prompt.get("messages"), list) else prompt.get("prompt")
-    said: list[Json] = [{"role": "user", "content": text}] if text else as_list(listed)
-    made = [message for each in said for message in rewriting.messages(each)]
-    return [*([{"role": "system", "content": system}] if system else []), *made]
+    messages_or_text = prompt["messages"] if isinstance(prompt.get("messages"), list) else prompt.get("prompt")
+    raw_messages: list[Json] = [{"role": "user", "content": text}] if text else as_list(messages_or_text)
+    messages = [message for each in raw_messages for message in rewriting.messages(each)]
+    return [*([{"role": "system", "content": system}] if system else []), *messages]
 
 
 def answers(attributes: Object) -> list[Any]:
-    """Return the messages of a response, one for each choice."""
-    if not any(name.startswith(ANSWER) for name in attributes):
+    """Return the messages of a response, one per choice."""
+    if not any(name.startswith(ANSWER) for name in attributes):  # a span of OpenLLMetry
         return [rewriting.reply(each) for each in _messages(attributes, COMPLETION)]
     text = attributes.get(f"{ANSWER}text") or attributes.get(f"{ANSWER}object") or ""
-    thought, called = string(attributes, f"{ANSWER}reasoning"), _json(attributes.get(f"{ANSWER}toolCalls"))
-    made = {"role": "assistant", "content": text, "tool_calls": as_list(called) or None}
-    made["reasoning_content"] = thought or None
-    return [rewriting.reply(without(made))] if text or called or thought else []
+    thought, calls = string(attributes, f"{ANSWER}reasoning"), _json(attributes.get(f"{ANSWER}toolCalls"))
+    message = {"role": "assistant", "content": text, "tool_calls": as_list(calls) or None}
+    message["reasoning_content"] = thought or None
+    return [rewriting.reply(without(message))] if text or calls or thought else []
 
 
 def tools(attributes: Object) -> list[Tool]:
-    """Return the definitions of a request."""
-    listed = as_list(_json(attributes.get(AI_TOOLS)))
-    listed += [
+    """Return the tool definitions of a request."""
+    definitions = as_list(_json(attributes.get(AI_TOOLS)))
+    definitions += [
         {**each, "parameters": _json(each.get("parameters"))} for each in _entries_by_number(attributes, FUNCTION)
     ]
-    return [tool for each in listed if (tool := function_tool(each))]
+    return [tool for each in definitions if (tool := function_tool(each))]
 
 
 # OpenLLMetry
 
 
 def _messages(attributes: Object, prefix: str) -> Iterator[Object]:
-    """The messages in numbered attributes, each with the reasoning before it."""
+    """Yield the messages in numbered attributes, each with the reasoning that precedes it."""
     thoughts = list[str]()
     for each in _entries_by_number(attributes, prefix):
-        said = content(each.get("content"))
-        if each.get("role") == _THOUGHT and isinstance(said, str):
-            thoughts.append(said)
+        value = content(each.get("content"))
+        if each.get("role") == _THOUGHT and isinstance(value, str):
+            thoughts.append(value)
             continue
-        made: Object = {"role": each.get("role"), "content": said}
-        if called := list(_entries_by_number(each, "tool_calls.")):
-            made["tool_calls"] = called
+        message: Object = {"role": each.get("role"), "content": value}
+        if calls := list(_entries_by_number(each, "tool_calls.")):
+            message["tool_calls"] = calls
         if each.get("tool_call_id"):
-            made["tool_call_id"] = each["tool_call_id"]
-        if thoughts and made["role"] == "assistant":
-            made["reasoning_content"] = "\n\n".join(thoughts)
+            message["tool_call_id"] = each["tool_call_id"]
+        if thoughts and message["role"] == "assistant":
+            message["reasoning_content"] = "\n\n".join(thoughts)
         thoughts = []
-        yield made
+        yield message
     if thoughts:
         yield {"role": "assistant", "content": "", "reasoning_content": "\n\n".join(thoughts)}
 
 
 def content(value: Json) -> Json:
-    """Return a content, of which a list of blocks may be spelled as a text."""
+    """Return content; a list of blocks may be written as a JSON text."""
     blocks = parse_json(value) if isinstance(value, str) and value[:1] == "[" else None
     are_blocks = isinstance(blocks, list) and blocks and len(objects(blocks)) == len(blocks)
     return blocks if are_blocks and all(string(each, "type") in _BLOCKS for each in blocks) else value  # type: ignore[union-attr]
@@ -114,13 +114,13 @@ _BLOCKS = frozenset(("text", "image", "image_url", "thinking", "redacted_thinkin
 
 
 def _entries_by_number(attributes: Object, prefix: str) -> list[Object]:
-    """The members of what has numbers in the names of its attributes, in their order."""
-    found = dict[int, Object]()
+    """Return the entries whose attributes have numbers in their names, in order."""
+    entries = dict[int, Object]()
     for name, value in attributes.items():
         number, _, member = name[len(prefix) :].partition(".") if name.startswith(prefix) else ("", "", "")
         if number.isascii() and number.isdecimal() and len(number) < 9 and member:
-            found.setdefault(int(number), {})[member] = value
-    return [found[number] for number in sorted(found)]
+            entries.setdefault(int(number), {})[member] = value
+    return [entries[number] for number in sorted(entries)]
 
 
 def _json(value: Json) -> Json:

@@ -1,4 +1,4 @@
-"""The messages in an attribute, as those of OpenAI chat."""
+"""Convert the messages in an attribute to OpenAI chat."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from chatsquash.formats.values import Object, at, kind, objects, string
 _AUDIO = {"audio/wav": "wav", "audio/mpeg": "mp3", "audio/mp3": "mp3"}
 
 
-def said(message: Json, where: str) -> list[Object]:
-    """The turns of a message: its results each, and what else is in it."""
+def convert(message: Json, where: str) -> list[Object]:
+    """Return the turns of a message: one for each result, and one for its other content."""
     expect_object(message, f"{where} is")
-    logged = message.get("parts", message.get("content"))
-    logged = [logged] if isinstance(logged, str) else logged
-    if not isinstance(logged, list | None):
-        raise TurnError(f"{where} has parts that are {kind(logged)}, not a list")
-    role, parts = message.get("role"), logged or []
+    parts_or_text = message.get("parts", message.get("content"))
+    parts_or_text = [parts_or_text] if isinstance(parts_or_text, str) else parts_or_text
+    if not isinstance(parts_or_text, list | None):
+        raise TurnError(f"{where} has parts that are {kind(parts_or_text)}, not a list")
+    role, parts = message.get("role"), parts_or_text or []
     results = [_result(part) for part in objects(parts) if part.get("type") == "tool_call_response"]
     others = [part for part in parts if at(part, "type") != "tool_call_response"]
     if role == "assistant":
@@ -32,15 +32,15 @@ def said(message: Json, where: str) -> list[Object]:
 
 
 def _answer(parts: list[Json]) -> Object:
-    """An assistant's message; what stands behind its calls is kept apart."""
+    """Build an assistant message; content after its calls becomes private blocks."""
     kinds = [string(part, "type") for part in parts]
     first = kinds.index("tool_call") if "tool_call" in kinds else len(parts)
-    called = (part for part in objects(parts) if part.get("type") == "tool_call")
-    calls = [function_call(part.get("id"), part.get("name"), part.get("arguments")) for part in called]
-    behind = [part for part in parts[first:] if string(part, "type") != "tool_call"]
-    before = [*parts[:first], *(part for part in behind if _is_thought(part))]
+    call_parts = (part for part in objects(parts) if part.get("type") == "tool_call")
+    calls = [function_call(part.get("id"), part.get("name"), part.get("arguments")) for part in call_parts]
+    after_calls = [part for part in parts[first:] if string(part, "type") != "tool_call"]
+    before = [*parts[:first], *(part for part in after_calls if _is_thought(part))]
     turn: Object = {"role": "assistant", "content": content(before) if before or not calls else None}
-    late = tuple(_late(part) for part in behind if not _is_thought(part))
+    late = tuple(_late(part) for part in after_calls if not _is_thought(part))
     return {**turn, **({"tool_calls": calls} if calls else {}), **({PRIVATE: Private(blocks=late)} if late else {})}
 
 
@@ -54,14 +54,14 @@ def _is_thought(part: Json) -> bool:
 
 
 def _result(part: Object) -> Object:
-    """A result, which some write as ``result`` in place of ``response``."""
+    """Convert a result, which some clients write to ``result`` instead of ``response``."""
     value = part.get("response", part.get("result"))
-    named = {"name": part["name"]} if string(part, "name") else {}
-    return {"role": "tool", "tool_call_id": part.get("id"), **named, "content": "" if value is None else value}
+    name_member = {"name": part["name"]} if string(part, "name") else {}
+    return {"role": "tool", "tool_call_id": part.get("id"), **name_member, "content": "" if value is None else value}
 
 
 def content(listed_parts: list[Json]) -> Json:
-    """Parts as OpenAI chat has them; one text is a string."""
+    """Convert parts to content of OpenAI chat; a single text becomes a string."""
     return parts.content([_part(part) for part in listed_parts])
 
 
@@ -69,8 +69,8 @@ def _part(part: Json) -> Json:
     match part:
         case str():
             return text(part)
-        case {"type": "text", "content": str(said)}:
-            return text(said)
+        case {"type": "text", "content": str(words)}:
+            return text(words)
         case {"type": "blob", "content": str(data)}:
             return _blob(part, string(part, "mime_type"), data)
         case {"type": "uri", "uri": str(uri)}:

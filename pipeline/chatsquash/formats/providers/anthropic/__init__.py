@@ -1,6 +1,6 @@
 """Anthropic Messages: turns of content blocks, tool results inside user turns, the system prompt beside them."""
 
-from chatsquash.formats.base import nothing_open as close
+from chatsquash.formats.base import no_open_turns as close
 from chatsquash.formats.providers.anthropic.blocks import PROVIDER
 from chatsquash.formats.providers.anthropic.compaction import is_compaction, visible_turns
 from chatsquash.formats.providers.anthropic.evidence import accepts, marks

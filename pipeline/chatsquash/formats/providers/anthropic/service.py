@@ -86,12 +86,12 @@ def _known_members(content: Json) -> Json:
 
 SERVICE = Service(
     PROVIDER,
-    takes=lambda block: block.signer == PROVIDER and bool(block.signature or block.encrypted),
+    accepts_reasoning=lambda block: block.signer == PROVIDER and bool(block.signature or block.encrypted),
     names=NameRule(re.compile(r"[^a-zA-Z0-9_-]"), max_length=128),
     ids=NameRule(re.compile(r"[^a-zA-Z0-9_-]"), max_length=256),
-    runs=_runs,
-    reasoning_leads=True,
+    accepts_hosted=_runs,
+    rejects_trailing_reasoning=True,
     prompts=("system",),
-    needs_words=True,
-    strict=_strict,
+    rejects_blank_texts=True,
+    remove_unknown_members=_strict,
 )

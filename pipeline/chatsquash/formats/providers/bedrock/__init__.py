@@ -5,7 +5,7 @@ from __future__ import annotations
 from chatsquash.core.blocks import Turn
 from chatsquash.core.model import Json
 from chatsquash.formats.base import LoadedTurn, Mark, Marks, Tools
-from chatsquash.formats.base import nothing_open as close
+from chatsquash.formats.base import no_open_turns as close
 from chatsquash.formats.calls import State
 from chatsquash.formats.providers import anthropic
 from chatsquash.formats.providers.bedrock.blocks import BLOCKS, blocks

@@ -1,6 +1,6 @@
 """Gemini's ``generateContent``: turns are lists of parts, mostly without ids, with keys in camel or in snake case."""
 
-from chatsquash.formats.base import nothing_open as close
+from chatsquash.formats.base import no_open_turns as close
 from chatsquash.formats.providers.gemini.blocks import PROVIDER
 from chatsquash.formats.providers.gemini.declarations import tools
 from chatsquash.formats.providers.gemini.evidence import marks

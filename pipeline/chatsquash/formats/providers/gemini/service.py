@@ -31,12 +31,12 @@ def _parts(parts: list[Json]) -> Iterator[Object]:
 
 SERVICE = Service(
     PROVIDER,
-    takes=lambda block: block.signer == PROVIDER and bool(block.signature),
+    accepts_reasoning=lambda block: block.signer == PROVIDER and bool(block.signature),
     names=NameRule(re.compile(r"[^a-zA-Z0-9_.:-]"), max_length=128, start=re.compile("[a-zA-Z_]")),
-    addresses=re.compile("(?!data:|file:|s3:)", re.IGNORECASE),
+    openable_urls=re.compile("(?!data:|file:|s3:)", re.IGNORECASE),
     images=("image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"),
     prompts=("system",),
     prompts_among_turns=False,
-    alternates=True,
-    strict=_strict,
+    requires_input_before_calls=True,
+    remove_unknown_members=_strict,
 )

@@ -1,7 +1,7 @@
 """Ollama's ``/api/chat``: messages much like OpenAI's, with objects for arguments and images beside the text."""
 
+from chatsquash.formats.base import no_open_turns as close
 from chatsquash.formats.base import no_system as system
-from chatsquash.formats.base import nothing_open as close
 from chatsquash.formats.providers.ollama.evidence import marks
 from chatsquash.formats.providers.ollama.read import PROVIDER, START, load, tools
 from chatsquash.formats.providers.ollama.response import assemble, reply

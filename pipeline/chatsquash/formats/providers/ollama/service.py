@@ -5,4 +5,4 @@ from __future__ import annotations
 from chatsquash.formats.providers.ollama.read import PROVIDER
 from chatsquash.formats.service import Service
 
-SERVICE = Service(PROVIDER, takes=lambda _: True, prompts=("system",), pairs=False)
+SERVICE = Service(PROVIDER, accepts_reasoning=lambda _: True, prompts=("system",), requires_pairs=False)

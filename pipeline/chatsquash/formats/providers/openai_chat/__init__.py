@@ -3,7 +3,7 @@
 from chatsquash.core.blocks import Turn
 from chatsquash.core.model import Conversation, Json
 from chatsquash.formats.base import Stream
-from chatsquash.formats.base import nothing_open as close
+from chatsquash.formats.base import no_open_turns as close
 from chatsquash.formats.providers.openai_chat.content import PROVIDER
 from chatsquash.formats.providers.openai_chat.evidence import marks
 from chatsquash.formats.providers.openai_chat.foreign import SYSTEM, has_foreign

@@ -78,7 +78,7 @@ SERVICE = Service(
     "openai",
     names=NameRule(re.compile(r"[^a-zA-Z0-9_-]"), max_length=64),
     ids=NameRule(re.compile("(?!)"), max_length=40),
-    takes=lambda _: False,
-    lists_properties=True,
-    strict=_strict,
+    accepts_reasoning=lambda _: False,
+    requires_properties=True,
+    remove_unknown_members=_strict,
 )

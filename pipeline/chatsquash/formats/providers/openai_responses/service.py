@@ -67,8 +67,8 @@ SERVICE = Service(
     PROVIDER,
     names=NameRule(re.compile(r"[^a-zA-Z0-9_-]"), max_length=128),
     ids=NameRule(re.compile("(?!)"), max_length=64),
-    takes=lambda block: block.signer == PROVIDER and bool(block.encrypted or block.id.startswith("rs")),
-    reasoning_leads=True,
-    lists_properties=True,
-    strict=_strict,
+    accepts_reasoning=lambda block: block.signer == PROVIDER and bool(block.encrypted or block.id.startswith("rs")),
+    rejects_trailing_reasoning=True,
+    requires_properties=True,
+    remove_unknown_members=_strict,
 )
