@@ -31,7 +31,7 @@ Paths = str | PathLike[str] | Iterable[str | PathLike[str]]
 """One path, or several."""
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
-_TYPED = re.compile(r"--(?P<no>no-)?(?P<name>[a-z][a-z-]*[a-z])(?: (?P<value>[\w./+-]+))?(?P<colon>:?)")
+_OPTION = re.compile(r"--(?P<no>no-)?(?P<name>[a-z][a-z-]*[a-z])(?: (?P<value>[\w./+-]+))?(?P<colon>:?)")
 """An option in a message, with the word that follows it."""
 
 
@@ -87,9 +87,9 @@ def with_shorthands(options: Options, *names: str) -> Options:
     Raises:
         UsageError: An unknown shorthand.
     """
-    usual = Options()
-    given = {each.name for each in list_options() if getattr(options, each.name) != getattr(usual, each.name)}
-    return expand(options, names, given).options
+    defaults = Options()
+    explicit = {each.name for each in list_options() if getattr(options, each.name) != getattr(defaults, each.name)}
+    return expand(options, names, explicit).options
 
 
 @_public
@@ -148,15 +148,15 @@ def check(
     from chatsquash.results import check as checking
     from chatsquash.results.contamination import Evaluation
 
-    wanted, sets = with_key(options or Options(anonymize=False)), tuple(against)
+    settings, sets = with_key(options or Options(anonymize=False)), tuple(against)
     trials = _trials(template, trainer)
     looks = checking.Looks(
-        phrases=Phrases(wanted.flag_phrase),
-        addresses=wanted.anonymize,
-        private=redactor(wanted),
+        phrases=Phrases(settings.flag_phrase),
+        addresses=settings.anonymize,
+        private=redactor(settings),
         also=trials.look if trials else None,
         overlap=Evaluation(sets).look if sets else None,
-        arguments=wanted.check_arguments,
+        arguments=settings.check_arguments,
     )
     findings = [finding for dataset in _paths(datasets) for finding in checking.check(dataset, looks)]
     return [*findings, *(trials.finish() if trials else ())]
@@ -164,14 +164,14 @@ def check(
 
 def _trials(template: str | None, trainer: str | None) -> Trials | None:
     """Return what renders records with a template, which ``TRAINER=MODEL`` may name."""
-    from chatsquash.results import template as trying
+    from chatsquash.results import template as templates
     from chatsquash.templates.trainers import split_model
 
     if trainer:
         trainer, template = split_model(trainer, template)
         if not template:
-            trying.refuse_unnamed(trainer)
-    return trying.Trials(template, trainer) if template else None
+            templates.refuse_unnamed(trainer)
+    return templates.Trials(template, trainer) if template else None
 
 
 @_public
@@ -284,24 +284,24 @@ def in_python(message: str) -> str:
     """A message that names options as they are typed, with parameters of ``Options`` and of functions instead."""
     from chatsquash.core.extras import with_add_command  # which only errors need
 
-    return with_add_command(_TYPED.sub(_parameter, message))
+    return with_add_command(_OPTION.sub(_parameter, message))
 
 
-def _parameter(typed: re.Match[str]) -> str:
+def _parameter(match: re.Match[str]) -> str:
     """An option with the value that stands behind it, as Python has them."""
-    negated, name, value = typed["no"], typed["name"], typed["value"] or ""
+    negated, name, value = match["no"], match["name"], match["value"] or ""
     known = {each.flag: each for each in list_options()}
     option = known.get(f"--{name}")
     if option is None:  # a parameter of a function, such as output
-        return typed[0].replace(f"--{typed['no'] or ''}{name}", f"{typed['no'] or ''}{name}".replace("-", "_"), 1)
+        return match[0].replace(f"--{match['no'] or ''}{name}", f"{match['no'] or ''}{name}".replace("-", "_"), 1)
     if option.kind is bool:
-        return f"{option.name}={not negated} {value}".rstrip() + typed["colon"]
+        return f"{option.name}={not negated} {value}".rstrip() + match["colon"]
     if option.content and value == option.metavar:
         value = ""
-    is_its = value in option.choices or (option.kind is int and value.isdigit()) or (value and typed["colon"])
-    if not is_its or option.content or option.secret:
-        return f"{option.name} {value}".rstrip() + typed["colon"]
+    is_own_value = value in option.choices or (option.kind is int and value.isdigit()) or (value and match["colon"])
+    if not is_own_value or option.content or option.secret:
+        return f"{option.name} {value}".rstrip() + match["colon"]
     if option.kind is int:
-        return f"{option.name}={value}{typed['colon']}"
-    shown = (value,) if option.kind == tuple[str, ...] else value
-    return f"{option.name}={shown!r}{typed['colon']}"
+        return f"{option.name}={value}{match['colon']}"
+    choices = (value,) if option.kind == tuple[str, ...] else value
+    return f"{option.name}={choices!r}{match['colon']}"

@@ -12,7 +12,7 @@ import click
 from chatsquash.cli import exits, privacy
 from chatsquash.cli.click_options import argument, option, options, rendering
 from chatsquash.cli.command import Command
-from chatsquash.cli.command_line import is_typed, refuse_alone
+from chatsquash.cli.command_line import is_typed, refuse_without_template
 from chatsquash.cli.exits import fail_on, tolerate_closed_pipe
 from chatsquash.cli.printing import print_overview
 
@@ -40,10 +40,10 @@ if TYPE_CHECKING:
 )
 @options("flag_phrase", "check_arguments")
 @option("--anonymize/--no-anonymize", default=False, help="Also report e-mail addresses that convert would replace.")
-@privacy.finding
+@privacy.reporting_options
 @fail_on("and for no other")
 @option("--json", "as_json", is_flag=True, help="Print the findings as JSON lines.")
-def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, as_json: bool, **given: Any) -> int:
+def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, as_json: bool, **values: Any) -> int:
     """Check the records of datasets: JSONL or Parquet files, or folders of them, with native or inlined calls.
 
     Prints the findings, and their counts by code on standard error. Exits with 3 if one of them is an error or of a
@@ -52,38 +52,38 @@ def check(datasets: tuple[str, ...], *, template: str | None, show: int | None, 
     """
     from chatsquash.checks.phrases import Phrases
     from chatsquash.redaction.requests import redactor
-    from chatsquash.results import template as trying
+    from chatsquash.results import template as templates
     from chatsquash.results.check import Looks
     from chatsquash.results.check import check as run
 
-    exits.refuse_unknown(given["fail_on"])
-    render = {name: given[name] for name in ("render_time", "render_memory")}
-    trainer, requirements, template = _trainer(given["trainer"], template)
-    refuse_alone(template, render)
+    exits.refuse_unknown(values["fail_on"])
+    render = {name: values[name] for name in ("render_time", "render_memory")}
+    trainer, requirements, template = _trainer(values["trainer"], template)
+    refuse_without_template(template, render)
     if trainer and not template:
-        trying.refuse_unnamed(trainer)
+        templates.refuse_unnamed(trainer)
     if show:
-        click.echo(trying.show(datasets, _shown_template(template, as_json=as_json), show, trainer, **render))
+        click.echo(templates.show(datasets, _shown_template(template, as_json=as_json), show, trainer, **render))
         return 0
-    trials = trying.Trials(template, trainer, **render) if template else None
-    evaluation = _evaluation(given["against"])
-    gates = privacy.gates(given)
-    private = privacy.private_of(given, needs_key=False)
-    flags = {"--template": template, "--against": evaluation, "--check-arguments": given["check_arguments"]}
+    trials = templates.Trials(template, trainer, **render) if template else None
+    evaluation = _evaluation(values["against"])
+    gates = privacy.gates(values)
+    private = privacy.privacy_options(values, needs_key=False)
+    flags = {"--template": template, "--against": evaluation, "--check-arguments": values["check_arguments"]}
     flags |= {"--redact": private.replaces, "--anonymize": private.anonymize}
-    exits.refuse_unasked(given["fail_on"], {flag for flag, value in flags.items() if value})
+    exits.refuse_without_option(values["fail_on"], {flag for flag, value in flags.items() if value})
     looks = Looks(
-        phrases=Phrases(given["flag_phrase"]),
+        phrases=Phrases(values["flag_phrase"]),
         addresses=private.anonymize,
         private=redactor(private),
         also=trials.look if trials else None,
         overlap=evaluation.look if evaluation else None,
         shape=requirements.look if requirements else None,
-        arguments=given["check_arguments"],
+        arguments=values["check_arguments"],
     )
     findings = (finding for dataset in datasets for finding in run(dataset, looks))
     counts = _print_findings(findings, (trials, requirements, evaluation), as_json=as_json)
-    return exits.code_of_check(counts, given["fail_on"], gates)
+    return exits.code_of_check(counts, values["fail_on"], gates)
 
 
 def _shown_template(template: str | None, *, as_json: bool) -> str:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 _Run = TypeVar("_Run", bound="Callable[..., Any]")
-PARAMETERS = "makers_of_parameters"
-_TAKES = "Give up on records whose rendering takes more {}."
+PARAMETER_FACTORIES = "makers_of_parameters"
+_RENDERING_HELP = "Give up on records whose rendering takes more {}."
 _UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30}
 
 
@@ -32,9 +32,9 @@ def option(*names: str, **settings: Any) -> Callable[[_Run], _Run]:
     return _with(lambda: [Option(names, **settings)])
 
 
-def options(*chosen: str) -> Callable[[_Run], _Run]:
+def options(*names: str) -> Callable[[_Run], _Run]:
     """The declared options of groups, or of names, one after the other."""
-    return _with(lambda: from_declarations(*chosen))
+    return _with(lambda: from_declarations(*names))
 
 
 def shorthands(run: _Run) -> _Run:
@@ -64,7 +64,7 @@ def _with(make: Callable[[], Iterable[click.Parameter]]) -> Callable[[_Run], _Ru
     """Put parameters before the others of a command; decorators are applied from the last to the first."""
 
     def decorate(run: _Run) -> _Run:
-        setattr(run, PARAMETERS, [make, *getattr(run, PARAMETERS, ())])
+        setattr(run, PARAMETER_FACTORIES, [make, *getattr(run, PARAMETER_FACTORIES, ())])
         return run
 
     return decorate
@@ -114,26 +114,28 @@ class _Size(click.ParamType):  # type: ignore[type-arg]
 
 def rendering(run: _Run) -> _Run:
     """The options that bound what a chat template may take."""
-    bound = partial(option, show_default=True)
+    limit = partial(option, show_default=True)
     least = click.IntRange(min=1)
-    time = bound("--render-time", type=least, default=10, metavar="SECONDS", help=_TAKES.format("time"))
-    memory = bound("--render-memory", type=_Size(), default="1GB", metavar="SIZE", help=_TAKES.format("memory"))
+    time = limit("--render-time", type=least, default=10, metavar="SECONDS", help=_RENDERING_HELP.format("time"))
+    memory = limit(
+        "--render-memory", type=_Size(), default="1GB", metavar="SIZE", help=_RENDERING_HELP.format("memory")
+    )
     return time(memory(run))
 
 
-def from_declarations(*chosen: str, of: type[Any] | None = None) -> list[click.Option]:
+def from_declarations(*names: str, of: type[Any] | None = None) -> list[click.Option]:
     """The options of groups, or of names, one after the other."""
     from chatsquash.core.options import Options, list_options
 
     known = list_options(of or Options)
-    return [_click_option(each) for name in chosen for each in known if name in (each.group, each.name)]
+    return [_click_option(each) for name in names for each in known if name in (each.group, each.name)]
 
 
 def _click_option(option: OptionDeclaration) -> click.Option:
     default = None if option.usually else option.default
     has_opposite = option.kind is bool and (option.default is not False or "/" in option.short)
     flag = f"{option.flag}/--no-{option.flag[2:]}" if has_opposite else option.flag
-    made = Option(
+    click_option = Option(
         [*filter(None, (flag, option.short, option.name))],
         type=_type(option),
         is_flag=option.kind is bool,
@@ -143,8 +145,8 @@ def _click_option(option: OptionDeclaration) -> click.Option:
         metavar=option.metavar or ("N" if option.kind is int else None),
         help=option.help + (f"  [default: {option.usually}]" if option.usually else ""),
     )
-    made.chapter = chapter_of(option.group)
-    return made
+    click_option.chapter = chapter_of(option.group)
+    return click_option
 
 
 def _type(option: OptionDeclaration) -> Any:
@@ -193,21 +195,23 @@ class KnownName(click.ParamType):  # type: ignore[type-arg]  # in click 8.2 it t
 
     name = "text"
 
-    def __init__(self, known: Callable[[], Iterable[str]], offered: Callable[[], Iterable[str]] | None = None) -> None:
+    def __init__(
+        self, known: Callable[[], Iterable[str]], completions: Callable[[], Iterable[str]] | None = None
+    ) -> None:
         """``offered`` are those of the names that the shell completes; by default all."""
-        self._known, self._offered = known, offered or known
+        self._known, self._completions = known, completions or known
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """The name as it is known."""
         del param, ctx
-        spelled = {_plain(name): name for name in self._known()}
-        return spelled.get(_plain(str(value)), str(value))
+        spelled = {_normalize(name): name for name in self._known()}
+        return spelled.get(_normalize(str(value)), str(value))
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """The names that begin so, however they are spelled."""
         del ctx, param
-        begun = _plain(incomplete)
-        return _items(name for name in self._offered() if _plain(name).startswith(begun))
+        prefix = _normalize(incomplete)
+        return _items(name for name in self._completions() if _normalize(name).startswith(prefix))
 
 
 class Codes(click.ParamType):  # type: ignore[type-arg]
@@ -224,12 +228,12 @@ class Codes(click.ParamType):  # type: ignore[type-arg]
         from chatsquash.checks import rules  # which only a completion needs here
 
         del ctx, param
-        before, divider, begun = incomplete.rpartition(self._divider) if self._divider else ("", "", incomplete)
+        before, divider, prefix = incomplete.rpartition(self._divider) if self._divider else ("", "", incomplete)
         known = sorted(filter(None, [self._any_error, *rules()]))
-        return _items(f"{before}{divider}{code}" for code in known if code.startswith(begun))
+        return _items(f"{before}{divider}{code}" for code in known if code.startswith(prefix))
 
 
-def _plain(name: str) -> str:
+def _normalize(name: str) -> str:
     return name.replace("_", "-")
 
 
@@ -266,7 +270,7 @@ _BY_NAME = {
     **dict.fromkeys(("fail_on", "strict"), "Checks"),
 }
 """The chapters of options that are not in that of their group, or have no group."""
-_USED = {
+_MOST_USED = {
     "complete": ("--complete", "Keep every reply, in the context in which it was sampled."),
     "success": ("--success", "Only write conversations that are known to have ended well."),
     "final_answers": ("--final-answers", "Write one sample per conversation: its last reply."),
@@ -321,10 +325,10 @@ def write_chapters(context: click.Context, options: Iterable[click.Parameter], f
     shows_all = context.meta.get(SHOWS_ALL)
     for each in options:
         name = str(each.name)
-        description = each.get_help_record(context) if shows_all else _USED.get(name)
+        description = each.get_help_record(context) if shows_all else _MOST_USED.get(name)
         if description:
             rows[_BY_NAME.get(name) or getattr(each, "chapter", None) or "Run"].append(description)
-    for name, shown in rows.items():
-        if shown:
+    for name, entries in rows.items():
+        if entries:
             with formatter.section(name):
-                formatter.write_dl(shown)
+                formatter.write_dl(entries)

@@ -11,7 +11,14 @@ from typing import Any, NamedTuple
 import click
 from click.core import ParameterSource
 
-from chatsquash.cli.click_options import MANY_OPTIONS, PARAMETERS, Option, help_all, option_name, write_chapters
+from chatsquash.cli.click_options import (
+    MANY_OPTIONS,
+    PARAMETER_FACTORIES,
+    Option,
+    help_all,
+    option_name,
+    write_chapters,
+)
 from chatsquash.cli.command_line import SETTINGS_FILE
 from chatsquash.core.errors import UsageError
 from chatsquash.core.text import error_text, suggestion
@@ -29,7 +36,10 @@ class Command(click.Command):
     @cached_property
     def params(self) -> list[click.Parameter]:  # type: ignore[override]  # it is set as an attribute is
         """Arguments and options, in the order of ``--help``."""
-        params = [*(each for make in getattr(self.callback, PARAMETERS) for each in make()), *settings_options()]
+        params = [
+            *(each for make in getattr(self.callback, PARAMETER_FACTORIES) for each in make()),
+            *settings_options(),
+        ]
         return [*params, help_all()] if len(params) > MANY_OPTIONS else params
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -44,17 +54,17 @@ class Command(click.Command):
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
         """The context of a command, whose options a file of settings may have; what is typed, or a variable, wins."""
-        if not (_requests_settings(args) or may_be_found(Path.cwd())):
+        if not (_requests_settings(args) or exists(Path.cwd())):
             return _without_settings(super().make_context(info_name, args, parent, **extra))
-        glance = super().make_context(info_name, [*args], parent, resilient_parsing=True)
-        settings = _settings(glance)
+        preview = super().make_context(info_name, [*args], parent, resilient_parsing=True)
+        settings = _settings(preview)
         if settings:
-            extra["default_map"] = _defaults(self, info_name or "", settings, glance)
-        elif profile := glance.params.get(_PROFILE):
+            extra["default_map"] = _defaults(self, info_name or "", settings, preview)
+        elif profile := preview.params.get(_PROFILE):
             raise click.UsageError(f"--profile {profile}: there is no chatsquash.toml here.")
-        if glance.params.get(_SHOW):
-            shown = super().make_context(info_name, [*args], parent, resilient_parsing=True, **extra)
-            click.echo("\n".join(_values_and_sources(shown, settings)))
+        if preview.params.get(_SHOW):
+            resolved_context = super().make_context(info_name, [*args], parent, resilient_parsing=True, **extra)
+            click.echo("\n".join(_values_and_sources(resolved_context, settings)))
             raise click.exceptions.Exit
         context = _without_settings(super().make_context(info_name, args, parent, **extra))
         context.meta[SETTINGS_FILE] = settings.path if settings else None
@@ -62,8 +72,8 @@ class Command(click.Command):
 
 
 def _requests_settings(args: list[str]) -> bool:
-    typed = any(each.startswith(("--profile", "--show-config")) for each in args)
-    return typed or any(os.environ.get(f"CHATSQUASH_{name}") for name in ("PROFILE", "SHOW_CONFIG"))
+    has_flag = any(each.startswith(("--profile", "--show-config")) for each in args)
+    return has_flag or any(os.environ.get(f"CHATSQUASH_{name}") for name in ("PROFILE", "SHOW_CONFIG"))
 
 
 def _without_settings(context: click.Context) -> click.Context:
@@ -83,30 +93,30 @@ def settings_options() -> list[click.Option]:
     ]
 
 
-def _settings(glance: click.Context) -> Settings | None:
+def _settings(preview: click.Context) -> Settings | None:
     """The settings that hold in the working folder, given what is named as logs."""
-    arguments = [each.name for each in glance.command.params if isinstance(each, click.Argument)]
-    named = [glance.params.get(name or "") for name in arguments]
-    logs = [path for each in named for path in (each if isinstance(each, tuple) else [each]) if isinstance(path, str)]
+    arguments = [each.name for each in preview.command.params if isinstance(each, click.Argument)]
+    values = [preview.params.get(name or "") for name in arguments]
+    logs = [path for each in values for path in (each if isinstance(each, tuple) else [each]) if isinstance(path, str)]
     return find(Path.cwd(), logs)
 
 
-def _defaults(command: click.Command, name: str, settings: Settings, glance: click.Context) -> dict[str, Any]:
+def _defaults(command: click.Command, name: str, settings: Settings, preview: click.Context) -> dict[str, Any]:
     """What the settings say of a command, by its parameters."""
-    assert glance.parent
-    group = glance.parent.command
-    commands = group.list_commands(glance.parent) if isinstance(group, click.Group) else [name]
-    table = settings.of(name, commands, glance.params.get(_PROFILE))
+    assert preview.parent
+    group = preview.parent.command
+    commands = group.list_commands(preview.parent) if isinstance(group, click.Group) else [name]
+    table = settings.of(name, commands, preview.params.get(_PROFILE))
     options = [each for each in command.params if isinstance(each, click.Option) and each.name not in (_PROFILE, _SHOW)]
     known = {option_name(each): str(each.name) for each in options}
     defaults = settings.values(table, known, _paths(options))
     for each in options:
-        if each.name in defaults and (why := _misfit(each, defaults[each.name], glance)):
+        if each.name in defaults and (why := _type_problem(each, defaults[each.name], preview)):
             raise click.UsageError(f"{settings.path}: {option_name(each)}: {why}")
     return defaults
 
 
-def _misfit(option: click.Option, value: Any, context: click.Context) -> str | None:
+def _type_problem(option: click.Option, value: Any, context: click.Context) -> str | None:
     """Why an option cannot have this value of a file, where values have types; none where it can."""
     if option.is_flag:
         return None if isinstance(value, bool) else f"{value!r} is neither true nor false."
@@ -126,9 +136,9 @@ def _paths(options: list[click.Option]) -> set[str]:
     """The options whose values are paths."""
     from chatsquash.core.options import list_options
 
-    written = {"output", "write_known", "tool_report_path"}
-    named = {each.name for each in list_options() if each.content or each.secret} | written
-    return named & {str(each.name) for each in options}
+    output_options = {"output", "write_known", "tool_report_path"}
+    path_options = {each.name for each in list_options() if each.content or each.secret} | output_options
+    return path_options & {str(each.name) for each in options}
 
 
 def _values_and_sources(context: click.Context, settings: Settings | None) -> Iterable[str]:
@@ -154,7 +164,7 @@ def _values_and_sources(context: click.Context, settings: Settings | None) -> It
             yield f"{name} = {jsonio.dumps(value).decode()}  # {origin}"
 
 
-OWN, SHARED = "chatsquash.toml", "pyproject.toml"
+CHATSQUASH_TOML, PYPROJECT_TOML = "chatsquash.toml", "pyproject.toml"
 _PROFILES = "profile"
 _LARGEST = 1 << 20
 """Bytes of a file of settings."""
@@ -181,10 +191,10 @@ class Settings(NamedTuple):
             raise UsageError(f"--profile {profile}: {self.path} has none of this name{_near(profile, profiles)}")
         return options | self._table(profiles[profile], command, f"profile.{profile}.{command}")
 
-    def _table(self, tables: dict[str, Any], name: str, shown: str) -> dict[str, Any]:
+    def _table(self, tables: dict[str, Any], name: str, title: str) -> dict[str, Any]:
         table = tables.get(name, {})
         if not isinstance(table, dict):
-            raise UsageError(f"{self.path}: {shown} is not a table: write [{shown}]")
+            raise UsageError(f"{self.path}: {title} is not a table: write [{title}]")
         return table
 
     def _refuse_unknown(self, what: str, names: Iterable[str], known: list[str]) -> None:
@@ -198,12 +208,12 @@ class Settings(NamedTuple):
         A path counts from the folder of the file that names it.
         """
         values: dict[str, Any] = {}
-        for spelled, value in options.items():
-            name = spelled.replace("_", "-")
+        for key, value in options.items():
+            name = key.replace("_", "-")
             self._refuse_unknown("option", [name], [*known])
             if isinstance(value, dict):
                 raise UsageError(
-                    f"{self.path}: {spelled}: is a table; an option is a text, a number, true or false, or a list"
+                    f"{self.path}: {key}: is a table; an option is a text, a number, true or false, or a list"
                 )
             parameter = known[name]
             is_path = parameter in paths and isinstance(value, str)
@@ -213,12 +223,12 @@ class Settings(NamedTuple):
     def _resolve(self, path: str, parameter: str) -> str:
         if not path or "://" in path:
             return path
-        resolved = self.path.parent / Path(path).expanduser()
-        is_model = parameter in ("template", "tokenizer") and not resolved.exists()  # of the Hugging Face cache
-        return path if is_model else str(resolved)
+        full_path = self.path.parent / Path(path).expanduser()
+        is_model = parameter in ("template", "tokenizer") and not full_path.exists()  # of the Hugging Face cache
+        return path if is_model else str(full_path)
 
 
-def may_be_found(folder: Path) -> bool:
+def exists(folder: Path) -> bool:
     """Whether there is any file to look at, which mostly there is not."""
     return next(_candidates(folder), None) is not None
 
@@ -243,7 +253,7 @@ def _candidates(folder: Path) -> Iterator[Path]:
     above = [folder, *folder.parents]
     top = next((number for number, each in enumerate(above) if (each / ".git").exists()), 0)
     for each in above[: top + 1]:
-        yield from (path for name in (OWN, SHARED) if (path := each / name).is_file())
+        yield from (path for name in (CHATSQUASH_TOML, PYPROJECT_TOML) if (path := each / name).is_file())
 
 
 def _read(path: Path) -> dict[str, Any] | None:
@@ -263,10 +273,10 @@ def _read(path: Path) -> dict[str, Any] | None:
     except OSError as problem:
         raise UsageError(f"{path}: cannot be read ({problem.strerror})") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as problem:
-        if path.name == SHARED:
+        if path.name == PYPROJECT_TOML:
             return None  # it is for others to say what is wrong with it
         raise UsageError(f"{path}: is not valid TOML ({error_text(problem)})") from None
-    if path.name == OWN:
+    if path.name == CHATSQUASH_TOML:
         return document
     tool = document.get("tool")
     own = tool.get("chatsquash") if isinstance(tool, dict) else None

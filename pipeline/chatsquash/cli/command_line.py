@@ -33,18 +33,18 @@ def typed_text(name: str) -> str:
     context = click.get_current_context()
     option = next(each for each in context.command.params if each.name == name)
     value = context.params[name]
-    named = max(option.secondary_opts if value is False and option.secondary_opts else option.opts, key=len)
+    name_in_error = max(option.secondary_opts if value is False and option.secondary_opts else option.opts, key=len)
     if context.get_parameter_source(name) is ParameterSource.ENVIRONMENT:
         return f"{option.envvar}={os.environ[str(option.envvar)]}"
     if context.get_parameter_source(name) is ParameterSource.DEFAULT_MAP:
         from chatsquash.core.text import escape
 
-        return f"{named.lstrip('-')} of {escape(str(context.meta.get(SETTINGS_FILE)))}"
-    said = [value] if isinstance(value, str) else value if isinstance(value, tuple) else ()
-    return " ".join([named, *said])
+        return f"{name_in_error.lstrip('-')} of {escape(str(context.meta.get(SETTINGS_FILE)))}"
+    words = [value] if isinstance(value, str) else value if isinstance(value, tuple) else ()
+    return " ".join([name_in_error, *words])
 
 
-def refuse_alone(template: str | None, bounds: Iterable[str]) -> None:
+def refuse_without_template(template: str | None, bounds: Iterable[str]) -> None:
     """Refuse bounds on rendering that are typed without a template, by their names."""
     for name in bounds:
         if not template and is_typed(name):
@@ -58,7 +58,7 @@ def refuse_idle(names: Iterable[str], why: str) -> None:
             raise click.UsageError(f"{typed_text(name)} has no effect {why}: remove it.")
 
 
-def refuse_beside(flag: str, allowed: Iterable[str], logs: tuple[str, ...]) -> None:
+def refuse_with_shard(flag: str, allowed: Iterable[str], logs: tuple[str, ...]) -> None:
     """Refuse arguments and options that are typed beside another that has them from elsewhere."""
     why = "the listing has them: remove it, or make another listing with chatsquash shards"
     if logs:
@@ -72,13 +72,11 @@ def refuse_replacing(values: dict[str, Any]) -> None:
     """Refuse to write to a file that another option reads, by their names; ``values`` has both as paths."""
     from chatsquash.core.options import list_options
 
-    for written in ("write_known", "tool_report_path"):
+    for output in ("write_known", "tool_report_path"):
         for each in list_options():
             path = values.get(each.name) if each.content or each.secret else None
-            if isinstance(path, str) and values.get(written) and _are_same(path, values[written]):
-                raise click.UsageError(
-                    f"{typed_text(written)} would replace the file of {each.flag}: name another one."
-                )
+            if isinstance(path, str) and values.get(output) and _are_same(path, values[output]):
+                raise click.UsageError(f"{typed_text(output)} would replace the file of {each.flag}: name another one.")
 
 
 def _are_same(path: str, other: str) -> bool:
@@ -95,13 +93,13 @@ def without_idle(options: Options) -> Options:
     from chatsquash.core.options import Options
     from chatsquash.dataset.option_rules import matching_pairs
 
-    usual, left = Options(), options
+    defaults, result = Options(), options
     for pair in matching_pairs(options):
         if is_typed(pair.idle):
             raise click.UsageError(f"{_idle_error(pair)}.")
-        rest: Any = pair.rest(options) if pair.rest else getattr(usual, pair.idle)
-        left = replace(left, **{pair.idle: rest})
-    return left
+        rest: Any = pair.rest(options) if pair.rest else getattr(defaults, pair.idle)
+        result = replace(result, **{pair.idle: rest})
+    return result
 
 
 def _idle_error(pair: Pair) -> str:

@@ -50,7 +50,7 @@ def run_output(run: Any) -> Any:
     return as_json(quiet(verbose(progress(codes(run)))))
 
 
-def watch_of(values: dict[str, Any]) -> Watch:
+def make_watch(values: dict[str, Any]) -> Watch:
     """How a run shows its progress."""
     from chatsquash.conversion.progress import Watch
 
@@ -94,7 +94,7 @@ SHARD_OPTIONS = (
 """What may stand beside ``--shard``: the listing has the rest."""
 
 
-def where_of(values: dict[str, Any]) -> Where:
+def engine_settings(values: dict[str, Any]) -> Where:
     """Where a conversion runs; what is typed beside that and has no effect there is refused."""
     from chatsquash.conversion.engines import Where
     from chatsquash.core.options import list_options
@@ -112,7 +112,7 @@ def where_of(values: dict[str, Any]) -> Where:
     return where
 
 
-def options_of(values: dict[str, Any], *, makes_key: bool = True) -> Options:
+def build_options(values: dict[str, Any], *, makes_key: bool = True) -> Options:
     """The options of ``convert``; the key, and what files hold, are their names until it is known what is needed.
 
     Without ``makes_key`` there is no key where none is named.
@@ -129,7 +129,7 @@ def options_of(values: dict[str, Any], *, makes_key: bool = True) -> Options:
         if each.secret or each.content:
             values[each.name] = values[each.name] or None  # no name is none
     refuse_replacing(values)
-    _pass_over_alias(values)
+    _ignore_alias_variable(values)
     if values.get("trainer"):
         values.update(_for_mask(values))
         _set_for_trainer(values)
@@ -160,8 +160,8 @@ def _for_mask(values: dict[str, Any]) -> dict[str, Any]:
     from chatsquash.core.shorthands import SHORTHANDS
 
     options = {each: value for name in _shorthands(values) for each, value in SHORTHANDS[name].options.items()}
-    deciding = options.keys() & {"conversations", "samples"}
-    return {name: options[name] for name in deciding if not is_typed(name)}
+    names = options.keys() & {"conversations", "samples"}
+    return {name: options[name] for name in names if not is_typed(name)}
 
 
 def _with_shorthands(options: Options, values: dict[str, Any]) -> Options:
@@ -183,10 +183,10 @@ def _set_for_trainer(values: dict[str, Any]) -> None:
     from chatsquash.core.options import list_options
     from chatsquash.dataset import trainers
 
-    given = {name for name in values if is_given(name)}
-    chosen = trainers.settings(values["trainer"], values, given)
-    own = trainers.settings(values["trainer"], values, ()).keys() & given
-    values.update(chosen)
+    explicit = {name for name in values if is_given(name)}
+    settings = trainers.settings(values["trainer"], values, explicit)
+    own = trainers.settings(values["trainer"], values, ()).keys() & explicit
+    values.update(settings)
     if values.get("quiet"):
         return
     flags = {each.name: each.flag for each in list_options()}
@@ -194,8 +194,8 @@ def _set_for_trainer(values: dict[str, Any]) -> None:
     def spelled(names: Iterable[str]) -> str:
         return " ".join(flags[each] if values[each] is True else f"{flags[each]} {values[each]}" for each in names)
 
-    kept = f"; as given: {spelled(sorted(own))}" if own else ""
-    print_options(f"--for {trainers.parse(values['trainer'])[0]} sets {spelled(chosen) or 'nothing'}{kept}")
+    unchanged = f"; as given: {spelled(sorted(own))}" if own else ""
+    print_options(f"--for {trainers.parse(values['trainer'])[0]} sets {spelled(settings) or 'nothing'}{unchanged}")
 
 
 def _with_kinds(options: Options) -> Options:
@@ -210,7 +210,7 @@ def _with_kinds(options: Options) -> Options:
     return with_kinds(options)
 
 
-def _pass_over_alias(values: dict[str, Any]) -> None:
+def _ignore_alias_variable(values: dict[str, Any]) -> None:
     """Of two options on duplicates, one that is typed wins over the other's variable."""
     both = "duplicates", "drop_duplicates"
     if any(map(is_typed, both)):

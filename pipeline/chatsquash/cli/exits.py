@@ -12,11 +12,11 @@ from chatsquash.cli.click_options import Codes, option
 from chatsquash.core.errors import UsageError
 
 _Run = TypeVar("_Run", bound="Callable[..., Any]")
-LEFT_OUT = 3
+INCOMPLETE = 3
 """The code where something is missing."""
 _ERROR = "error"
 """Stands among codes of findings for every finding that is an error."""
-_NEEDED = {
+_REQUIRED_OPTIONS = {
     "secret-found": "--redact",
     "personal-data-found": "--redact",
     "address-not-redacted": "--anonymize",
@@ -40,14 +40,14 @@ def refuse_unknown(codes: Sequence[str]) -> None:
         return
     from chatsquash import checks  # which few runs need here
 
-    for code in _each(codes):
+    for code in _split_codes(codes):
         checks.refuse_unknown(code, option="--fail-on", any_error=_ERROR)
 
 
-def refuse_unasked(codes: Sequence[str], flags: Collection[str]) -> None:
+def refuse_without_option(codes: Sequence[str], flags: Collection[str]) -> None:
     """Raise ``UsageError`` for a code that a check finds only with an option, where that is not ``asked`` for."""
-    for code in _each(codes):
-        flag = "--template" if code.startswith("template-") else _NEEDED.get(code)
+    for code in _split_codes(codes):
+        flag = "--template" if code.startswith("template-") else _REQUIRED_OPTIONS.get(code)
         if flag and flag not in flags:
             raise UsageError(f"--fail-on {code} has no effect without {flag}: add it")
 
@@ -58,17 +58,17 @@ def code(done: RunResult, codes: Sequence[str], *, is_complete: bool, is_shard: 
     A shard may be without records, and so may logs that have nothing but calls of other endpoints.
     """
     if not codes and not is_complete:
-        return LEFT_OUT
+        return INCOMPLETE
     counts = done.as_json()
     severities = counts.get("findings", {})
     is_empty = counts.get("conversations", {"written": 1})["written"] == 0
-    if is_empty and not is_shard and not _has_asides_alone(counts):
-        return LEFT_OUT
-    findings = [(severity, code) for severity, counted in severities.items() for code in counted]
-    return LEFT_OUT if _names_any(codes, findings) else 0
+    if is_empty and not is_shard and not _has_no_exchange(counts):
+        return INCOMPLETE
+    findings = [(severity, code) for severity, by_code in severities.items() for code in by_code]
+    return INCOMPLETE if _names_any(codes, findings) else 0
 
 
-def _has_asides_alone(counts: dict[str, Any]) -> bool:
+def _has_no_exchange(counts: dict[str, Any]) -> bool:
     """Whether logs have lines, and none that could be an exchange."""
     is_blank = counts["lines"]["blank"] == counts["lines"]["seen"] > 0
     return is_blank and "no-exchange" in counts.get("findings", {}).get("info", {})
@@ -79,15 +79,15 @@ def code_of_check(findings: Iterable[tuple[str, str]], codes: Sequence[str], gat
 
     Findings are given as severity and code.
     """
-    return LEFT_OUT if _names_any(codes or (_ERROR, *gates), findings) else 0
+    return INCOMPLETE if _names_any(codes or (_ERROR, *gates), findings) else 0
 
 
 def _names_any(codes: Sequence[str], findings: Iterable[tuple[str, str]]) -> bool:
-    named = {*_each(codes)}
-    return any((severity == _ERROR and _ERROR in named) or code in named for severity, code in findings)
+    names = {*_split_codes(codes)}
+    return any((severity == _ERROR and _ERROR in names) or code in names for severity, code in findings)
 
 
-def _each(codes: Sequence[str]) -> Iterator[str]:
+def _split_codes(codes: Sequence[str]) -> Iterator[str]:
     return (code for value in codes for each in value.split(",") if (code := each.strip()))
 
 
@@ -103,6 +103,6 @@ def tolerate_closed_pipe() -> Iterator[None]:
     try:
         yield
     except BrokenPipeError:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
+        null_device = os.open(os.devnull, os.O_WRONLY)
         for stream in filter(None, (sys.stdout, sys.stderr)):
-            os.dup2(nowhere, stream.fileno())
+            os.dup2(null_device, stream.fileno())

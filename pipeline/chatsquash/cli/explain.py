@@ -11,7 +11,7 @@ from chatsquash.cli.exits import tolerate_closed_pipe
 from chatsquash.core.extras import with_add_command
 
 _COLUMNS = "columns"
-_RENAMED = {
+_OLD_CODES = {
     "address-left": "address-not-redacted",
     "chosen-chain": "grouped-by-chain",
     "context-not-held": "context-mismatch",
@@ -50,7 +50,7 @@ def page(code: str) -> str:
     Raises:
         UsageError: No finding has this code.
     """
-    code = _RENAMED.get(code, code)
+    code = _OLD_CODES.get(code, code)
     refuse_unknown(code)
     return with_add_command(explanations.page(code))
 
@@ -58,10 +58,10 @@ def page(code: str) -> str:
 def list_findings() -> str:
     """The codes of all findings, each with its severity and a sentence."""
     width = max(map(len, rules()))
-    said = {code: explanations.meaning(code) for code in rules()}
-    graves = {code: "/".join(rule.severities) for code, rule in rules().items()}
-    longest = max(map(len, graves.values()))
-    return "\n".join(f"{code:<{width}}  {graves[code]:<{longest}}  {said[code]}" for code in sorted(rules()))
+    meanings = {code: explanations.meaning(code) for code in rules()}
+    severities = {code: "/".join(rule.severities) for code, rule in rules().items()}
+    longest = max(map(len, severities.values()))
+    return "\n".join(f"{code:<{width}}  {severities[code]:<{longest}}  {meanings[code]}" for code in sorted(rules()))
 
 
 def list_columns() -> str:
@@ -70,12 +70,12 @@ def list_columns() -> str:
     from chatsquash.dataset.session_table import COLUMNS, EXAMPLE
 
     rows = [("column", "type", "example"), *((each.name, each.kind, each.example) for each in COLUMNS)]
-    valued = [f"{each.name} has {each.values}." for each in COLUMNS if each.kind == "text" and each.values != "texts"]
-    late = ", ".join(each.name for each in COLUMNS if each.known_late)
+    values = [f"{each.name} has {each.values}." for each in COLUMNS if each.kind == "text" and each.values != "texts"]
+    late_columns = ", ".join(each.name for each in COLUMNS if each.known_late)
     notes = [
         "",
-        *valued,
-        f"Only known after records are written, so not for convert --where: {late}.",
+        *values,
+        f"Only known after records are written, so not for convert --where: {late_columns}.",
         f'Combine conditions, as in --where "{EXAMPLE}". A null fulfils none.',
         "docs/output.md says what each column contains.",
     ]

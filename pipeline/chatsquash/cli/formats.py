@@ -17,7 +17,7 @@ from chatsquash.reading.envelopes import envelopes
 from chatsquash.translate import conversations
 
 
-class KnownFormat(NamedTuple):
+class FormatRow(NamedTuple):
     """A format, and what of it is known."""
 
     name: str
@@ -33,22 +33,22 @@ class KnownFormat(NamedTuple):
     """The package and version that provides it, if that is not chatsquash."""
 
 
-def exchanges() -> Iterator[KnownFormat]:
+def exchanges() -> Iterator[FormatRow]:
     """The formats of requests and responses."""
     return map(_describe, exchange_formats.names())
 
 
-def document_formats() -> Iterator[KnownFormat]:
+def document_formats() -> Iterator[FormatRow]:
     """The formats of documents, which hold whole conversations."""
     return map(_describe, documents.names())
 
 
-def _describe(name: str) -> KnownFormat:
+def _describe(name: str) -> FormatRow:
     form = conversations.named(name)
     streams = isinstance(form, Format)
     what = " ".join(form.doc.strip().partition("\n\n")[0].split()).removesuffix(".")
     package = plugins.versions().get(name)
-    return KnownFormat(name, name in conversations.writable(), streams, documents.has_tools(name), what, package)
+    return FormatRow(name, name in conversations.writable(), streams, documents.has_tools(name), what, package)
 
 
 def envelope_rows() -> Iterator[tuple[str, str, str]]:
@@ -70,21 +70,21 @@ def tables_text() -> str:
 
 def tables_json() -> dict[str, list[dict[str, object]]]:
     """All tables for programs."""
-    envelopes_told = [{"name": name, "line": what, "session": session} for name, what, session in envelope_rows()]
+    envelope_table = [{"name": name, "line": what, "session": session} for name, what, session in envelope_rows()]
     return {
-        "exchanges": [_plain(known)._asdict() for known in exchanges()],
-        "documents": [_plain(known)._asdict() for known in document_formats()],
-        "envelopes": envelopes_told,
+        "exchanges": [_without_markup(known)._asdict() for known in exchanges()],
+        "documents": [_without_markup(known)._asdict() for known in document_formats()],
+        "envelopes": envelope_table,
     }
 
 
-def _cells(known: KnownFormat) -> tuple[str, ...]:
+def _cells(known: FormatRow) -> tuple[str, ...]:
     facts = ("yes" if fact else "-" for fact in (True, known.writes, known.streams, known.tools))
-    what = re.split("[:;]", _plain(known).what)[0]
+    what = re.split("[:;]", _without_markup(known).what)[0]
     return (known.name, *facts, f"{what} ({known.package})" if known.package else what)
 
 
-def _plain(known: KnownFormat) -> KnownFormat:
+def _without_markup(known: FormatRow) -> FormatRow:
     """The same without the marks of docstrings."""
     return known._replace(what=known.what.replace("``", ""))
 

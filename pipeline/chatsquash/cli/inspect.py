@@ -32,7 +32,7 @@ _ENTRY = re.compile(r"(\d+ .*?)(selected|superseded|cut|cleaned|bad-line|bad-ent
     help="Only print tool definitions and system prompts, for --tools-file and --system-file.",
 )
 @option("--json", "as_json", is_flag=True, help="Print one JSON object per session.")
-def inspect(logs: tuple[str, ...], *, verbose: bool, definitions: bool, as_json: bool, **given: Any) -> int:
+def inspect(logs: tuple[str, ...], *, verbose: bool, definitions: bool, as_json: bool, **values: Any) -> int:
     """Show session logs (folders, files, globs or URLs) entry by entry, to see why a session was converted as it was.
 
     With the id of a session, or its beginning, only that session is shown.
@@ -46,7 +46,7 @@ def inspect(logs: tuple[str, ...], *, verbose: bool, definitions: bool, as_json:
     from chatsquash.results.show import with_session
 
     logs, session = with_session(logs)
-    reading = Options(anonymize=False, **given)
+    reading = Options(anonymize=False, **values)
     refuse_typed(reading)
     flags = {"--definitions": definitions, "--json": as_json, "--verbose": verbose}
     first, *others = [flag for flag, is_set in flags.items() if is_set] or [""]
@@ -54,9 +54,9 @@ def inspect(logs: tuple[str, ...], *, verbose: bool, definitions: bool, as_json:
         raise click.UsageError(f"{others[0]} has no effect with {first}: use only one of them.")
     unread: list[Finding] = []
     if definitions:
-        from chatsquash.inspect.inspect import definitions as printed
+        from chatsquash.inspect.inspect import definitions as list_definitions
 
-        for text in printed(logs, reading, unread, session):
+        for text in list_definitions(logs, reading, unread, session):
             click.echo(f"{text}\n".encode(), nl=False)  # TOML is UTF-8, whatever the terminal is
     elif as_json:
         for inspected in run.inspect_as_json(logs, reading, unread, session):
@@ -64,7 +64,7 @@ def inspect(logs: tuple[str, ...], *, verbose: bool, definitions: bool, as_json:
     else:
         for line in run.inspect(logs, reading, verbose=verbose, unread=unread, session=session):
             click.echo(colour_line(line), color=uses_colour())
-    return exits.LEFT_OUT if unread else 0
+    return exits.INCOMPLETE if unread else 0
 
 
 def uses_colour() -> bool | None:

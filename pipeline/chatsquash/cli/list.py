@@ -66,7 +66,7 @@ def as_lines(sessions: Sequence[dict[str, Any]], width: int) -> Sequence[str]:
         widths[name] -= cut
         rest += cut
     widths["prompt"] = max(rest, len("prompt"))
-    return [" ".join(map(_fitted, row, widths.values(), _COLUMNS)).rstrip() for row in rows]
+    return [" ".join(map(_fit, row, widths.values(), _COLUMNS)).rstrip() for row in rows]
 
 
 def _cell(value: Any, name: str) -> str:
@@ -85,14 +85,14 @@ def _short(number: int) -> str:
     return str(number)
 
 
-def _fitted(cell: str, width: int, name: str) -> str:
+def _fit(cell: str, width: int, name: str) -> str:
     """A cell in exactly this many columns of a terminal."""
     if _width(cell) > width:
-        kept, at = 0, 0
-        while at < len(cell) and kept + _width(cell[at]) < width:
-            kept += _width(cell[at])
-            at += 1
-        cell = f"{cell[:at]}…"
+        columns, end = 0, 0
+        while end < len(cell) and columns + _width(cell[end]) < width:
+            columns += _width(cell[end])
+            end += 1
+        cell = f"{cell[:end]}…"
     fill = " " * (width - _width(cell))
     return fill + cell if name in _NUMBERS else cell + fill
 

@@ -16,8 +16,8 @@ from chatsquash.core.overview import WIDTH, Overview
 if TYPE_CHECKING:
     from chatsquash.core.model import Severity
 
-_BEFORE_OPTION = re.compile(" (?=--)")
-_TOGETHER = "\x1f"
+_OPTION_START = re.compile(" (?=--)")
+_NO_BREAK = "\x1f"
 """Stands for a space at which no line is broken."""
 _STYLES: dict[Severity, dict[str, Any]] = {
     "error": {"fg": "red", "bold": True},
@@ -37,11 +37,11 @@ def print_options(*lines: str) -> None:
     """Print lines with options; where one is wrapped, each option stays together with its value."""
     with tolerate_closed_pipe():
         for line in lines:
-            whole = " ".join(part.replace(" ", _TOGETHER) for part in _BEFORE_OPTION.split(line))
-            wrapped = textwrap.wrap(
-                whole, _width(), subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+            text = " ".join(part.replace(" ", _NO_BREAK) for part in _OPTION_START.split(line))
+            output_lines = textwrap.wrap(
+                text, _width(), subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
             )
-            click.echo("\n".join(wrapped).replace(_TOGETHER, " "), err=True)
+            click.echo("\n".join(output_lines).replace(_NO_BREAK, " "), err=True)
 
 
 def _paint(text: str, severity: Severity | None) -> str:

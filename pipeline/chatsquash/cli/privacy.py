@@ -14,28 +14,28 @@ if TYPE_CHECKING:
     from chatsquash.core.options import Options
 
 _Run = TypeVar("_Run", bound="Callable[..., Any]")
-_FINDING = ("redact_names", "redact_rules", "redact_pattern", "redact_known", "allow", "deny", "phone_region")
+_OPTIONS = ("redact_names", "redact_rules", "redact_pattern", "redact_known", "allow", "deny", "phone_region")
 _KINDS = (
     "secrets (or secrets+kingfisher, with a second scanner), phones, ips, paths, names:FILE, emails; or none.  "
     "[default: none]"
 )
-_FOUND = frozenset(("secret-found", "personal-data-found"))
+_FINDING_CODES = frozenset(("secret-found", "personal-data-found"))
 _FILES = ("redact_names", "redact_rules", "redact_known", "allow", "deny")
 _NEEDS = {"redact_rules": "secrets", "phone_region": "phones"}
 """Options that have no effect without a kind."""
 
 
-def finding(run: _Run) -> _Run:
+def reporting_options(run: _Run) -> _Run:
     """The options of a command that reports what is private."""
     kinds = option("--redact", metavar="KINDS", help=f"Also report: {_KINDS}")
-    return kinds(options(*_FINDING)(run))
+    return kinds(options(*_OPTIONS)(run))
 
 
-def replacing(run: _Run) -> _Run:
+def replacing_options(run: _Run) -> _Run:
     """The options of a command that replaces what is private."""
     kinds = option("--redact", metavar="KINDS", help=f"Replace with placeholders: {_KINDS}")
     key = option("--anonymize-key-file", metavar="PATH", help="File with the key of pseudonyms and placeholders.")
-    return kinds(options(*_FINDING)(key(run)))
+    return kinds(options(*_OPTIONS)(key(run)))
 
 
 def gates(values: dict[str, Any]) -> frozenset[str]:
@@ -43,10 +43,10 @@ def gates(values: dict[str, Any]) -> frozenset[str]:
     from chatsquash.redaction.requests import parts
 
     kinds, _ = parts(values["redact"] or None)
-    return _FOUND | ({"address-not-redacted"} if "emails" in (kinds or "").split(",") else set())
+    return _FINDING_CODES | ({"address-not-redacted"} if "emails" in (kinds or "").split(",") else set())
 
 
-def private_of(values: dict[str, Any], *, needs_key: bool = True) -> Options:
+def privacy_options(values: dict[str, Any], *, needs_key: bool = True) -> Options:
     """What is to be found or replaced; its options are taken out of those that are given.
 
     ``anonymize`` among these means e-mail addresses, as the kind ``emails`` does.  A key is loaded where one is needed.
@@ -58,7 +58,7 @@ def private_of(values: dict[str, Any], *, needs_key: bool = True) -> Options:
     from chatsquash.redaction.requests import content, parts, with_kinds
 
     refuse_replacing(values)
-    settings: dict[str, Any] = {name: values.pop(name) or None for name in ("redact", *_FINDING)}
+    settings: dict[str, Any] = {name: values.pop(name) or None for name in ("redact", *_OPTIONS)}
     key_file = values.pop("anonymize_key_file", None) or None
     kinds, _ = parts(settings["redact"])
     anonymizes = _anonymizes((kinds or "").split(","), is_asked=values.pop("anonymize", False))
