@@ -152,7 +152,7 @@ def test_whoever_is_there_is_asked(push, hub, answer, given, code, told):
     answer(given)
     done = push(yes=False)
     assert (done.code, told in done.err, bool(hub.private)) == (code, True, code == 0)
-    assert "Send this? [y/N]: " in done.err
+    assert "Upload these files? [y/N]: " in done.err
 
 
 def test_a_dry_run_only_looks(push, hub):

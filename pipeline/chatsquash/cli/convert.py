@@ -1,4 +1,4 @@
-"""``chatsquash convert``: session logs into a dataset."""
+"""``chatsquash convert``: convert session logs into a dataset."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from chatsquash.cli.conversion import (
     SHARD_OPTIONS,
     TAKING,
     build_options,
+    engine_settings,
+    make_watch,
     output_option,
     print_summary,
     run_output,
     shard_options,
     single_file,
-    make_watch,
-    engine_settings,
     write_report,
 )
 

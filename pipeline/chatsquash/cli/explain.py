@@ -1,4 +1,4 @@
-"""``chatsquash explain``: the pages of the findings, and the columns of ``--where``."""
+"""``chatsquash explain``: a page for each finding, and the columns of ``--where``."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ _OLD_CODES = {
 @click.command(cls=Command, epilog="Example: chatsquash explain no-tools")
 @argument("codes", nargs=-1, type=Codes(), metavar="[CODE]...")
 def explain(codes: tuple[str, ...]) -> None:
-    """Explain findings: what each means, why it matters, an example, what to do. Without CODE, list all.
+    """Explain findings: their meaning, why they matter, an example, what to do. Without CODE, list all findings.
 
-    The CODE columns lists the columns of the session table, which --where uses.
+    explain columns lists the columns of the session table, which --where uses.
     """
     pages = [list_columns() if code == _COLUMNS else page(code) for code in codes]
     with tolerate_closed_pipe():
@@ -56,7 +56,7 @@ def page(code: str) -> str:
 
 
 def list_findings() -> str:
-    """The codes of all findings, each with its severity and a sentence."""
+    """Return the codes of all findings, one per line, each with its severities and a sentence."""
     width = max(map(len, rules()))
     meanings = {code: explanations.meaning(code) for code in rules()}
     severities = {code: "/".join(rule.severities) for code, rule in rules().items()}
@@ -65,7 +65,7 @@ def list_findings() -> str:
 
 
 def list_columns() -> str:
-    """The columns of the session table, each with its type and a condition."""
+    """Return the columns of the session table, one per line, each with its type and an example condition."""
     from chatsquash.core.text import align_columns
     from chatsquash.dataset.session_table import COLUMNS, EXAMPLE
 
@@ -75,8 +75,8 @@ def list_columns() -> str:
     notes = [
         "",
         *values,
-        f"Only known after records are written, so not for convert --where: {late_columns}.",
-        f'Combine conditions, as in --where "{EXAMPLE}". A null fulfils none.',
-        "docs/output.md says what each column contains.",
+        f"Only known after records are written, so not available in convert --where: {late_columns}.",
+        f'Combine conditions, as in --where "{EXAMPLE}". A null value meets no condition.',
+        "docs/output.md describes each column.",
     ]
     return "\n".join([*(line.rstrip() for line in align_columns(rows)), *notes])

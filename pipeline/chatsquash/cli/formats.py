@@ -1,4 +1,4 @@
-"""``chatsquash formats``: the formats and the envelopes that are known, as tables."""
+"""``chatsquash formats``: the supported formats, documents and envelopes, as tables."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ from chatsquash.translate import conversations
 
 
 class FormatRow(NamedTuple):
-    """A format, and what of it is known."""
+    """A row of the table of formats."""
 
     name: str
     writes: bool
-    """Whether it is written; all are read."""
+    """Whether chatsquash writes the format; it reads all of them."""
     streams: bool
-    """Whether responses that came as streams are read."""
+    """Whether streamed responses are supported."""
     tools: bool
-    """Whether it has definitions of tools."""
+    """Whether the format contains tool definitions."""
     what: str
-    """What it is: the first sentence of its module."""
+    """A description: the first sentence of the format's module."""
     package: str | None
-    """The package and version that provides it, if that is not chatsquash."""
+    """The package and version that provides the format, if it is not chatsquash."""
 
 
 def exchanges() -> Iterator[FormatRow]:
-    """The formats of requests and responses."""
+    """Yield the formats of requests and responses."""
     return map(_describe, exchange_formats.names())
 
 
 def document_formats() -> Iterator[FormatRow]:
-    """The formats of documents, which hold whole conversations."""
+    """Yield the formats of documents, which contain complete conversations."""
     return map(_describe, documents.names())
 
 
@@ -52,14 +52,14 @@ def _describe(name: str) -> FormatRow:
 
 
 def envelope_rows() -> Iterator[tuple[str, str, str]]:
-    """Of each envelope: its name, what it looks like, and what a session is in it."""
+    """Yield the name of each envelope, a description of its lines, and whether a session is an id or a file."""
     for envelope in envelopes():
         yield envelope.NAME, envelope.WHAT.replace("`", ""), "id" if envelope.MIXES else "file"
 
 
 def tables_text() -> str:
-    """All tables for a terminal."""
-    columns = ("reads", "writes", "streams", "tool definitions", "what it is")
+    """Return all tables as text."""
+    columns = ("reads", "writes", "streams", "tool definitions", "description")
     parts = (
         [("exchange", *columns), *map(_cells, exchanges())],
         [("document", *columns), *map(_cells, document_formats())],
@@ -69,7 +69,7 @@ def tables_text() -> str:
 
 
 def tables_json() -> dict[str, list[dict[str, object]]]:
-    """All tables for programs."""
+    """Return all tables as JSON values."""
     envelope_table = [{"name": name, "line": what, "session": session} for name, what, session in envelope_rows()]
     return {
         "exchanges": [_without_markup(known)._asdict() for known in exchanges()],
@@ -85,7 +85,7 @@ def _cells(known: FormatRow) -> tuple[str, ...]:
 
 
 def _without_markup(known: FormatRow) -> FormatRow:
-    """The same without the marks of docstrings."""
+    """Remove docstring markup from the description."""
     return known._replace(what=known.what.replace("``", ""))
 
 

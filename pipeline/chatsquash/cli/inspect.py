@@ -1,4 +1,4 @@
-"""``chatsquash inspect``: session logs entry by entry."""
+"""``chatsquash inspect``: show session logs entry by entry."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def inspect(logs: tuple[str, ...], *, verbose: bool, definitions: bool, as_json:
 
     With the id of a session, or its beginning, only that session is shown.
 
-    Exits with 3 if a log, an archive or a member of an archive cannot be read to its end.
+    Exits with 3 if a log, an archive or a member of an archive cannot be read in full.
     """
     from chatsquash.core.options import Options
     from chatsquash.core.text import printable_json
@@ -57,7 +57,7 @@ def inspect(logs: tuple[str, ...], *, verbose: bool, definitions: bool, as_json:
         from chatsquash.inspect.inspect import definitions as list_definitions
 
         for text in list_definitions(logs, reading, unread, session):
-            click.echo(f"{text}\n".encode(), nl=False)  # TOML is UTF-8, whatever the terminal is
+            click.echo(f"{text}\n".encode(), nl=False)  # TOML is UTF-8, whatever the encoding of the terminal
     elif as_json:
         for inspected in run.inspect_as_json(logs, reading, unread, session):
             click.echo(printable_json(inspected))
@@ -68,12 +68,12 @@ def inspect(logs: tuple[str, ...], *, verbose: bool, definitions: bool, as_json:
 
 
 def uses_colour() -> bool | None:
-    """Whether colours are shown: never where NO_COLOR is set, else where the output is a terminal."""
+    """Return ``False`` if ``NO_COLOR`` is set, else ``None``: click then uses colours on terminals."""
     return False if os.environ.get("NO_COLOR") else None
 
 
 def colour_line(line: str) -> str:
-    """A line of ``inspect`` with its colours."""
+    """Colour a line of ``inspect``."""
     if match := _FINDING.fullmatch(line):
         return click.style(match[1], fg=_SEVERITIES[match[1]]) + match[2]
     if _SESSION in line:

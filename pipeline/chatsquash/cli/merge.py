@@ -1,4 +1,4 @@
-"""``chatsquash merge``: the dataset of all shards, or of several finished results."""
+"""``chatsquash merge``: join shards, or several finished results, into one dataset."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from chatsquash.cli import exits
 from chatsquash.cli.click_options import argument, option, options
 from chatsquash.cli.command import Command
 from chatsquash.cli.command_line import is_typed, refuse_idle
-from chatsquash.cli.conversion import output_option, print_summary, run_output, make_watch
+from chatsquash.cli.conversion import make_watch, output_option, print_summary, run_output
 
 if TYPE_CHECKING:
     from chatsquash.conversion.progress import Observer
@@ -29,10 +29,11 @@ if TYPE_CHECKING:
 )
 @run_output
 def merge(folders: tuple[str, ...], **values: Any) -> int:
-    """Join finished results in a new one, or the shards of one output folder.
+    """Join finished results into a new one, or the shards of one output folder.
 
-    Several RESULT folders, made with the same options, become one dataset in --output. With one folder, the shards that
-    convert --shard wrote there become its dataset: the same as one run on one machine writes. Exits as convert does.
+    Several RESULT folders, written with the same options, are joined into one dataset in --output. With one folder, the
+    shards that convert --shard wrote there become its dataset, identical to that of a run on one machine. Exits as
+    convert does.
     """
     from chatsquash.core.platform import collect_less
 
@@ -59,6 +60,6 @@ def _merge_shards(folders: tuple[str, ...], values: dict[str, Any], observer: Ob
     from chatsquash.dataset.store import place_of
     from chatsquash.redaction.pseudonyms import load_key
 
-    refuse_idle(["duplicates", "replace", "force"], "on shards, which have the options of chatsquash shards")
+    refuse_idle(["duplicates", "replace", "force"], "on shards, whose options were set by chatsquash shards")
     key = load_key(values["key_file"]) if values["key_file"] else None
     return run(place_of(folders[0]), observer, key=key, is_named=is_typed("key_file"))

@@ -1,4 +1,4 @@
-"""``chatsquash redact``: datasets with placeholders."""
+"""``chatsquash redact``: copy datasets with placeholders for private data."""
 
 from __future__ import annotations
 

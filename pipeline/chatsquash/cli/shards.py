@@ -1,4 +1,4 @@
-"""``chatsquash shards``: session logs divided for several machines."""
+"""``chatsquash shards``: divide session logs for several machines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``chatsquash stats``: counts of datasets."""
+"""``chatsquash stats``: count messages, tokens, tools and duplicates of datasets."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from chatsquash.cli.command_line import refuse_without_template
     help="Also count tokens, with a tokenizer.json: the file, a model's folder, or the name of a model in the local "
     "Hugging Face cache.",
 )
-@option("--template", metavar="MODEL", help="Count the tokens of what this chat template renders.")
+@option("--template", metavar="MODEL", help="Count the tokens of records as this chat template renders them.")
 @rendering
 @option("--json", "as_json", is_flag=True, help="Print the statistics as JSON.")
 def stats(

@@ -1,4 +1,4 @@
-"""``chatsquash translate``: conversations from one format to another."""
+"""``chatsquash translate``: translate conversations from one format to another."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _written_formats() -> tuple[str, ...]:
     help="Number of processes.  [default: one per core]",
 )
 @option("--force", is_flag=True, help="Replace existing files.")
-@option("--quiet", "-q", is_flag=True, help="Print no progress and no losses.")
+@option("--quiet", "-q", is_flag=True, help="Print no progress, no losses and no summary.")
 def translate(inputs: tuple[str, ...], *, to: str, workers: int | None, quiet: bool, **values: Any) -> int:
     """Translate conversations (histories, records, sessions) from one format to another.
 
