@@ -567,9 +567,9 @@ def test_a_long_error_is_cut_in_its_middle(command):
     "arguments, error",
     (
         "--format parquet --group-by date",
-        "--group-by date has no effect on the files of a dataset folder: leave it out",
+        "--group-by date has no effect on the files of a dataset folder: remove it",
     ),
-    ("--preset hf --single-file", "--single-file has no effect on the files of a dataset folder: leave it out"),
+    ("--preset hf --single-file", "--single-file has no effect on the files of a dataset folder: remove it"),
     ("--full --resume", "--full has no effect with --resume: use only one of them"),
     ("--quiet --verbose", "--verbose has no effect with --quiet: use only one of them"),
     ("--shard-size 5MB", "--shard-size has no effect without --format: add it, as in --format parquet"),

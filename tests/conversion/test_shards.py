@@ -492,7 +492,7 @@ def test_a_shard_whose_listing_goes_while_it_runs_says_so(logs, monkeypatch):
         shutil.rmtree(SHARDS)
 
     monkeypatch.setattr(parts.PartWriter, "add", gone)
-    with pytest.raises(UsageError, match=r"^shard 1/1: its listing was merged or made anew meanwhile"):
+    with pytest.raises(UsageError, match=r"^shard 1/1: its listing was merged or regenerated meanwhile"):
         convert_shard(OUT, Shard(1, 1), PLAIN)
 
 

@@ -144,7 +144,7 @@ def test_without_a_terminal_it_has_to_be_told_not_to_ask(push, hub, monkeypatch)
     monkeypatch.setattr(sys, "stdin", None)
     done = push(yes=False)
     assert (done.code, hub.asked) == (2, [])
-    assert "nobody is at a terminal: add --yes" in done.err
+    assert "there is no terminal: add --yes" in done.err
 
 
 @pytest.mark.parametrize("given, code, told", [("y", 0, "sent 5 files"), ("n", 1, "nothing was sent\n")])
