@@ -160,7 +160,11 @@ def test_a_bad_line_costs_that_line(here, given, text, said, bad):
     ("a log", json.dumps(log_line("hi")).replace('"messages"', '"messages": NaN, "m"'), "the log has no usable entry"),
     ("lines", "{cut\n{cut", "line 1 is not JSON"),
     ("a value on several lines that is cut", json.dumps(BODY, indent=1)[:-9], "line 1 is not JSON"),
-    ("a list of messages on several lines that is cut", '[\n{"role": "user", "content": "hi"}\n,', "line 1 is not JSON"),
+    (
+        "a list of messages on several lines that is cut",
+        '[\n{"role": "user", "content": "hi"}\n,',
+        "line 1 is not JSON",
+    ),
 )
 def test_a_file_of_bad_lines_alone_costs_that_file(here, text, said):
     (here / "x.jsonl").write_text(text)
