@@ -70,7 +70,7 @@ def test_without_it_nothing_is_fitted(name):
 
 @pytest.mark.parametrize("name", ["portable", "clippy", "oumi", "oumi_history", "pydantic_ai", "vercel_ai"])
 def test_a_format_that_is_sent_to_no_service(name):
-    with pytest.raises(UsageError, match=f"^{name}: .* no service"):
+    with pytest.raises(UsageError, match=f"^{name}: no service accepts"):
         chatsquash.dump(KINDS["text"], name, sendable=True)
 
 
@@ -300,7 +300,7 @@ def test_a_prompt_in_the_middle(name, expected):
 @pytest.mark.parametrize("name", SENT)
 @pytest.mark.parametrize("turns", [[], [turn("system", "s")], [turn("system", "s"), turn("user"), turn("critic", "c")]])
 def test_a_conversation_in_which_nobody_speaks_is_refused(name, turns):
-    with pytest.raises(UsageError, match="nothing is left to send"):
+    with pytest.raises(UsageError, match="nothing to send"):
         sent(name, *turns)
 
 

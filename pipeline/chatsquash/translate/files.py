@@ -166,7 +166,7 @@ def _check_options(translation: Translation) -> None:
     if translation.foreign_reasoning and not translation.sendable:
         raise UsageError("--foreign-reasoning has no effect without --sendable: add it")
     if translation.sendable and sendable.service_of(conversations.named_format(translation.to)) is None:
-        raise UsageError(f"{translation.to} is sent to no service: leave --sendable out")
+        raise UsageError(f"{translation.to} no service accepts this format: remove --sendable")
 
 
 def _task(translation: Translation, private: Options | None) -> Task:
