@@ -194,7 +194,7 @@ def test_an_interrupted_run_is_finished_as_before(monkeypatch):
     logs("logs/deep", *(f"n{number}" for number in range(5)))
 
     def stop(job, outcome, total):
-        if job.shown.endswith("n2.jsonl"):
+        if job.display_path.endswith("n2.jsonl"):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
