@@ -3,7 +3,7 @@ import pytest
 from chatsquash.checks import files
 
 ROWS = [
-    (files.not_read({"a.b": 1, "c\x1b": 1_200}), "not-read", "info", "no part of the record: 'c\\x1b' 1,200, 'a.b' 1"),
+    (files.not_read({"a.b": 1, "c\x1b": 1_200}), "not-read", "info", "not in the record: 'c\\x1b' 1,200, 'a.b' 1"),
     (files.not_read({f"m{number:02}": 1 for number in range(22)}), "not-read", "info", "'m19' 1 and 2 other names"),
     (files.missing_parent("unreadable", 1), "missing-parent", "warning", "1 line behind one that cannot be read"),
     (files.missing_parent("unknown", 2), "missing-parent", "warning", "2 lines whose parent is not in the file"),

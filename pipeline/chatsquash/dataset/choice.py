@@ -158,7 +158,7 @@ class Meetings:
             self._ends.put(met.end, here)
         if same is None and before is None and behind is None:
             return None
-        relations = (("has the session_id of", same), ("goes on from", before), ("goes on in", behind))
+        relations = (("has the session_id of", same), ("continues", before), ("continues in", behind))
         others = ((how, file) for how, file in relations if file is not None and file != here)
         return next(
             (dataset.divided_session(how, self._shown_as(self._logs[file].display_path)) for how, file in others), None
