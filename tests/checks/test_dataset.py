@@ -11,7 +11,7 @@ ROWS = [
         "continues a\\n.jsonl: --sessions-by chain joins both",
     ),
     (dataset.split_leak("validation", "train", "a\n.jsonl"), "split-leak", "warning", "in validation, but begins like a\\n.jsonl in train"),
-    (dataset.source_without_tools("goose", 1_200), "source-without-tools", "info", "1,200 records of goose without tools, since its files hold no definitions"),
+    (dataset.source_without_tools("goose", 1_200), "source-without-tools", "info", "1,200 records of goose without tools, because its files have no definitions"),
     (
         dataset.split_share("validation", 0.05, 10, 691, (240, "train", "a\n.jsonl")),
         "split-share",

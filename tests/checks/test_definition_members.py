@@ -78,7 +78,7 @@ def test_a_finding_names_the_tool_and_a_bounded_number_of_members():
     assert fact.text.startswith("tool 'grep' has 1 member that no provider defines: 'foo'; check whether")
     many = tool_members({"foo": 1}, [f"{number}\x1b{'x' * 10_000}" for number in range(1200)]).text
     assert many.startswith("a tool without a name has 1,200 members that no provider defines: '0\\x1bxx")
-    assert "1,195 more; see" in many
+    assert "1,195 more; check" in many
     assert len(many) < 1000
     assert many.isprintable()
 

@@ -10,7 +10,7 @@ ROWS = [
     (shapes.integer_too_large("18446744073709551616"), "integer-too-large", "error", "integer '18446744073709551616' is"),
     (shapes.lone_surrogate("a\ud800"), "lone-surrogate", "error", "a lone surrogate in 'a\\ud800'"),
     (shapes.unpaired_call("a result has no id\x1b", 3), "unpaired-call", "error", "a result has no id\\x1b: --preset chat"),
-    (shapes.media_dropped("an image\x1b", 3), "media-dropped", "error", "an image\\x1b: --media text puts a"),
+    (shapes.media_dropped("an image\x1b", 3), "media-dropped", "error", "an image\\x1b: --media text replaces it by a"),
     (
         shapes.media_replaced({"image_url": 2}),
         "media-replaced",
@@ -19,17 +19,17 @@ ROWS = [
     ),
     (shapes.unpaired_call("x", 3, "do this, "), "unpaired-call", "error", "x: do this, --preset chat keeps it"),
     (shapes.unsupported_shape("x\x1b", None), "unsupported-shape", "error", "x\\x1b, which the preset does not support: --preset"),
-    (shapes.shape_dropped({"reasoning": 2, "x\x1b": 1}), "shape-dropped", "warning", "no place for: reasoning 2, x\\x1b 1 ("),
+    (shapes.shape_dropped({"reasoning": 2, "x\x1b": 1}), "shape-dropped", "warning", "does not support: reasoning 2, x\\x1b 1 ("),
     (
         shapes.user_after_result(2, 4),
         "user-after-result",
         "warning",
-        "2 user messages right after a result: ms-swift deletes such a record, torchtune stops",
+        "2 user messages right after a result: ms-swift deletes such records, torchtune stops",
     ),
-    (shapes.unsupported_shape("x", None, "do this, "), "unsupported-shape", "error", "cannot hold: do this, --preset chat"),
+    (shapes.unsupported_shape("x", None, "do this, "), "unsupported-shape", "error", "does not support: do this, --preset chat"),
     (shapes.shape_changed({"ids shortened": 2}), "shape-changed", "info", "changed to fit: ids shortened 2"),
     (shapes.float_rounded(["0.7"], 1), "float-rounded", "warning", "1 number that datasets rounds on loading: 0.7 ("),
-    (shapes.float_rounded(["1", "2", "3", "4"], 4), "float-rounded", "warning", "4 numbers that datasets rounds when"),
+    (shapes.float_rounded(["1", "2", "3", "4"], 4), "float-rounded", "warning", "4 numbers that datasets rounds on"),
 ]  # fmt: skip
 
 

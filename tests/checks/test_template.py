@@ -26,7 +26,7 @@ def lost(*places):
 # code, sentence, what the trial saw, severity, index and text of what is found
 FAILING = [
     ("template-error", "an exception", Trial(MESSAGES, None, "TemplateError: no\x1b"), "error", None, "the template raises TemplateError: no\\x1b"),
-    ("template-tool-lost", "two definitions", lost(Expectation("tool", 0, name="grep"), Expectation("tool", 1, name="ls")), "error", None, "2 definitions missing from the rendering: 'grep', 'ls'"),
+    ("template-tool-lost", "two definitions", lost(Expectation("tool", 0, name="grep"), Expectation("tool", 1, name="ls")), "error", None, "2 tool definitions missing from the rendering: 'grep', 'ls'"),
     ("template-definition-lost", "parts of two definitions", lost(Expectation("property", 0, name="grep"), Expectation("enum", 1, name="ls"), Expectation("property", 1, name="ls")), "warning", None, "missing from the rendering of 2 definitions: names of arguments 2, values of enum 1 ('grep', 'ls')"),
     ("template-definition-lost", "what definitions share", lost(Expectation("$defs", 0, name="grep")), "warning", None, "missing from the rendering of 1 definition: parts of $defs 1 ('grep')"),
     ("template-call-lost", "the second of two calls", lost(LS), "error", 2, "of 2 calls in the message, missing from the rendering: 2 ('ls')"),

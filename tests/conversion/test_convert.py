@@ -525,7 +525,7 @@ BAD_REASON = f"{WHERE}:2: request is missing [bad-entry]"
     ("strict, a bad line", [log_line("x"), BAD], {"strict": True}, None, StoppedError, f"stopped by --strict, nothing was written: {BAD_REASON}"),
     ("strict, a session of bad lines", [b"", b"{"], {"strict": True}, None, StoppedError,
      f"stopped by --strict, nothing was written: {WHERE}:2: not a JSON object"),
-    ("strict, what is no log", [b"", BAD], {"strict": True}, None, StoppedError, f"stopped by --strict, nothing was written: {WHERE}: no log that can be read"),
+    ("strict, what is no log", [b"", BAD], {"strict": True}, None, StoppedError, f"stopped by --strict, nothing was written: {WHERE}: unknown format"),
     ("strict, a session of which cleaning leaves nothing", [TITLE], {"strict": True}, None, StoppedError,
      f"stopped by --strict, nothing was written: {WHERE}: cleaning removed all content of "),
     ("strict, a session in which nobody answered", [b""], {"strict": True}, None, StoppedError,

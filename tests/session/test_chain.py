@@ -391,7 +391,7 @@ def test_inspect_shows_a_session_with_the_files_of_its_lines(here):
 def test_inspect_takes_lines_in_the_order_of_their_times(here, by):
     put({"a": [second(session="s"), first(session="s")]})
     shown = "\n".join(inspect(["logs"], Options(sessions_by=by, conversations="all")))
-    assert "[reordered] 1 line stood behind later ones" in shown
+    assert "[reordered] 1 line was out of order" in shown
 
 
 @pytest.mark.parametrize("at", ["9999-12-31T23:59:59Z", "0001-01-01T00:00:00Z", 2**63])

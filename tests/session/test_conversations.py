@@ -151,7 +151,7 @@ ROWS = [
     Row("not-rendered", logs.grows, None, None, auto(PLAIN_TEMPLATE)),
     Row("not-rendered", calling_twice, "the template raises TemplateError: one call at a time", 1, auto(ONE_CALL)),
     Row("context-mismatch", logs.grows, None, None, auto(PLAIN_TEMPLATE)),
-    Row("context-mismatch", logs.grows, "the rendering of 2 replies does not begin with the prompt that the template renders for its request", 1, auto(OTHER_PROMPT)),
+    Row("context-mismatch", logs.grows, "the rendering of 2 replies does not begin with the prompt that the template renders for the same request", 1, auto(OTHER_PROMPT)),
     Row("truncated-to-fit", logs.grows, None, None, fitting(99)),
     Row("truncated-to-fit", logs.grows, "the record had 4 tokens, more than 3: 1 exchange removed from its end", 2, fitting(3)),
     Row("restore-not-applied", logs.emptied, None, None, REPLY),

@@ -177,7 +177,7 @@ def test_a_session_has_the_best_of_both(here, ids):
     assert len(told) == (1 if ids else 0)
     (joined,) = findings("joined")
     assert joined["text"].startswith(
-        "joined with 1 file of an agent, by 5 replies in both; 2 replies that no gateway"
+        "joined with 1 file of an agent, by 5 replies in both; 2 replies that the gateway"
     )
 
 

@@ -35,8 +35,9 @@ def missing_parent(how: str, count: int) -> Fact:
         return Fact(
             f"{pluralize(count, 'line')} after lines that were never written, whose content is not in the record"
         )
+    lines = pluralize(count, "line")
     return Fact(
-        f"{pluralize(count, 'line')} without a parent in the file start a conversation: check if the file is complete"
+        f"{lines} without a parent in the file, so a new conversation begins: check whether the file is complete"
     )
 
 

@@ -37,7 +37,7 @@ def context_mismatch(count: int) -> Fact:
     Such a reply has its own sample, but not after the exact text that the model saw.
     """
     subject = f"the rendering of {pluralize(count, 'reply', 'replies')}"
-    return Fact(f"{subject} does not begin with the prompt that the template renders for its request")
+    return Fact(f"{subject} does not begin with the prompt that the template renders for the same request")
 
 
 @rule("info", kind="replies")
