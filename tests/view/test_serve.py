@@ -258,7 +258,7 @@ def test_an_output_folder_beside_something_else_is_an_error(here, logs, command)
 def test_what_logs_lack_is_said(here):
     write_log(here / "logs/a.jsonl", log_line("hi", session_id="a"), "{ no JSON")
     with running(here, "logs") as (_, told):
-        assert "left out: 1 line (bad-line): chatsquash explain bad-line" in told
+        assert "skipped: 1 line (bad-line): chatsquash explain bad-line" in told
 
 
 def test_an_output_folder_without_its_session_table_is_an_error_and_no_log(here, logs, command):

@@ -38,8 +38,8 @@ def redact(inputs: tuple[str, ...], *, output: str, force: bool, quiet: bool, **
 
     wanted = privacy.private_of(given)
     with Bar(quiet=quiet) as bar:
-        shown = report.Some(click.echo)
-        watch = Watch(shown.say, bar.observe)
+        shown = report.FirstFindings(click.echo)
+        watch = Watch(shown.show, bar.observe)
         done = run(inputs, output, wanted, watch, force=force)
         shown.finish()
     if not quiet:
