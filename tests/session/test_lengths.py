@@ -68,7 +68,9 @@ def test_whole_exchanges_are_left_off_the_end(most, messages, tokens, replies, p
     assert record.tokens == tokens or preset in ("text", "mistral")
     assert held[-1]["role"] == "assistant"
     assert [each["text"] for each in map(vars_of, found.findings) if each["code"] == "truncated-to-fit"] == (
-        [] if replies == 4 else [f"the record had {full(preset)} tokens, more than {most}: {left(replies)} removed from its end"]
+        []
+        if replies == 4
+        else [f"the record had {full(preset)} tokens, more than {most}: {left(replies)} removed from its end"]
     )
 
 

@@ -310,7 +310,9 @@ def test_a_cut_between_lines_shows_in_the_exit_code_and_stops_a_strict_run(here,
     assert [text[:39] for *_, text in findings("cut-short")] == ["only the beginning of the log was read,"]
     code, _, err = command("convert", "logs", "--strict")
     assert code == 1
-    assert err.startswith("error: stopped by --strict, nothing was written: logs/a.jsonl.zst: only the beginning of the log")
+    assert err.startswith(
+        "error: stopped by --strict, nothing was written: logs/a.jsonl.zst: only the beginning of the log"
+    )
     assert err.endswith("[cut-short]\n")
 
 
