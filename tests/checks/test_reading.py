@@ -49,10 +49,10 @@ ROWS = [
     (reading.lost_worker("memory ran out"), "lost-worker", "error", "the log is skipped, memory ran out: check that"),
     (reading.changed_log("grew"), "changed-log", "warning", "the log grew during the run, its earlier content is read"),
     (stored_records.empty_dataset(), "empty-dataset", "error", "the file has no records: check what wrote it"),
-    (stored_records.address_not_redacted(1, 3), "address-not-redacted", "warning", "1 e-mail address found, which convert --anonymize replaces"),
+    (stored_records.address_not_redacted(1, 3), "address-not-redacted", "warning", "1 e-mail address, which convert --anonymize replaces"),
     (stored_records.eval_overlap("e.jsonl:7", 13, 1, 2), "eval-overlap", "error", "the message shares 13 words in a row with e.jsonl:7"),
     (stored_records.eval_overlap("e.jsonl:7", 13, 3, 2), "eval-overlap", "error", "e.jsonl:7, and 2 messages after it with others"),
-    (stored_records.address_not_redacted(2, None), "address-not-redacted", "warning", "2 e-mail addresses found"),
+    (stored_records.address_not_redacted(2, None), "address-not-redacted", "warning", "2 e-mail addresses"),
     (phrases.flagged_phrase("a\nb", 2, 3), "flagged-phrase", "warning", "'a\\nb' is in 2 messages: check whether"),
     (stored_records.bad_record("the line is a list"), "bad-record", "error", "not a record, the line is a list"),
     (

@@ -30,9 +30,7 @@ def address_not_redacted(count: int, at: int | None) -> Fact:
 
     Once per message, and once for the tool definitions. Pseudonyms and addresses of nobody are ignored.
     """
-    return Fact(
-        f"{pluralize(count, 'e-mail address', 'e-mail addresses')} found, which convert --anonymize replaces", at
-    )
+    return Fact(f"{pluralize(count, 'e-mail address', 'e-mail addresses')}, which convert --anonymize replaces", at)
 
 
 @rule("warning")
