@@ -296,7 +296,7 @@ def test_the_list_that_a_run_reads_is_not_replaced_by_what_it_finds(command, run
     Path("known").write_text("kettle9drum\n")
     ended = command(*run, "--redact", "secrets", "--redact-known", "known", "--write-known", "./known")
     assert ended.code == 2
-    assert "--write-known ./known would replace the file of --redact-known: name another one" in ended.err
+    assert "--write-known ./known would overwrite the file of --redact-known: choose another path" in ended.err
     assert Path("known").read_text() == "kettle9drum\n"
 
 

@@ -171,7 +171,7 @@ def test_a_file_of_the_user_is_not_replaced(tmp_path):
 
 def test_the_command_names_what_it_sets_and_what_is_given(command, tmp_path):
     done = command("convert", str(LOGS), "-o", str(tmp_path / "out"), "--for", "ms-swift", "--reasoning", "keep")
-    assert "--for ms-swift sets --preset hf --format jsonl --bridge-results join; as given:\n  --reasoning keep" in done.err  # fmt: skip
+    assert "--for ms-swift sets --preset hf --format jsonl\n  --bridge-results join; set by you: --reasoning keep" in done.err  # fmt: skip
     named = command("convert", str(LOGS), "--preset", "trl")
     assert "--preset trl: is a trainer; use convert --for trl instead" in named.err
 
