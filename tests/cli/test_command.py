@@ -501,7 +501,7 @@ def test_check_tells_addresses_on_request(command, here):
     assert command("check", "a.jsonl").out == ""
     code, out, _ = command("check", "--anonymize", "a.jsonl")
     assert code == 0
-    assert "[address-not-redacted] messages[0]: 1 e-mail address left" in out
+    assert "[address-not-redacted] messages[0]: 1 e-mail address" in out
 
 
 def test_check_of_a_file_without_records_ends_with_3(command, here):
