@@ -163,7 +163,7 @@ def test_a_log_that_changed_since_it_was_listed_is_told_by_its_tag(s3, later, ho
     s3.put("logs/b.jsonl", log(3, session="b"))
     summary = convert(f"{s3.url}/logs", "out", ONE, lambda log, *_: s3.put("logs/b.jsonl", later))
     [found] = findings("changed-log")
-    assert f"the log {how} while the run went on" in found["text"]
+    assert f"the log {how} during the run" in found["text"]
     assert (summary.written, summary.lines) == (2, 2 + lines)
 
 
@@ -252,7 +252,7 @@ def test_a_database_with_a_log_of_changes_beside_it_is_read(s3, here):
 def test_a_log_that_mixes_sessions_is_grouped_by_id_as_in_a_folder(s3, here):
     write_log(here / "logs/day.jsonl", *mixed("abab"))
     s3.put("logs/day.jsonl", (here / "logs/day.jsonl").read_bytes())
-    assert convert(f"{s3.url}/logs", "out", ONE).grouped == convert("logs", "local", ONE).grouped == 1
+    assert convert(f"{s3.url}/logs", "out", ONE).grouped_files == convert("logs", "local", ONE).grouped_files == 1
     records = [path.read_bytes() for path in (here / "out").glob("*.jsonl")]
     assert records == [path.read_bytes() for path in (here / "local").glob("*.jsonl")]
     assert len(b"".join(records).splitlines()) == 2

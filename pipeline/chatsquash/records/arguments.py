@@ -102,7 +102,7 @@ def _parse(text: str, name: str, at: int, notes: Notes) -> Json:
         try:
             value = jsonio.loads(text)  # also accepts rare cases that msgspec rejects
         except (ValueError, RecursionError):
-            raise UnparsableError(name, "not JSON", at) from None
+            raise UnparsableError(name, "not valid JSON", at) from None
         notes.floats += floats(value)
         return value
     if _parsed_floats:

@@ -117,7 +117,7 @@ def shape_record(  # noqa: PLR0913 - presets differ in the last two
         if alternates and choices.media in ("text", "drop"):
             messages = _with_media_in_results(messages, notes)
         turns_read = _join_rows(turns.read(messages, arguments, notes, choices), notes, choices)
-        built = record(PlainConversation(turns_read, tools, notes, choices))
+        record_value = record(PlainConversation(turns_read, tools, notes, choices))
     except CannotHoldError as problem:
         return ShapeResult(None, [*notes.findings(as_text=as_text), problem.violation], problem.violation)
     except RecursionError:
@@ -125,9 +125,9 @@ def shape_record(  # noqa: PLR0913 - presets differ in the last two
         return ShapeResult(None, [*notes.findings(as_text=as_text), why], why)
     record_marks = conversation.marks
     return ShapeResult(
-        built,
+        record_value,
         notes.findings(as_text=as_text),
-        marks=record_marks and marks.record_marks(record_marks, turns_read, built),
+        marks=record_marks and marks.record_marks(record_marks, turns_read, record_value),
     )
 
 

@@ -71,7 +71,7 @@ def open_output(out: Path | str) -> OutputSource:
     from chatsquash.dataset.bucket import Bucket  # slow to import, and not needed for a folder
 
     bucket = Bucket(out)
-    return OutputSource(bucket, bucket.shown)
+    return OutputSource(bucket, bucket.display_path)
 
 
 def manifest(out: OutputSource) -> dict[str, Json]:
