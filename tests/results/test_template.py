@@ -167,7 +167,7 @@ LINES = [
     ("nine_letter_ids", "what the user says behind a result", [LATE], "--preset hf --reasoning inline --bridge-results join --tool-ids short9  # nothing remains, 1 record tried"),
     ("no_system", "a prompt that is dropped is lost", [PLAIN], "--preset hf --system drop  # remaining: template-system-lost 1, 1 record tried"),
     ("as_python", "what presets cannot hold is not tried", [PARTS, BROKEN], "--preset hf  # nothing remains, 1 record tried, 1 that presets cannot represent"),
-    ("as_python", "presets hold nothing", [[{"role": "system", "content": "Be brief."}]], "no preset holds 1 record that the template does not show whole"),
+    ("as_python", "presets hold nothing", [[{"role": "system", "content": "Be brief."}]], "no preset can represent 1 record that the template renders incompletely"),
     ("as_python", "what stays is told", [PARTS, PLAIN], "--preset hf  # remaining: template-system-lost 1, 2 records tried"),
     ("as_python", "reasoning", [THOUGHT], "--preset hf --reasoning inline  # nothing remains, 1 record tried"),
     ("thinking", "reasoning of earlier turns is no reason for text", [[*THOUGHT, *THOUGHT]], "no preset or modifier fixes it  # remaining: template-reasoning-lost 1, 1 record tried"),
