@@ -14,7 +14,7 @@ from chatsquash import Options, convert
 from chatsquash.session import chains
 from chatsquash.sources.find import discover
 from chatsquash.view.difference import steps
-from chatsquash.view.logs import Looked
+from chatsquash.view.logs import LoggedSession
 from tests.conftest import assistant, log_line, user, write_log
 from tests.conversion.shapes import SHAPES
 from tests.view import markup
@@ -179,7 +179,7 @@ def test_a_conversation_that_names_itself_as_parent_is_drawn_all_the_same():
         ReplyOutcome(1, "main", "lost", "branch", "a", "b"),
         ReplyOutcome(2, "branch", "lost", "branch", "b", "a"),
     ]
-    looked = Looked(None, Outcome("s", replies=SessionReplies(rows=replies)), (), (), "", changed=False)
+    looked = LoggedSession(None, Outcome("s", replies=SessionReplies(rows=replies)), (), (), "", changed=False)
     assert [node.id for node in nodes(LogPart(0, looked, {}))] == ["a", "b"]
 
 

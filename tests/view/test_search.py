@@ -8,7 +8,7 @@ import pytest
 from anyio.to_thread import current_default_thread_limiter
 
 from chatsquash import Options, convert
-from chatsquash.view.needle import COUNTED, Needle
+from chatsquash.view.needle import MAX_PER_MESSAGE, Needle
 from chatsquash.view.pages import search as module
 from chatsquash.view.pages.search import Hit, Progress, _candidates, hits
 from chatsquash.view.result import ViewerResult
@@ -53,8 +53,8 @@ def test_time_is_linear_in_the_text_however_often_it_is_said(unit):
 
 
 def test_a_message_that_says_it_without_end_is_counted_up_to_a_bound():
-    said, once = user("a" * (COUNTED + 1)), user("a")
-    assert list(Needle("a").counts([said, once])) == [(0, COUNTED), (1, 1)]
+    said, once = user("a" * (MAX_PER_MESSAGE + 1)), user("a")
+    assert list(Needle("a").counts([said, once])) == [(0, MAX_PER_MESSAGE), (1, 1)]
     assert len(list(Needle("a").counts([said] * 1_000))) == 10
     assert len(list(Needle("a").counts([once] * 6_000))) == 5_000
 

@@ -21,9 +21,9 @@ from chatsquash.core.text import escape, printable_json
 from chatsquash.pages.html.markup import Html, tag
 from chatsquash.records.line import NotARecordError
 from chatsquash.records.reading import parse
-from chatsquash.view.conversation import KEPT, Conversation, trained_on
+from chatsquash.view.conversation import LINK_PARAMETERS, Conversation, trained_on
 from chatsquash.view.guard import Guard, Keys
-from chatsquash.view.logs import Looked, NoLogError, Viewer
+from chatsquash.view.logs import LoggedSession, NoLogError, Viewer
 from chatsquash.view.needle import Needle
 from chatsquash.view.pages import conversation as conversations
 from chatsquash.view.pages import logs as log_pages
@@ -34,7 +34,7 @@ from chatsquash.view.pages import template as templates
 from chatsquash.view.pages.code import markdown
 from chatsquash.view.pages.layout import page
 from chatsquash.view.pages.pairs import read_pair
-from chatsquash.view.reply_facts import in_words, reply_facts
+from chatsquash.view.reply_facts import facts_text, reply_facts
 from chatsquash.view.result import ReplacedError, ViewerResult
 from chatsquash.view.selection import parse_query, select_sessions
 
@@ -112,8 +112,8 @@ def _session(viewer: Viewer, request: Request) -> Conversation:
     if at is None or at >= result.sessions.height:
         raise HTTPException(404)
     query = request.query_params
-    kept = {name: query[name] for name in KEPT if len(query.get(name, "")) in range(1, _QUERY)}
-    return Conversation(result, at, has_template=viewer.model is not None, kept=kept)
+    link_parameters = {name: query[name] for name in LINK_PARAMETERS if len(query.get(name, "")) in range(1, _QUERY)}
+    return Conversation(result, at, has_template=viewer.model is not None, link_parameters=link_parameters)
 
 
 def _endpoint(viewer: Viewer, page: Page) -> Callable[[Request], Response]:
@@ -218,7 +218,7 @@ def _pair(viewer: Viewer, request: Request) -> Response:
 
 def _conversation(viewer: Viewer, request: Request) -> Response:
     conversation = _session(viewer, request)
-    return HTMLResponse(conversations.conversation(conversation, _parameter(request, "m")))
+    return HTMLResponse(conversations.conversation_page(conversation, _parameter(request, "m")))
 
 
 def _find(viewer: Viewer, request: Request) -> Response:
@@ -230,15 +230,15 @@ def _find(viewer: Viewer, request: Request) -> Response:
 def _facts(viewer: Viewer, request: Request) -> Response:
     """What the log of a record says of its replies, if it is there and small."""
     conversation = _session(viewer, request)
-    looked = _looked(viewer, conversation) if viewer.logs.is_near(conversation.at) else None
-    if not isinstance(looked, Looked):
+    session_log = _looked(viewer, conversation) if viewer.logs.is_near(conversation.at) else None
+    if not isinstance(session_log, LoggedSession):
         return JSONResponse({})
-    facts = reply_facts(conversation, looked, viewer.logs.records(conversation.at, looked))
-    return JSONResponse({str(number): words for number, each in facts.items() if (words := in_words(each))})
+    facts = reply_facts(conversation, session_log, viewer.logs.records(conversation.at, session_log))
+    return JSONResponse({str(number): words for number, each in facts.items() if (words := facts_text(each))})
 
 
 def _text(viewer: Viewer, request: Request) -> Response:
-    text = _session(viewer, request).whole(_number(request.path_params["number"]) or 0)
+    text = _session(viewer, request).full_text(_number(request.path_params["number"]) or 0)
     return Response(text.encode("utf-8", "backslashreplace"), media_type=_PLAIN)
 
 
@@ -282,11 +282,11 @@ def _tree(viewer: Viewer, request: Request) -> Response:
 def _log(viewer: Viewer, request: Request) -> Response:
     conversation = _session(viewer, request)
     message, entry = _parameter(request, "m"), _parameter(request, "entry")
-    looked = _looked(viewer, conversation)
-    return HTMLResponse(log_pages.beside(conversation, message, viewer.logs, looked, entry))
+    session_log = _looked(viewer, conversation)
+    return HTMLResponse(log_pages.log_page(conversation, message, viewer.logs, session_log, entry))
 
 
-def _looked(viewer: Viewer, conversation: Conversation) -> Looked | NoLogError:
+def _looked(viewer: Viewer, conversation: Conversation) -> LoggedSession | NoLogError:
     try:
         return viewer.logs.look(conversation.at)
     except NoLogError as problem:
@@ -295,9 +295,9 @@ def _looked(viewer: Viewer, conversation: Conversation) -> Looked | NoLogError:
 
 def _of_line(viewer: Viewer, request: Request, page: Callable[..., Html]) -> Response:
     conversation = _session(viewer, request)
-    looked = viewer.logs.look(conversation.at)
-    request_on_line = viewer.logs.request(looked, _number(request.path_params["line"]) or 0)
-    return HTMLResponse(page(conversation, looked, request_on_line))
+    session_log = viewer.logs.look(conversation.at)
+    request_on_line = viewer.logs.request(session_log, _number(request.path_params["line"]) or 0)
+    return HTMLResponse(page(conversation, session_log, request_on_line))
 
 
 def _raw(viewer: Viewer, request: Request) -> Response:

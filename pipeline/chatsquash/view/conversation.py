@@ -24,11 +24,11 @@ from chatsquash.view.result import ViewerResult
 
 WINDOW = 50
 """Messages that are shown at once."""
-KEPT = ("as", "list")
+LINK_PARAMETERS = ("as", "list")
 """How texts are shown, and the query of the list that led to the session."""
 _FAILED = "tool-result-"
 """What the codes of failed calls begin with."""
-_BESIDE = {"type": "image"}
+_IMAGE_PLACEHOLDER = {"type": "image"}
 """The part that stands for an image beside the record."""
 _MOST_PLACES = 2_000
 """Places that the keys lead to."""
@@ -53,13 +53,18 @@ class Conversation:
     """A record, and what the reports say of it."""
 
     def __init__(
-        self, result: ViewerResult, at: int, *, has_template: bool = False, kept: Mapping[str, str] | None = None
+        self,
+        result: ViewerResult,
+        at: int,
+        *,
+        has_template: bool = False,
+        link_parameters: Mapping[str, str] | None = None,
     ) -> None:
         """``kept`` is what links from one page of it to another keep of the query of the URL, one of ``KEPT``.
 
         Raises ``UsageError`` where the record does not stand where the session table says.
         """
-        self.result, self.at, self.has_template, self.kept = result, at, has_template, kept or {}
+        self.result, self.at, self.has_template, self.link_parameters = result, at, has_template, link_parameters or {}
         self.row: dict[str, Any] = result.sessions.row(at, named=True)
         self.place: Place | None = result.place(at)
         self.data = result.records.read(self.place) if self.place else b""
@@ -118,7 +123,7 @@ class Conversation:
     @property
     def is_as_written(self) -> bool:
         """Whether texts are shown as they are written, instead of rendered."""
-        return self.kept.get("as") == "written"
+        return self.link_parameters.get("as") == "written"
 
     @cached_property
     def title(self) -> str:
@@ -154,7 +159,7 @@ class Conversation:
             hits[self.number(at)] = hits.get(self.number(at), 0) + times
         return list(hits.items()), sum(hits.values())
 
-    def whole(self, number: int) -> str:
+    def full_text(self, number: int) -> str:
         """All texts of a message of the file, one behind the other."""
         at = self.index(number)
         said = message_parts(self.record.messages[at]) if self.record.messages else ()
@@ -169,10 +174,10 @@ class Conversation:
     @cached_property
     def images(self) -> dict[int, str]:
         """By the ``id()`` of a part, the name of its image: that of what is in it, or of the one beside the record."""
-        beside = iter(self._beside())
+        beside = iter(self._image_names())
         names: dict[int, str] = {}
         for part in self._media():
-            if part == _BESIDE:
+            if part == _IMAGE_PLACEHOLDER:
                 names[id(part)] = next(beside, "")
                 continue
             with suppress(media.NoPictureError):
@@ -184,7 +189,7 @@ class Conversation:
         part = next((part for part in self._media() if self.images.get(id(part)) == name), None)
         if part is None or self.place is None or not name:
             return None
-        if part != _BESIDE:
+        if part != _IMAGE_PLACEHOLDER:
             return _as_picture(media.picture(part).data)
         if not self._is_parquet:
             return _as_picture(image_file(self.result.folder, f"{media.FOLDER}/{name}"))
@@ -192,13 +197,13 @@ class Conversation:
         number = int(name)
         return _as_picture(pictures[number]) if number < len(pictures) else None
 
-    def _beside(self) -> Iterator[str]:
+    def _image_names(self) -> Iterator[str]:
         """The names of the images that stand beside the record: of their files, or in Parquet their numbers."""
         if self._is_parquet:
             yield from map(str, count())
         value = parse(self.data)
-        named = value.get("images") if isinstance(value, dict) else None
-        for name in named if isinstance(named, list) else []:
+        names = value.get("images") if isinstance(value, dict) else None
+        for name in names if isinstance(names, list) else []:
             yield name.rpartition("/")[2] if isinstance(name, str) else ""
 
     @property
@@ -223,5 +228,5 @@ def trained_on(value: Json, messages: list[Message]) -> list[int]:
     flags = [(name, yes) for name, (_, yes) in FLAGS.items() if any(name in message for message in members)]
     prompt = value.get("prompt") if isinstance(value, dict) and "completion" in value else None
     first = len(prompt) if isinstance(prompt, list) else 0
-    spoken = [at for at, message in enumerate(members) if message["role"] == "assistant" and at >= first]
-    return [at for at in spoken if not flags or any(members[at].get(name) == yes for name, yes in flags)]
+    replies = [at for at, message in enumerate(members) if message["role"] == "assistant" and at >= first]
+    return [at for at in replies if not flags or any(members[at].get(name) == yes for name, yes in flags)]

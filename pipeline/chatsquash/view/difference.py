@@ -13,7 +13,7 @@ from xxhash import xxh3_64_intdigest
 from chatsquash.core import jsonio
 from chatsquash.core.model import Message
 
-_COMPARED = 4_000
+_MAX_MESSAGES = 4_000
 """Messages that are compared one by one; of more, those that both begin and end with are left aside first."""
 
 _WORK = 4_000_000
@@ -53,7 +53,7 @@ def _between(
     keys: list[list[int]], before: list[Message], now: list[Message], head: int, stops: tuple[int, int]
 ) -> list[DiffStep]:
     first, other = keys[0][head : stops[0]], keys[1][head : stops[1]]
-    if max(len(first), len(other)) > _COMPARED:
+    if max(len(first), len(other)) > _MAX_MESSAGES:
         return _replacement(before[head : stops[0]], now[head : stops[1]], head, head)
     try:
         opcodes = _Bounded(first, other).get_opcodes()
@@ -115,9 +115,9 @@ def _hunk(group: list[tuple[str, int, int, int, int]], was: list[str], lines: li
 def _replacement(was: list[Message], now: list[Message], begin: int, place: int) -> list[DiffStep]:
     if len(was) == len(now) and all(old["role"] == new["role"] for old, new in zip(was, now, strict=True)):
         return [_in_place(*both, place + at) for at, both in enumerate(zip(was, now, strict=True))]
-    removed = [DiffStep("removed", begin, was, [])] if was else []
-    added = [DiffStep("added", place, [], now)] if now else []
-    return [*removed, *added]
+    removals = [DiffStep("removed", begin, was, [])] if was else []
+    additions = [DiffStep("added", place, [], now)] if now else []
+    return [*removals, *additions]
 
 
 def _in_place(old: Message, new: Message, place: int) -> DiffStep:

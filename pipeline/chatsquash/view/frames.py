@@ -14,7 +14,7 @@ from chatsquash.storage.folder import Folder
 if TYPE_CHECKING:
     import polars as pl
 
-WRITTEN = "written"
+OUTCOME_WRITTEN = "written"
 """The outcome of a session whose record is there."""
 _LONGEST = 200
 """Characters of a name, such as that of a model."""
@@ -57,21 +57,23 @@ def _columns() -> Iterator[pl.Expr]:
 
     findings, replies, usage = (pl.col(name).struct for name in ("findings", "replies", "usage"))
     without = pl.when(pl.col("row").is_null()).then(pl.lit("none"))
-    outcome = pl.coalesce(pl.col("left_out"), pl.col("filtered"), without, pl.lit(WRITTEN))
-    logged, carried, rewritten = (replies.field(name).fill_null(0) for name in ("logged", "carried", "rewritten"))
+    outcome = pl.coalesce(pl.col("left_out"), pl.col("filtered"), without, pl.lit(OUTCOME_WRITTEN))
+    logged_count, carried_count, rewritten_count = (
+        replies.field(name).fill_null(0) for name in ("logged", "carried", "rewritten")
+    )
     tokens = [usage.field(name) for name in ("prompt_tokens", "completion_tokens")]
-    began, ended = (pl.col(name).str.to_datetime(_TIME, strict=False) for name in ("start", "end"))
+    start, end = (pl.col(name).str.to_datetime(_TIME, strict=False) for name in ("start", "end"))
     yield from map(pl.col, ("file", "offset", "log", "session"))
     yield from (pl.col(name).cast(pl.UInt32, strict=False) for name in ("row", "line", "entries", "turns"))
     yield _cut(pl.col("start"))
-    yield (ended - began).dt.total_seconds().cast(pl.Int32, strict=False).alias("duration")
+    yield (end - start).dt.total_seconds().cast(pl.Int32, strict=False).alias("duration")
     yield from (_cut(pl.col(name)).cast(pl.Categorical) for name in ("format", "model", "kind"))
     yield _cut(outcome).cast(pl.Categorical).alias("outcome")
     for name in ("error", "warning", "info"):
         yield findings.field(name).fill_null(0).cast(pl.UInt32, strict=False).alias(f"{name}s")
-    yield (logged - carried - rewritten).cast(pl.Int32, strict=False).alias("lost")
-    counted = pl.any_horizontal(each.is_not_null() for each in tokens)
-    yield pl.when(counted).then(pl.sum_horizontal(tokens)).alias("tokens")
+    yield (logged_count - carried_count - rewritten_count).cast(pl.Int32, strict=False).alias("lost")
+    has_tokens = pl.any_horizontal(each.is_not_null() for each in tokens)
+    yield pl.when(has_tokens).then(pl.sum_horizontal(tokens)).alias("tokens")
     yield _key("log", "session").alias("key")
     yield pl.all_horizontal(pl.col(name).fill_null(1) == 1 for name in ("record", "sample")).alias("nth")
     yield pl.col("conversation")
@@ -82,13 +84,13 @@ def _with_callers(frame: pl.DataFrame) -> pl.DataFrame:
     """The frame with ``caller`` and ``under`` instead of the ids of conversations."""
     import polars as pl
 
-    begun = frame.select("at", "log", "parent").drop_nulls("parent")
-    named = frame.select("log", "conversation", caller="at").drop_nulls("conversation")
-    kept = frame.drop("conversation", "parent")
-    near = named.unique(["log", "conversation"], keep="first", maintain_order=True)
-    far = named.drop("log").unique("conversation", keep="first", maintain_order=True)
+    children = frame.select("at", "log", "parent").drop_nulls("parent")
+    parents = frame.select("log", "conversation", caller="at").drop_nulls("conversation")
+    remaining = frame.drop("conversation", "parent")
+    near = parents.unique(["log", "conversation"], keep="first", maintain_order=True)
+    far = parents.drop("log").unique("conversation", keep="first", maintain_order=True)
     callers = (
-        begun.join(near, left_on=["log", "parent"], right_on=["log", "conversation"], how="left")
+        children.join(near, left_on=["log", "parent"], right_on=["log", "conversation"], how="left")
         .join(far, left_on="parent", right_on="conversation", how="left", suffix="_far")
         .select("at", caller=pl.coalesce("caller", "caller_far"))
         .filter(pl.col("caller").is_not_null() & (pl.col("caller") != pl.col("at")))
@@ -96,8 +98,8 @@ def _with_callers(frame: pl.DataFrame) -> pl.DataFrame:
     above: dict[int, int] = dict(callers.iter_rows())
     callers = callers.with_columns(under=pl.Series([_root(at, above) for at in above], dtype=pl.UInt32))
     if not above:
-        return kept.with_columns(pl.lit(None, pl.UInt32).alias(name) for name in ("caller", "under"))
-    return kept.join(callers, on="at", how="left", maintain_order="left")
+        return remaining.with_columns(pl.lit(None, pl.UInt32).alias(name) for name in ("caller", "under"))
+    return remaining.join(callers, on="at", how="left", maintain_order="left")
 
 
 def _root(at: int, above: dict[int, int]) -> int | None:

@@ -49,17 +49,17 @@ class Keys:
         self.name = f"chatsquash-{secrets.token_hex(4)}"
         """The name of the cookie: browsers send it to every port of a host, and several viewers may run."""
 
-    def is_token(self, given: str) -> bool:
+    def is_token(self, token: str) -> bool:
         """Whether this is a token of the first URL."""
-        if _same(given, self.once):
+        if _is_equal(token, self.once):
             self.once = secrets.token_urlsafe(32)
             return True
-        return _same(given, self.token)
+        return _is_equal(token, self.token)
 
     def is_cookie(self, header: str) -> bool:
         """Whether a header holds the cookie."""
         pairs = (each.partition("=") for each in header.split(";"))  # of which others may be as they like
-        return any(name.strip() == self.name and _same(value.strip(), self.cookie) for name, _, value in pairs)
+        return any(name.strip() == self.name and _is_equal(value.strip(), self.cookie) for name, _, value in pairs)
 
     @property
     def set_cookie(self) -> str:
@@ -67,8 +67,8 @@ class Keys:
         return f"{self.name}={self.cookie}; Path=/; HttpOnly; SameSite=Strict"
 
 
-def _same(given: str, wanted: str) -> bool:
-    return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), wanted.encode())
+def _is_equal(candidate: str, secret: str) -> bool:
+    return hmac.compare_digest(candidate.encode("utf-8", "surrogatepass"), secret.encode())
 
 
 class Guard:
@@ -85,9 +85,9 @@ class Guard:
         if scope["type"] != "http":  # no page opens a web socket
             await send({"type": "websocket.close", "code": 1008})
             return
-        refused = self._refusal(scope)
-        if refused:
-            await _answer(send, *refused)
+        refusal = self._refusal(scope)
+        if refusal:
+            await _answer(send, *refusal)
         elif token := _token(scope):
             await self._begin(send, token)
         else:
@@ -115,8 +115,8 @@ class Guard:
         if not self._keys.is_token(token):
             await _answer(send, 403, tag("p", "403: this is not a token of this run; use the URL that it printed."))
             return
-        goes_on = tag("meta", http_equiv="refresh", content=f"0;url={self._keys.start}")
-        page = together((goes_on, tag("p", tag("a", "Go on", href=self._keys.start))))
+        redirect = tag("meta", http_equiv="refresh", content=f"0;url={self._keys.start}")
+        page = together((redirect, tag("p", tag("a", "Go on", href=self._keys.start))))
         await _answer(send, 200, page, [(b"set-cookie", self._keys.set_cookie.encode())])
 
 
@@ -144,20 +144,23 @@ def _token(scope: Scope) -> str:
     """The token in the first URL; empty where there is none."""
     if scope["path"] != "/":
         return ""
-    given: list[str] = parse_qs(scope["query_string"].decode("latin-1")).get(TOKEN, [""])
-    return given[0]
+    values: list[str] = parse_qs(scope["query_string"].decode("latin-1")).get(TOKEN, [""])
+    return values[0]
 
 
 def _with_headers(send: Send) -> Send:
     async def sends(message: Message) -> None:
         if message["type"] == "http.response.start":
-            given = {key.lower(): value for key, value in message["headers"]}
-            is_page = given.get(b"content-type", b"").startswith(b"text/html")
-            added = {**_HEADERS, "content-security-policy": POLICY if is_page else DATA_POLICY}
-            kept = [(key, value) for key, value in given.items() if key.decode() not in added]
+            headers = {key.lower(): value for key, value in message["headers"]}
+            is_page = headers.get(b"content-type", b"").startswith(b"text/html")
+            security_headers = {**_HEADERS, "content-security-policy": POLICY if is_page else DATA_POLICY}
+            other_headers = [(key, value) for key, value in headers.items() if key.decode() not in security_headers]
             message = {
                 **message,
-                "headers": [*kept, *((name.encode(), value.encode()) for name, value in added.items())],
+                "headers": [
+                    *other_headers,
+                    *((name.encode(), value.encode()) for name, value in security_headers.items()),
+                ],
             }
         await send(message)
 

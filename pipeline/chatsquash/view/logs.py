@@ -40,7 +40,7 @@ _GROUPS = ("cleaning", "sessions", "shape", "reading", "bounds")
 
 The others need files, choose among records or hide what is private, and pages about a log show it as it is.
 """
-_KEPT = 4
+_CACHE_SIZE = 4
 """Sessions whose entries stay in memory."""
 _NAMESAKES = 10_000
 """Rows of sessions with one name in one log that are looked through."""
@@ -57,7 +57,7 @@ _SEARCHES = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class LoggedSession:
     """A session as its log tells of it."""
 
     log: Log
@@ -95,7 +95,7 @@ class SessionLogs:
     def __init__(self, result: ViewerResult) -> None:
         self._result = result
         self._lock = Lock()
-        self._last: OrderedDict[int, Looked] = OrderedDict()
+        self._last: OrderedDict[int, LoggedSession] = OrderedDict()
         self._same: list[list[int]] = []
         """The rows of the sessions of one log and name, looked up last."""
 
@@ -105,15 +105,15 @@ class SessionLogs:
         options = {**as_described(self._result.options, _GROUPS), "join": False}  # the log alone is read
         return Options(**options, anonymize=False, integrity_analysis=False, trace_replies=True)
 
-    def look(self, at: int) -> Looked:
+    def look(self, at: int) -> LoggedSession:
         """The session of a row of the session table; raises ``NoLogError``."""
         with self._lock:  # one at a time: each may take all of a core and much memory
             if at not in self._last:
-                looked = self._look(self._log(at), [at]).get(at)
-                if looked is None:
+                session_log = self._look(self._log(at), [at]).get(at)
+                if session_log is None:
                     raise NoLogError("the log does not hold this session any more")
-                self._last[at] = looked
-                if len(self._last) > _KEPT:
+                self._last[at] = session_log
+                if len(self._last) > _CACHE_SIZE:
                     self._last.popitem(last=False)
             self._last.move_to_end(at)
             return self._last[at]
@@ -127,25 +127,29 @@ class SessionLogs:
         except (OSError, ValueError):
             return False
 
-    def look_at_each(self, rows: list[int]) -> dict[int, Looked]:
+    def look_at_each(self, rows: list[int]) -> dict[int, LoggedSession]:
         """The sessions of some rows, as far as their logs can be read; each log is read once."""
         by_log: dict[str | None, list[int]] = {}
         for at in rows:
             by_log.setdefault(self._log(at), []).append(at)
-        looked: dict[int, Looked] = {}
+        session_log: dict[int, LoggedSession] = {}
         with self._lock:
             for log, of_log in by_log.items():
                 with suppress(NoLogError):
-                    looked |= self._look(log, of_log)
-        return looked
+                    session_log |= self._look(log, of_log)
+        return session_log
 
-    def records(self, at: int, looked: Looked) -> Rows:
+    def records(self, at: int, session_log: LoggedSession) -> Rows:
         """The rows of the session table on the records that a row's session comes to; those left out have none."""
-        named: dict[str | None, int] = {}
+        rows_by_conversation: dict[str | None, int] = {}
         for each in next(rows for rows in self._namesakes(at) if at in rows):
-            named.setdefault(self._result.session_lines[each].get("conversation"), each)
-        made = [record.conversation or None for record in looked.outcome.records]
-        return {number: named[name] for number, name in enumerate(made) if name in named}
+            rows_by_conversation.setdefault(self._result.session_lines[each].get("conversation"), each)
+        conversation_ids = [record.conversation or None for record in session_log.outcome.records]
+        return {
+            number: rows_by_conversation[name]
+            for number, name in enumerate(conversation_ids)
+            if name in rows_by_conversation
+        }
 
     def related(self, at: int) -> list[int]:
         """First rows of sessions with the id and the format of a row's, which agents divide among files and parts."""
@@ -155,13 +159,13 @@ class SessionLogs:
         rows = frame.filter(same)["at"].head(_NAMESAKES).to_list()
         return list(islice(filter(self._begins, rows), _RELATED))
 
-    def request(self, looked: Looked, line: int) -> LoggedRequest:
+    def request(self, session_log: LoggedSession, line: int) -> LoggedRequest:
         """A request and the one before it; raises ``NoLogError``."""
         from chatsquash.session.converter import Converter
 
         seeker = Seeker(line)
         try:
-            Converter(self._options).convert(looked.log, seeker)
+            Converter(self._options).convert(session_log.log, seeker)
         except RequestReadError:
             pass
         except OSError as problem:
@@ -170,12 +174,12 @@ class SessionLogs:
             raise NoLogError(f"the log has no entry on line {line:,}")
         return seeker.request
 
-    def raw(self, looked: Looked, line: int) -> bytes:
+    def raw(self, session_log: LoggedSession, line: int) -> bytes:
         """A line of the log as it stands there; raises ``NoLogError``."""
-        if not looked.is_in_lines:
+        if not session_log.is_in_lines:
             raise NoLogError("the log is not a file of lines")
         try:
-            with opened_log(looked.log, self._options) as file:
+            with opened_log(session_log.log, self._options) as file:
                 for each in lines(file, RAW):
                     if each.number == line:
                         return bytes(each.buffer[each.start : each.stop])
@@ -187,7 +191,7 @@ class SessionLogs:
         log: str | None = self._result.sessions["log"][at]
         return log
 
-    def _look(self, log: str | None, rows: list[int]) -> dict[int, Looked]:
+    def _look(self, log: str | None, rows: list[int]) -> dict[int, LoggedSession]:
         """The sessions of rows about one log, as far as it still has them."""
         from chatsquash.dataset.option_rules import refuse_wrong
         from chatsquash.session.chains import each_session  # which takes time to import
@@ -198,20 +202,20 @@ class SessionLogs:
         work = partial(_looked, Converter(self._options), {each.xxh3_128 for each in known})
         refuse_wrong(self._options)
         names = self._result.sessions["session"]
-        wanted = {(names[at], self._before(at)): at for at in rows}
-        looked: dict[int, Looked] = {}
-        passed: Counter[str] = Counter()
+        rows_by_key = {(names[at], self._before(at)): at for at in rows}
+        session_log: dict[int, LoggedSession] = {}
+        seen: Counter[str] = Counter()
         try:
             for each in each_session([path], self._options, work):
                 name = printable(each.outcome.session)
-                if (at := wanted.get((name, passed[name]))) is not None:
-                    looked[at] = each
-                    if len(looked) == len(wanted):
+                if (at := rows_by_key.get((name, seen[name]))) is not None:
+                    session_log[at] = each
+                    if len(session_log) == len(rows_by_key):
                         break
-                passed[name] += 1
+                seen[name] += 1
         except (ChatsquashError, OSError) as problem:
             raise NoLogError(f"the log cannot be read: {problem}") from None
-        return looked
+        return session_log
 
     def _before(self, at: int) -> int:
         """How many sessions of a log stand before a row's that are called as it."""
@@ -242,19 +246,19 @@ def _log_path(log: str | None, known: list[Input]) -> str:
     """The path of a log, as the system has it; raises ``NoLogError`` for one that cannot be read here."""
     if not log:
         raise NoLogError("the session table names no log")
-    shown = log if len(log) <= _PATH else f"{log[:_PATH]}…"
+    short_path = log if len(log) <= _PATH else f"{log[:_PATH]}…"
     if is_remote(log):
-        raise NoLogError(f"the log lies in a store, from which the viewer fetches nothing: {shown}")
+        raise NoLogError(f"the log lies in a store, from which the viewer fetches nothing: {short_path}")
     if any(each.path_digest for each in known):
-        raise NoLogError(f"the run replaced what is private in the path of the log, and does not tell it: {shown}")
+        raise NoLogError(f"the run replaced what is private in the path of the log, and does not tell it: {short_path}")
     path = spelled(log)
     if not os.path.isfile(path):  # noqa: PTH113 - which takes any name
         hint = "run chatsquash view where the conversion ran, if its path is a relative one"
-        raise NoLogError(f"the log is not there: {shown} ({hint})")
+        raise NoLogError(f"the log is not there: {short_path} ({hint})")
     return path
 
 
-def _looked(converter: Converter, digests: set[str], log: Log) -> Looked | None:
+def _looked(converter: Converter, digests: set[str], log: Log) -> LoggedSession | None:
     watch = EntryWatch()
     outcome = converter.convert(log, watch)
     if outcome is None:
@@ -263,10 +267,10 @@ def _looked(converter: Converter, digests: set[str], log: Log) -> Looked | None:
         EntryRow(each.line, None, each.length, 0, 0, 0, "", None, None, each.reason, each.code)
         for each in outcome.report.rejected
     ]
-    rows = sorted([*watch.settled(), *rejected])
-    why = watch.seen.why if watch.seen else ""
+    rows = sorted([*watch.final_rows(), *rejected])
+    why = watch.head.why if watch.head else ""
     is_changed = bool(digests) and outcome.account.digest not in digests
-    return Looked(log, outcome, tuple(rows), tuple(watch.messages), why, is_changed)
+    return LoggedSession(log, outcome, tuple(rows), tuple(watch.messages), why, is_changed)
 
 
 class Viewer:

@@ -13,7 +13,7 @@ from chatsquash.records.reading import message_parts
 
 LONGEST = 200
 """Characters that are looked for."""
-COUNTED = 10_000
+MAX_PER_MESSAGE = 10_000
 """Times that are counted in one message."""
 _TOTAL = 100_000
 """Times that are counted in one record, about."""
@@ -31,7 +31,7 @@ _VALUES = {
     "type": ("function", "text", "object", "string", "thinking", "array", "number", "integer", "boolean"),
     "from": ("human", "gpt", "function_call", "observation"),
 }
-_SAID = (b"arguments", b"custom")
+_JSON_MEMBERS = (b"arguments", b"custom")
 """Members that are said as JSON where they are no text."""
 
 
@@ -78,7 +78,7 @@ class Needle:
         ]
         return [(data, times) for data, times in occurrences if times]
 
-    def may_be_said(self, line: bytes) -> bool:
+    def may_match(self, line: bytes) -> bool:
         """Whether it stands in a line of JSON elsewhere than in names of members, roles and types.
 
         A quote in a text is escaped, so that none of these can be one.  Where arguments are no text, their names are
@@ -89,7 +89,7 @@ class Needle:
             return count > 0
         if count > sum(times * line.count(data) for data, times in self._structure):
             return True
-        return any(line.count(b'"%s":' % name) != line.count(b'"%s":"' % name) for name in _SAID)
+        return any(line.count(b'"%s":' % name) != line.count(b'"%s":"' % name) for name in _JSON_MEMBERS)
 
     def places(self, text: str) -> Iterator[tuple[int, int]]:
         """Where it stands in a text: begins and ends, in order, none in another.
@@ -109,7 +109,7 @@ class Needle:
         """The messages that say it, by their index, each with how often; the first ones where there are too many."""
         total = said = 0
         for at, message in enumerate(messages):
-            if count := sum(1 for _ in islice(self._said(message), COUNTED)):
+            if count := sum(1 for _ in islice(self._said(message), MAX_PER_MESSAGE)):
                 yield at, count
                 total, said = total + count, said + 1
             if total >= _TOTAL or said >= _MESSAGES:

@@ -107,33 +107,33 @@ class ViewerResult(ResultFolder):
 
     def titles(self, rows: Iterable[int]) -> dict[int, str]:
         """The first prompts of the records of some rows, of those that have one and are read in time."""
-        wanted = [at for at in rows if at not in self._titles]
+        missing = [at for at in rows if at not in self._titles]
         by_file: dict[str, dict[Place, int]] = {}
-        for at in wanted:
+        for at in missing:
             if place := self.place(at):
                 by_file.setdefault(place.file, {})[place] = at
         ends = monotonic() + _SECONDS
-        found: dict[int, str | None] = {}
+        new_titles: dict[int, str | None] = {}
         for name, places in by_file.items():
             with suppress(ChatsquashError):  # the page of a damaged record says what is wrong with it
                 for place, data in read_all(self.folder, name, places):
-                    found[places[place]] = title_of_line(data)
+                    new_titles[places[place]] = title_of_line(data)
                     if monotonic() > ends:
                         break
             if monotonic() > ends:
                 break
         if len(self._titles) > _TITLES:
             self._titles = {}
-        self._titles |= found
-        titles = {at: found[at] if at in found else self._titles.get(at) for at in rows}
+        self._titles |= new_titles
+        titles = {at: new_titles[at] if at in new_titles else self._titles.get(at) for at in rows}
         return {at: title for at, title in titles.items() if title}
 
     def children(self, rows: Iterable[int]) -> dict[int, list[dict[str, Any]]]:
         """The rows of the sub-agents that sessions began, by the rows of these."""
         frame = self.sessions
-        wanted = list(rows)
+        parents = list(rows)
         children: dict[int, list[dict[str, Any]]] = {}
-        for row in frame.filter(frame["under"].is_in(wanted)).iter_rows(named=True):
+        for row in frame.filter(frame["under"].is_in(parents)).iter_rows(named=True):
             children.setdefault(row["under"], []).append(row)
         return children
 

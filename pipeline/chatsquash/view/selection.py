@@ -72,12 +72,12 @@ def parse_query(query: Mapping[str, str]) -> SessionQuery:
 def select_sessions(result: ViewerResult, query: SessionQuery) -> SessionPage:
     """The sessions of one page; columns that nothing asks about are not copied."""
     frame = result.sessions
-    kept = _matches(result, query)
-    listed = _listed(kept)
-    rows = list(frame[listed.slice((query.number - 1) * PAGE, PAGE)].iter_rows(named=True))
+    matches = _matches(result, query)
+    rows_in_list = _listed_rows(matches)
+    rows = list(frame[rows_in_list.slice((query.number - 1) * PAGE, PAGE)].iter_rows(named=True))
     children = result.children([row["at"] for row in rows])
-    sessions, records = zip(_counts(kept), _counts(frame), strict=True)
-    return SessionPage(rows, children, listed.len(), frame.height, sessions, records)
+    sessions, records = zip(_counts(matches), _counts(frame), strict=True)
+    return SessionPage(rows, children, rows_in_list.len(), frame.height, sessions, records)
 
 
 class Neighbours(NamedTuple):
@@ -89,15 +89,20 @@ class Neighbours(NamedTuple):
 
 def neighbours(result: ViewerResult, query: SessionQuery, at: int) -> Neighbours:
     """The sessions before and after a row in the list of a query; a sub-agent has those of its session."""
-    listed = _listed(_matches(result, query))
+    rows_in_list = _listed_rows(_matches(result, query))
     under = result.sessions["under"][at]
     place = next(
-        (found for each in (at, under) if each is not None and (found := listed.index_of(each)) is not None), None
+        (
+            position
+            for each in (at, under)
+            if each is not None and (position := rows_in_list.index_of(each)) is not None
+        ),
+        None,
     )
     if place is None:
         return Neighbours(None, None)
-    before = listed[place - 1] if place else None
-    return Neighbours(before, listed[place + 1] if place + 1 < listed.len() else None)
+    before = rows_in_list[place - 1] if place else None
+    return Neighbours(before, rows_in_list[place + 1] if place + 1 < rows_in_list.len() else None)
 
 
 def _matches(result: ViewerResult, query: SessionQuery) -> pl.DataFrame:
@@ -109,12 +114,12 @@ def _matches(result: ViewerResult, query: SessionQuery) -> pl.DataFrame:
     return matches.select("at", "nth", "file", "under").collect()
 
 
-def _listed(kept: pl.DataFrame) -> pl.Series:
+def _listed_rows(matches: pl.DataFrame) -> pl.Series:
     """The rows that are listed: all but the sub-agents that are folded below one of them."""
-    under = kept["under"]
-    if under.null_count() == kept.height:
-        return kept["at"]
-    return kept.filter(under.is_null() | ~under.is_in(kept["at"].implode()))["at"]
+    under = matches["under"]
+    if under.null_count() == matches.height:
+        return matches["at"]
+    return matches.filter(under.is_null() | ~under.is_in(matches["at"].implode()))["at"]
 
 
 def _counts(frame: pl.DataFrame) -> tuple[int, int]:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from chatsquash.view.logs import Viewer
 
 HOST = "127.0.0.1"
-_NEEDED = {"starlette": "starlette", "uvicorn": "uvicorn", "markdown_it": "markdown-it-py"}
+_PACKAGES = {"starlette": "starlette", "uvicorn": "uvicorn", "markdown_it": "markdown-it-py"}
 """Packages by their modules."""
 _GRACE = 1
 """Seconds that answers have to end in once it is stopped."""
@@ -50,7 +50,7 @@ Say = Callable[[str], None]
 
 def refuse_without_packages() -> None:
     """Raise the ``UsageError`` that names the install where the packages are missing."""
-    missing = [name for module, name in _NEEDED.items() if find_spec(module) is None]
+    missing = [name for module, name in _PACKAGES.items() if find_spec(module) is None]
     if missing:
         raise UsageError(f"view needs the package {missing[0]}: pip install 'chatsquash[view]'")
 
@@ -79,7 +79,12 @@ def view(  # noqa: PLR0913 - each is one of the command
     for each in arguments:
         refuse_remote(each)
     clear()
-    with _leaving(), _HangUp() as hang_up, _listening(port) as bound, _result(arguments, options, say, watch) as path:
+    with (
+        _exit_at_end(),
+        _HangUp() as hang_up,
+        _listening(port) as listener,
+        _result(arguments, options, say, watch) as path,
+    ):
         from chatsquash.view.logs import Viewer
         from chatsquash.view.pages.template import Model
 
@@ -87,7 +92,7 @@ def view(  # noqa: PLR0913 - each is one of the command
         try:
             viewer = Viewer(path, model, _title(arguments, path))
             start = viewer.page_of(session) if session else "/"
-            _serve(viewer, start, bound, hang_up, opens=opens, say=say)
+            _serve(viewer, start, listener, hang_up, opens=opens, say=say)
         finally:
             if model:
                 model.close()
@@ -149,29 +154,29 @@ def _convert(logs: tuple[str, ...], out: Path, options: Options, watch: Watch | 
 @contextmanager
 def _listening(port: int) -> Iterator[socket.socket]:
     """A socket on loopback, which nobody else on the network reaches."""
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as bound:
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            bound.bind((HOST, port))
-            bound.listen()  # so that whoever is quick waits and is not refused, and nobody else takes the port
+            listener.bind((HOST, port))
+            listener.listen()  # so that whoever is quick waits and is not refused, and nobody else takes the port
         except OSError as problem:
             raise UsageError(f"--port {port}: {problem.strerror}; remove it for one that is free") from None
-        yield bound
+        yield listener
 
 
 @contextmanager
-def _leaving() -> Iterator[None]:
+def _exit_at_end() -> Iterator[None]:
     """Ends this process once all is cleaned up, also where a page is still made: no thread can be stopped."""
     before = {*threading.enumerate()}
     try:
         yield
-    except SystemExit as ended:
-        _leave(before, ended.code if isinstance(ended.code, int) else 1)
+    except SystemExit as exit_request:
+        _exit(before, exit_request.code if isinstance(exit_request.code, int) else 1)
         raise
-    _leave(before, 0)
+    _exit(before, 0)
 
 
-def _leave(before: set[Thread], code: int) -> None:
+def _exit(before: set[Thread], code: int) -> None:
     if all(each.daemon or each in before for each in threading.enumerate()):
         return
     for stream in (sys.stdout, sys.stderr):
@@ -203,16 +208,16 @@ class _HangUp:
             sys.exit(self._code)
         self.server.should_exit = True
 
-    def run(self, server: uvicorn.Server, bound: socket.socket) -> None:
+    def run(self, server: uvicorn.Server, listener: socket.socket) -> None:
         """Serve until somebody stops it."""
         self.server = server
-        server.run(sockets=[bound])
+        server.run(sockets=[listener])
         if self._code:
             sys.exit(self._code)
 
 
 def _serve(  # noqa: PLR0913 - each is one of the run
-    viewer: Viewer, start: str, bound: socket.socket, hang_up: _HangUp, *, opens: bool, say: Say
+    viewer: Viewer, start: str, listener: socket.socket, hang_up: _HangUp, *, opens: bool, say: Say
 ) -> None:
     import uvicorn
 
@@ -220,7 +225,7 @@ def _serve(  # noqa: PLR0913 - each is one of the run
     from chatsquash.view.guard import Connection, Keys
 
     keys = Keys(start)
-    port: int = bound.getsockname()[1]
+    port: int = listener.getsockname()[1]
     _log_escaped()
     config = uvicorn.Config(
         app(viewer, keys, threads=_THREADS),
@@ -240,7 +245,7 @@ def _serve(  # noqa: PLR0913 - each is one of the run
     if opens:
         Thread(target=_open, args=(_url(port, keys.once), say), daemon=True).start()
     try:
-        hang_up.run(uvicorn.Server(config), bound)
+        hang_up.run(uvicorn.Server(config), listener)
     except KeyboardInterrupt:
         say("stopped")
 

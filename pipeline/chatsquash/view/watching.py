@@ -51,8 +51,8 @@ class EntryRow(NamedTuple):
     """When it was logged, as in ``Entry.at``."""
     size: int
     """Bytes of its line."""
-    kept: int
-    added: int
+    repeated_count: int
+    added_count: int
     tools: int
     reply: str
     """What the reply does, and its size; empty where there is none."""
@@ -106,9 +106,9 @@ class EntryWatch:
     """Notes what is shown of entries while they pass through the stages."""
 
     by_line: dict[int, EntryRow] = field(default_factory=dict)
-    left_over: set[int] = field(default_factory=set)
+    remaining_lines: set[int] = field(default_factory=set)
     messages: list[MessageRow] = field(default_factory=list)
-    seen: LogHead | None = None
+    head: LogHead | None = None
     selected: int | None = None
 
     def watch_logged(self, items: EntryStream) -> EntryStream:
@@ -124,21 +124,21 @@ class EntryWatch:
         """Those that cleaning left."""
         for item in items:
             if isinstance(item, Entry):
-                self.left_over.add(item.line)
+                self.remaining_lines.add(item.line)
             yield item
 
-    def settle(self, seen: LogHead | None, session: Session) -> None:
+    def settle(self, head: LogHead | None, session: Session) -> None:
         """What is known of the log, and what its lines came to."""
-        self.seen = seen
+        self.head = head
         self.selected = session.snapshot.entry.line if session.snapshot else None
 
-    def settled(self) -> Iterator[EntryRow]:
+    def final_rows(self) -> Iterator[EntryRow]:
         """The entries with what became of each."""
         for line, row in self.by_line.items():
             yield row._replace(outcome=self._outcome(line))
 
     def _outcome(self, line: int) -> str:
-        if line not in self.left_over:
+        if line not in self.remaining_lines:
             return "cleaned"
         if self.selected is None:
             return "left out"
@@ -146,19 +146,19 @@ class EntryWatch:
 
 
 def _row(entry: Entry) -> EntryRow:
-    added = [message for run in entry.edits if isinstance(run, AddedRun) for message in run.messages]
+    new_messages = [message for run in entry.edits if isinstance(run, AddedRun) for message in run.messages]
     reply = entry.reply.message
     return EntryRow(
         line=entry.line,
         at=entry.at,
         size=entry.size,
-        kept=len(entry.messages) - len(added),
-        added=len(added),
+        repeated_count=len(entry.messages) - len(new_messages),
+        added_count=len(new_messages),
         tools=len(entry.tools),
         reply=_cut(_reply(reply)) if reply is not None else "",
         finish=_cut(entry.reply.finish_reason),
         model=_cut(of_entry(entry).model),
-        roles=_cut(_roles(added)),
+        roles=_cut(_roles(new_messages)),
         outcome="",
         tokens=entry.reply.tokens,
     )

@@ -14,7 +14,7 @@ from chatsquash.pages.html.markup import Child, Html, tag, text, together
 from chatsquash.pages.html.record import cut, size
 from chatsquash.records.reading import MessagePart, message_parts
 
-_COLOURED = 70_000
+_MAX_COLOURED = 70_000
 """Characters of a text that are coloured; a longer one is shown as it is."""
 _SPANS = 20_000
 """Coloured words of a text."""
@@ -54,19 +54,19 @@ _JSON = re.compile(
 
 def body(kind: str, said: str) -> Html:
     """A text of a message: ``kind`` is ``said``, ``thought``, ``call`` or ``result``."""
-    inside = together(_inside(kind, said)) if len(said) <= _COLOURED else text(said)
+    inside = together(_inside(kind, said)) if len(said) <= _MAX_COLOURED else text(said)
     return tag("pre", Html("\n"), inside, class_=kind, dir="auto")
 
 
 def json(value: str) -> Html:
     """A text of JSON in colours."""
-    inside = together(_json(value)) if len(value) <= _COLOURED else text(value)
+    inside = together(_json(value)) if len(value) <= _MAX_COLOURED else text(value)
     return tag("pre", Html("\n"), inside, class_="json")
 
 
 def diff(lines: str) -> Html:
     """A diff that is made of what a call says, so that nothing is found in it."""
-    inside = together(_diff(lines)) if len(lines) <= _COLOURED else text(lines)
+    inside = together(_diff(lines)) if len(lines) <= _MAX_COLOURED else text(lines)
     return tag("pre", Html("\n"), inside, class_="edit")
 
 
@@ -83,7 +83,7 @@ def fenced(info: str, content: str) -> Html:
 
 
 def _inside(kind: str, said: str) -> Iterator[Html]:
-    if kind in ("call", "result") and (spelled := readable(said)) and len(spelled) <= _COLOURED:
+    if kind in ("call", "result") and (spelled := readable(said)) and len(spelled) <= _MAX_COLOURED:
         yield from _json(spelled)
     elif kind in ("said", "thought"):
         yield from _prose(said)
@@ -172,7 +172,7 @@ def _line_breaks(word: str) -> Iterator[Html]:
     yield text(word[at:])
 
 
-_NAMED = 200
+_MAX_TOOLS = 200
 """Tools that are shown."""
 _TEXT = 16_000
 """Bytes of a description or a schema."""
@@ -183,22 +183,22 @@ _OPENING = 90
 _NAME = 120
 
 
-def tools(defined: Json) -> Html | None:
+def tools(definitions: Json) -> Html | None:
     """The definitions of a record or a request; ``None`` where there are none."""
-    if not isinstance(defined, list) or not defined:
+    if not isinstance(definitions, list) or not definitions:
         return None
     items: list[Html] = []
-    left = _MOST
-    for tool in defined[:_NAMED]:
+    remaining = _MOST
+    for tool in definitions[:_MAX_TOOLS]:
         items.append(_tool(tool))
-        left -= len(items[-1])
-        if left < 0:
+        remaining -= len(items[-1])
+        if remaining < 0:
             break
-    more = len(defined) - len(items)
+    more = len(definitions) - len(items)
     items += (
         [tag("p", f"… {pluralize(more, 'tool')} more (the JSON of the record has all)", class_="cut")] if more else []
     )
-    return tag("details", tag("summary", pluralize(len(defined), "tool")), *items, class_="tools")
+    return tag("details", tag("summary", pluralize(len(definitions), "tool")), *items, class_="tools")
 
 
 def _tool(tool: Json) -> Html:
@@ -216,18 +216,18 @@ def _tool(tool: Json) -> Html:
 
 def _texts(description: str, schema: Json) -> Iterator[Html]:
     if description:
-        kept, left = cut(description, _TEXT)
-        yield tag("pre", Html("\n"), kept, class_="said", dir="auto")
-        yield from _cut(left)
+        beginning, omitted_bytes = cut(description, _TEXT)
+        yield tag("pre", Html("\n"), beginning, class_="said", dir="auto")
+        yield from _cut(omitted_bytes)
     if schema is not None:
-        kept, left = cut(printable_json(schema, indent=True).decode(), _TEXT)
-        yield json(kept)
-        yield from _cut(left)
+        beginning, omitted_bytes = cut(printable_json(schema, indent=True).decode(), _TEXT)
+        yield json(beginning)
+        yield from _cut(omitted_bytes)
 
 
-def _cut(left: int) -> Iterator[Html]:
-    if left:
-        yield tag("p", f"… {size(left)} more (the JSON of the record has all)", class_="cut")
+def _cut(omitted_bytes: int) -> Iterator[Html]:
+    if omitted_bytes:
+        yield tag("p", f"… {size(omitted_bytes)} more (the JSON of the record has all)", class_="cut")
 
 
 _READABLE = 1 << 20

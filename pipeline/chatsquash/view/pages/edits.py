@@ -40,10 +40,10 @@ def _edits(value: Json) -> Iterator[str]:
         return
     path = next((value[name] for name in _PATHS if isinstance(value.get(name), str)), "")
     edits = value.get("edits")
-    replaced = [each for each in [value, *(edits if isinstance(edits, list) else [])][:_EDITS] if _pair(each)]
-    if replaced and path:
+    edits_with_pairs = [each for each in [value, *(edits if isinstance(edits, list) else [])][:_EDITS] if _pair(each)]
+    if edits_with_pairs and path:
         yield f"@@ {path} @@"
-    for each in replaced:
+    for each in edits_with_pairs:
         old, new = _pair(each) or ("", "")
         yield from line_diff(old, new)
 

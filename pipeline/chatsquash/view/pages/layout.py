@@ -21,9 +21,9 @@ def url(result: ViewerResult, *parts: object, **query: Any) -> str:
     return address("/", "r", result.tag, *parts, **query)
 
 
-def session_url(shown: Conversation, *parts: object, **query: Any) -> str:
+def session_url(conversation: Conversation, *parts: object, **query: Any) -> str:
     """The URL of a page of a session, with what its pages keep of the query."""
-    return url(shown.result, "s", shown.at, *parts, **{**shown.kept, **query})
+    return url(conversation.result, "s", conversation.at, *parts, **{**conversation.link_parameters, **query})
 
 
 def address(first: str, *parts: object, **query: Any) -> str:
@@ -59,15 +59,15 @@ def _header(result: ViewerResult | None) -> Html:
         links.append(tag("a", "Search", href=url(result, "search")))
         if any(name.startswith("pairs/") for name in result.outputs):
             links.append(tag("a", "Preference pairs", href=url(result, "pairs", 1)))
-    named = tag("span", short(result.title, 200), class_="output", dir="auto") if result else None
-    return tag("header", tag("strong", "chatsquash"), tag("nav", *links, aria_label="Pages"), named, class_="top")
+    title = tag("span", short(result.title, 200), class_="output", dir="auto") if result else None
+    return tag("header", tag("strong", "chatsquash"), tag("nav", *links, aria_label="Pages"), title, class_="top")
 
 
 def short(text: object, most: int = _SHORT) -> str:
     """A name or a path for a table: the end of it where it is long, since that tells more."""
     whole = str(text)
-    shown = escape(whole[-2 * most :])  # of which hardly more is shown
-    return shown if len(shown) <= most and len(whole) <= most else f"…{shown[1 - most :]}"
+    end = escape(whole[-2 * most :])  # of which hardly more is shown
+    return end if len(end) <= most and len(whole) <= most else f"…{end[1 - most :]}"
 
 
 def facts(values: Mapping[str, Child]) -> Html:
@@ -98,9 +98,9 @@ def span(seconds: int | None) -> str:
     return f"{minutes} min {seconds % 60} s" if minutes else f"{seconds} s"
 
 
-def choice(name: str, label: str, values: list[tuple[str, str]], chosen: str) -> Html:
+def choice(name: str, label: str, values: list[tuple[str, str]], selected: str) -> Html:
     """A field of which one of some values is chosen; each has the text that stands for it."""
-    options = (tag("option", text, value=value, selected=value == chosen) for value, text in [("", "any"), *values])
+    options = (tag("option", text, value=value, selected=value == selected) for value, text in [("", "any"), *values])
     return tag("label", label, tag("select", *options, name_=name))
 
 
@@ -111,9 +111,9 @@ def field(name: str, label: str, value: str, **attributes: Any) -> Html:
 
 def spaced(*parts: Child) -> Html:
     """Parts with spaces between them."""
-    kept = [part for part in parts if part is not None]
+    present = [part for part in parts if part is not None]
     spaced: list[Child] = []
-    for part in kept:
+    for part in present:
         spaced += [" ", part] if spaced else [part]
     return together(spaced)
 

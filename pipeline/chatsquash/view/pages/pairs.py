@@ -26,37 +26,37 @@ _MOST = 1_500_000
 """Bytes of HTML of a prompt or a reply."""
 
 
-def pair(result: ViewerResult, shown: Pair) -> Html:
+def pair(result: ViewerResult, current: Pair) -> Html:
     """The page of a pair."""
-    reason, replies = _evidence(result, shown.value.get("evidence"))
-    place = f"{shown.file}:{shown.row}"
-    prompt = _messages(shown.value, "prompt")
+    reason, replies = _evidence(result, current.value.get("evidence"))
+    place = f"{current.file}:{current.row}"
+    prompt = _messages(current.value, "prompt")
     count = len(prompt) if isinstance(prompt, list) else 0
     sides = [
         tag(
             "section",
             tag("h2", name),
             replies.get(name),
-            *_articles(_messages(shown.value, name), name, place, count),
+            *_articles(_messages(current.value, name), name, place, count),
             class_="side conversation",
         )
         for name in ("chosen", "rejected")
     ]
     body = [
         tag("h1", "Preference pair"),
-        _links(result, shown),
+        _links(result, current),
         facts({"why": reason, "place": escape(place)}),
-        tag("section", tag("h2", "prompt"), *_prompt(shown.value, prompt, place), class_="conversation"),
+        tag("section", tag("h2", "prompt"), *_prompt(current.value, prompt, place), class_="conversation"),
         tag("div", *sides, class_="sides"),
     ]
-    return page(f"Pair {shown.number:,}", result, *body, modules=("conversation.js",))
+    return page(f"Pair {current.number:,}", result, *body, modules=("conversation.js",))
 
 
-def _links(result: ViewerResult, shown: Pair) -> Html:
-    before, behind = shown.number - 1, shown.number + 1 if shown.has_next else 0
+def _links(result: ViewerResult, current: Pair) -> Html:
+    before, behind = current.number - 1, current.number + 1 if current.has_next else 0
     links: list[Child] = [
         tag("a", "Previous pair", href=url(result, "pairs", before), rel="prev") if before else None,
-        f"{shown.number:,} of {shown.total:,}" if shown.total >= shown.number else f"pair {shown.number:,}",
+        f"{current.number:,} of {current.total:,}" if current.total >= current.number else f"pair {current.number:,}",
         tag("a", "Next pair", href=url(result, "pairs", behind), rel="next") if behind else None,
     ]
     return tag("nav", spaced(*links), class_="pages", aria_label="Pairs")
@@ -67,10 +67,10 @@ def _evidence(result: ViewerResult, evidence: Any) -> tuple[str | None, dict[str
     if not isinstance(evidence, str):
         return None, {}
     kind, _, places = evidence.partition("; chosen ")
-    chosen, _, rejected = places.rpartition("; rejected ")
-    if not chosen:
+    preferred, _, rejected = places.rpartition("; rejected ")
+    if not preferred:
         return escape(evidence[:500]), {}
-    return escape(kind[:500]), {"chosen": _log_link(result, chosen), "rejected": _log_link(result, rejected)}
+    return escape(kind[:500]), {"chosen": _log_link(result, preferred), "rejected": _log_link(result, rejected)}
 
 
 def _log_link(result: ViewerResult, place: str) -> Html:

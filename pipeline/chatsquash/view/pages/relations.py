@@ -22,30 +22,30 @@ _ARGUMENTS = 4_000_000
 """Characters of the arguments of calls that are looked through."""
 
 
-def in_list(shown: Conversation) -> Html:
+def in_list(conversation: Conversation) -> Html:
     """Links to the sessions before and after, in the list that led here, and back to it."""
-    query = listed(shown)
-    around = neighbours(shown.result, query, shown.at)
+    query = list_query(conversation)
+    around = neighbours(conversation.result, query, conversation.at)
     links: list[Child] = []
     for name, at, rel in (("Previous session", around.before, "prev"), ("Next session", around.after, "next")):
-        to = url(shown.result, "s", at, **shown.kept) if at is not None else None
+        to = url(conversation.result, "s", at, **conversation.link_parameters) if at is not None else None
         links.append(tag("a", name, href=to, rel=rel, id=f"{rel}-session") if to else None)
     back = tag("a", "All that match" if query.query() else "All sessions", href=address("/", **query.query()))
     return tag("nav", spaced(links[0], back, links[1]), class_="pages", aria_label="Sessions before and after")
 
 
-def listed(shown: Conversation) -> SessionQuery:
+def list_query(conversation: Conversation) -> SessionQuery:
     """The query of the list that led to a session."""
-    return parse_query(dict(parse_qsl(shown.kept.get("list", ""))))
+    return parse_query(dict(parse_qsl(conversation.link_parameters.get("list", ""))))
 
 
-def caller(shown: Conversation) -> Html | None:
+def caller(conversation: Conversation) -> Html | None:
     """Where a sub-agent was called: its session, and there the call."""
-    at = shown.row["caller"]
+    at = conversation.row["caller"]
     if at is None:
         return None
-    calling = Conversation(shown.result, at, kept=shown.kept)
-    number = calls_of(calling, [shown.title]).get(shown.title)
+    calling = Conversation(conversation.result, at, link_parameters=conversation.link_parameters)
+    number = calls_of(calling, [conversation.title]).get(conversation.title)
     to = session_url(calling) if number is None else session_url(calling, m=number, fragment=f"m{number}")
     where = "" if number is None else f", message {number:,}"
     return tag("p", "A sub-agent of ", tag("a", f"{escape(calling.title)}{where}", href=to, dir="auto"), class_="kin")
@@ -54,20 +54,22 @@ def caller(shown: Conversation) -> Html | None:
 class SubAgent:
     """A sub-agent of a session, and the message that called it, if that is known."""
 
-    def __init__(self, shown: Conversation, row: dict[str, Any], title: str, message: int | None) -> None:
+    def __init__(self, conversation: Conversation, row: dict[str, Any], title: str, message: int | None) -> None:
         self.message = message
         name = title or str(row["session"])
-        link = tag("a", escape(name), href=url(shown.result, "s", row["at"], **shown.kept), dir="auto")
+        link = tag(
+            "a", escape(name), href=url(conversation.result, "s", row["at"], **conversation.link_parameters), dir="auto"
+        )
         self.link = tag("span", "sub-agent: ", link)
 
 
-def sub_agents(shown: Conversation) -> list[SubAgent]:
+def sub_agents(conversation: Conversation) -> list[SubAgent]:
     """The sub-agents that a session called."""
-    frame = shown.result.sessions
-    rows = list(frame.filter(frame["caller"] == shown.at).head(_CHILDREN).iter_rows(named=True))
-    titles = shown.result.titles([row["at"] for row in rows])
-    calls = calls_of(shown, list(titles.values()))
-    return [SubAgent(shown, row, title := titles.get(row["at"], ""), calls.get(title)) for row in rows]
+    frame = conversation.result.sessions
+    rows = list(frame.filter(frame["caller"] == conversation.at).head(_CHILDREN).iter_rows(named=True))
+    titles = conversation.result.titles([row["at"] for row in rows])
+    calls = calls_of(conversation, list(titles.values()))
+    return [SubAgent(conversation, row, title := titles.get(row["at"], ""), calls.get(title)) for row in rows]
 
 
 def children(agents: list[SubAgent]) -> Html | None:
@@ -78,24 +80,24 @@ def children(agents: list[SubAgent]) -> Html | None:
     return tag("details", tag("summary", pluralize(len(agents), "sub-agent")), tag("ul", *items), class_="about")
 
 
-def calls_of(shown: Conversation, titles: list[str]) -> dict[str, int]:
+def calls_of(conversation: Conversation, titles: list[str]) -> dict[str, int]:
     """By the titles of sub-agents, the messages whose calls say the same to them."""
-    wanted = {*titles} - {""}
-    found: dict[str, int] = {}
-    for at, said in _said_to_tools(shown.record.messages) if wanted else ():
-        if said in wanted:
-            found.setdefault(said, shown.number(at))
-    return found
+    known_titles = {*titles} - {""}
+    messages_by_title: dict[str, int] = {}
+    for at, said in _said_to_tools(conversation.record.messages) if known_titles else ():
+        if said in known_titles:
+            messages_by_title.setdefault(said, conversation.number(at))
+    return messages_by_title
 
 
 def _said_to_tools(messages: list[Message]) -> Iterator[tuple[int, str]]:
     """The texts in the arguments of calls, each as a title, with the indices of their messages."""
-    left = _ARGUMENTS
+    remaining = _ARGUMENTS
     for at, message in enumerate(messages):
         for call in message_calls(message):
             arguments = call_arguments(call)
-            left -= len(arguments)
-            if left < 0:
+            remaining -= len(arguments)
+            if remaining < 0:
                 return
             yield from ((at, one_line(text)) for text in _texts(arguments))
 

@@ -175,35 +175,35 @@ def _lines(result: ViewerResult, name: str, needle: Needle, done: int, total: in
                 if offset - last >= _STEP_BYTES:
                     last = offset
                     yield Progress(done + min(offset, size), total)
-            elif needle.may_be_said(line) and (hit := _looked_at(line, needle)):
+            elif needle.may_match(line) and (hit := _match_in(line, needle)):
                 yield Hit(name, None, offset, *hit)
 
 
-def _candidates(file: io.FileIO, wanted: list[bytes]) -> Iterator[tuple[int, bytes | None]]:
+def _candidates(file: io.FileIO, needles: list[bytes]) -> Iterator[tuple[int, bytes | None]]:
     """The lines that hold one of some bytes, each with its offset; between them how far it is, without a line."""
-    screen = "|".join(re.escape(each.decode()) for each in wanted)
+    screen = "|".join(re.escape(each.decode()) for each in needles)
     buffer = bytearray(_CHUNK)
-    origin = filled = 0
+    origin = length = 0
     while True:
-        if filled == len(buffer):  # a line is longer
+        if length == len(buffer):  # a line is longer
             buffer += bytes(min(len(buffer), LONGEST))
         with memoryview(buffer) as view:
-            count = file.readinto(view[filled:])
-        filled += count or 0
-        stop = buffer.rfind(b"\n", 0, filled) + 1 if count else filled
+            count = file.readinto(view[length:])
+        length += count or 0
+        stop = buffer.rfind(b"\n", 0, length) + 1 if count else length
         if stop:
-            if _may_hold(bytes(buffer[:stop]), screen):
-                yield from _in_lines(buffer, stop, origin, wanted)
-            buffer[: filled - stop] = buffer[stop:filled]
-            origin, filled = origin + stop, filled - stop
+            if _may_contain(bytes(buffer[:stop]), screen):
+                yield from _in_lines(buffer, stop, origin, needles)
+            buffer[: length - stop] = buffer[stop:length]
+            origin, length = origin + stop, length - stop
         if not count:
             return
-        if filled > LONGEST:
+        if length > LONGEST:
             raise UsageError(f"a line is longer than {LONGEST >> 20} MiB")
         yield origin, None
 
 
-def _may_hold(data: bytes, screen: str) -> bool:
+def _may_contain(data: bytes, screen: str) -> bool:
     """Whether some bytes may match a pattern; polars tells faster than Python finds each spelling in turn."""
     import polars as pl  # which takes time
 
@@ -211,10 +211,10 @@ def _may_hold(data: bytes, screen: str) -> bool:
     return text.str.contains(screen)[0] is not False  # null: it is no UTF-8
 
 
-def _in_lines(buffer: bytearray, stop: int, origin: int, wanted: list[bytes]) -> Iterator[tuple[int, bytes]]:
+def _in_lines(buffer: bytearray, stop: int, origin: int, needles: list[bytes]) -> Iterator[tuple[int, bytes]]:
     """The lines before a place that hold one of some bytes."""
     at = 0
-    places = {each: buffer.find(each, 0, stop) for each in wanted}
+    places = {each: buffer.find(each, 0, stop) for each in needles}
     while offsets := [place for place in places.values() if place >= 0]:
         first = min(offsets)
         begin = buffer.rfind(b"\n", at, first) + 1 or at
@@ -231,11 +231,11 @@ def _parquet(result: ViewerResult, name: str, needle: Needle, progress: Progress
     for row in rows(result.folder, name):
         if row.number % _ROWS == 0:
             yield progress  # so that it can be stopped
-        if needle.may_be_said(row.data) and (hit := _looked_at(row.data, needle)):
+        if needle.may_match(row.data) and (hit := _match_in(row.data, needle)):
             yield Hit(name, row.number, None, *hit)
 
 
-def _looked_at(line: bytes, needle: Needle) -> tuple[int, int, str, str, str, str | None] | None:
+def _match_in(line: bytes, needle: Needle) -> tuple[int, int, str, str, str, str | None] | None:
     """Where a record says it first, how often, what is around it, and its title; ``None`` if only its JSON has it."""
     try:
         conversation = native(record(parse(line)))

@@ -14,7 +14,7 @@ from chatsquash.dataset.omissions import lacks
 from chatsquash.dataset.session_table import row_of
 from chatsquash.pages.html.markup import Child, Html, tag, together
 from chatsquash.results.titles import ending
-from chatsquash.view.frames import WRITTEN
+from chatsquash.view.frames import OUTCOME_WRITTEN
 from chatsquash.view.pages.layout import (
     address,
     choice,
@@ -50,7 +50,7 @@ def sessions(result: ViewerResult, query: SessionQuery, selection: SessionPage, 
         tag("p", "The output folder was replaced: this is what is there now.", class_="replaced") if is_new else None,
         _filters(result, query),
         tag("p", summary, role="status", id="found"),
-        _left_out(result),
+        _omissions(result),
         tag("div", _table(result, query, selection), _pages(query, selection), id="list"),
         tag("p", note, class_="quiet"),
     ]
@@ -82,14 +82,14 @@ def _filters(result: ViewerResult, query: SessionQuery) -> Html:
 
 
 def _cut(value: str) -> str:
-    shown = escape(value)
-    return shown if len(shown) <= 60 else f"{shown[:59]}…"
+    label = escape(value)
+    return label if len(label) <= 60 else f"{label[:59]}…"
 
 
 def _head(name: str, query: SessionQuery) -> Html:
     is_sorted = query.sort.removeprefix("-") == name
-    usual, turned = (f"-{name}", name) if name in NUMBERS else (name, f"-{name}")
-    other = turned if query.sort == usual else usual
+    usual, reversed_sort = (f"-{name}", name) if name in NUMBERS else (name, f"-{name}")
+    other = reversed_sort if query.sort == usual else usual
     arrow = (" ↓" if query.sort.startswith("-") else " ↑") if is_sorted else ""
     values = {**query.query(), "sort": other, "page": ""}
     link = tag("a", f"{_TITLES.get(name, name)}{arrow}", href=address("/", **values))
@@ -104,13 +104,13 @@ def _of(counts: tuple[int, int], one: str) -> str:
     return f"{counts[0]:,} of {pluralize(counts[1], one)}"
 
 
-def _left_out(result: ViewerResult) -> Html | None:
+def _omissions(result: ViewerResult) -> Html | None:
     """What the run left out or lost, as its counts say; what the list can show of it is a link."""
-    parts = [*_lacking(result)]
+    parts = [*_omission_items(result)]
     return tag("p", "Left out by the run: ", comma_list(parts), ".", class_="quiet", id="left-out") if parts else None
 
 
-def _lacking(result: ViewerResult) -> Iterator[Child]:
+def _omission_items(result: ViewerResult) -> Iterator[Child]:
     codes = {code for code, _ in result.facets["finding"]}
     outcomes = {outcome for outcome, _ in result.facets["outcome"]}
     why: list[Child]
@@ -126,9 +126,9 @@ def _lacking(result: ViewerResult) -> Iterator[Child]:
             for code, count in islice(counts.items(), _REASONS)
         ]
         yield together([f"{lack.what} (", comma_list(why), ")"])
-    if lost := result.counts["replies"]["lost"]:
-        many = pluralize(sum(lost.values()), "logged reply", "logged replies")
-        yield together([tag("a", many, href=address("/", only="lost")), f" ({_numbers(lost)})"])
+    if lost_replies := result.counts["replies"]["lost"]:
+        many = pluralize(sum(lost_replies.values()), "logged reply", "logged replies")
+        yield together([tag("a", many, href=address("/", only="lost")), f" ({_numbers(lost_replies)})"])
     if others := result.counts["other_files"]:
         yield f"{pluralize(sum(others.values()), 'file')} not read ({_numbers(others)})"
 
@@ -146,9 +146,9 @@ def _table(result: ViewerResult, query: SessionQuery, selection: SessionPage) ->
     """The sessions of a page; the title of each is its first prompt."""
     if not selection.rows:
         return tag("p", "No session is like that.")
-    shown = [row["at"] for row in selection.rows]
-    shown += [child["at"] for children in selection.children.values() for child in children[:_CHILDREN]]
-    titles = result.titles(shown)
+    row_numbers = [row["at"] for row in selection.rows]
+    row_numbers += [child["at"] for children in selection.children.values() for child in children[:_CHILDREN]]
+    titles = result.titles(row_numbers)
     names = [_TITLES.get(name, name) for name in SORTS]
     seen = set[object]()
     rows: list[list[Child]] = []
@@ -220,11 +220,11 @@ def _cells(result: ViewerResult, row: dict[str, Any], *, is_first: bool) -> list
 
 def outcome(result: ViewerResult, row: dict[str, Any]) -> str:
     """How the conversation of a record ended if that is known, else whether there is a record."""
-    ended = None
-    if row["outcome"] == WRITTEN:
+    end = None
+    if row["outcome"] == OUTCOME_WRITTEN:
         with suppress(ChatsquashError):  # the page of a damaged record says what is wrong with it
-            ended = ending(row_of(result.session_lines[row["at"]]))
-    return short(ended or row["outcome"], 40)
+            end = ending(row_of(result.session_lines[row["at"]]))
+    return short(end or row["outcome"], 40)
 
 
 def _count(row: dict[str, Any], name: str) -> Html | None:

@@ -14,27 +14,27 @@ from chatsquash.view.conversation import Conversation
 from chatsquash.view.pages.conversation import head, message_url
 from chatsquash.view.pages.layout import facts, page, spaced
 
-_SHOWN = 500_000
+_MAX_CHARS = 500_000
 """Characters of a rendering that are shown."""
-_NAMED = 100
+_MAX_LINKS = 100
 """Replies that are named."""
 
 
-def template(shown: Conversation, rendered: Rendering, name: str) -> Html:
+def template(conversation: Conversation, rendered: Rendering, name: str) -> Html:
     """The page of a rendering."""
-    body: list[Child] = [*head(shown, "template")]
+    body: list[Child] = [*head(conversation, "template")]
     if rendered.problem:
         body.append(tag("p", f"The template raises {escape(rendered.problem)}", class_="severity-error"))
-        return page("template", shown.result, *body)
+        return page("template", conversation.result, *body)
     note = (
         "Coloured text is trained on: each reply that stands behind exactly what the template gives at inference. "
         "That is the rule of --samples auto."
     )
-    body += [tag("p", note), facts(_facts(rendered, name)), *_untrue(shown, rendered)]
+    body += [tag("p", note), facts(_facts(rendered, name)), *_untrue(conversation, rendered)]
     body.append(tag("pre", Html("\n"), *_text_parts(rendered), class_="rendered"))
-    if len(rendered.text) > _SHOWN:
-        body.append(tag("p", f"… {len(rendered.text) - _SHOWN:,} characters more", class_="cut"))
-    return page("template", shown.result, *body)
+    if len(rendered.text) > _MAX_CHARS:
+        body.append(tag("p", f"… {len(rendered.text) - _MAX_CHARS:,} characters more", class_="cut"))
+    return page("template", conversation.result, *body)
 
 
 def _facts(rendered: Rendering, name: str) -> dict[str, Child]:
@@ -47,12 +47,12 @@ def _facts(rendered: Rendering, name: str) -> dict[str, Child]:
     return values
 
 
-def _untrue(shown: Conversation, rendered: Rendering) -> Iterator[Html]:
+def _untrue(conversation: Conversation, rendered: Rendering) -> Iterator[Html]:
     if rendered.untrue:
         many = pluralize(len(rendered.untrue), "reply does", "replies do")
         links = (
-            tag("a", f"message {number:,}", href=message_url(shown, number))
-            for number in map(shown.number, rendered.untrue[:_NAMED])
+            tag("a", f"message {number:,}", href=message_url(conversation, number))
+            for number in map(conversation.number, rendered.untrue[:_MAX_LINKS])
         )
         warning = f"{many} not stand behind what the template gives at inference, and need a sample of their own:"
         yield tag("p", spaced(warning, *links), class_="severity-warning")
@@ -65,7 +65,7 @@ def _untrue(shown: Conversation, rendered: Rendering) -> Iterator[Html]:
 
 def _text_parts(rendered: Rendering) -> Iterator[Html]:
     at = 0
-    whole = rendered.text[:_SHOWN]
+    whole = rendered.text[:_MAX_CHARS]
     for span in sorted(rendered.spans):
         begin = max(at, span.begin)
         if begin >= min(span.end, len(whole)):

@@ -15,7 +15,7 @@ from chatsquash.view.pages.markdown import rendered
 
 _RENDERED = 50_000
 """Characters of a page that are rendered; the rest is shown as it is."""
-SEARCHED = 120_000
+MAX_SEARCHED = 120_000
 """Characters of a page in which secrets are looked for."""
 _SHORTEST = 6
 """Characters of a secret that is marked wherever it stands."""
@@ -28,12 +28,12 @@ class PageTexts:
 
     def __init__(self, *, renders: bool = True) -> None:
         """``renders``: texts are rendered as Markdown, else shown as they are written."""
-        self._left = _RENDERED if renders else 0
+        self._remaining = _RENDERED if renders else 0
 
     def body(self, kind: str, said: str) -> Html:
         """A text of a message: ``kind`` is ``said``, ``thought``, ``call`` or ``result``."""
-        if kind in ("said", "thought") and len(said) <= self._left:
-            self._left -= len(said)
+        if kind in ("said", "thought") and len(said) <= self._remaining:
+            self._remaining -= len(said)
             return rendered(said) or code.body(kind, said)
         if kind == "call" and (diff := edit_diff(said)):
             arguments = tag("details", tag("summary", "arguments"), code.body(kind, said))
@@ -43,14 +43,14 @@ class PageTexts:
 
 def secrets_in(texts: Iterable[str]) -> list[str]:
     """Return the secrets in texts, the longest first, as they are written there."""
-    found: set[str] = set()
-    left = SEARCHED
+    secrets: set[str] = set()
+    remaining = MAX_SEARCHED
     for each in texts:
-        found.update(_secrets(each[:left]))
-        left -= len(each)
-        if left <= 0:
+        secrets.update(_secrets(each[:remaining]))
+        remaining -= len(each)
+        if remaining <= 0:
             break
-    return sorted((each for each in found if len(each) >= _SHORTEST), key=len, reverse=True)[:_SECRETS]
+    return sorted((each for each in secrets if len(each) >= _SHORTEST), key=len, reverse=True)[:_SECRETS]
 
 
 @cache
@@ -83,10 +83,10 @@ def in_red(page: Html, secrets: Iterable[str]) -> Html:
     return together([*pieces, Html(page[at:])])
 
 
-def _spans(page: str, wanted: str) -> Iterator[tuple[int, int]]:
+def _spans(page: str, needle: str) -> Iterator[tuple[int, int]]:
     """Where a text is in HTML outside of tags, and its negative length, so that the longest of several is first."""
-    at = page.find(wanted)
+    at = page.find(needle)
     while at >= 0:
         if page.rfind("<", 0, at) <= page.rfind(">", 0, at):
-            yield at, -len(wanted)
-        at = page.find(wanted, at + len(wanted))
+            yield at, -len(needle)
+        at = page.find(needle, at + len(needle))
