@@ -147,12 +147,12 @@ def _entry(
 
 def _sentences(row: EntryRow) -> Iterator[str]:
     """What a request and its reply are, in words."""
-    new = f"{pluralize(row.new, 'message')} ({escape(row.roles)})"
+    new = f"{pluralize(row.added_count, 'message')} ({escape(row.roles)})"
     as_before = f"repeats {pluralize(row.repeated_count, 'message')} of the one before"
     if row.repeated_count:
-        yield f"The request {as_before} and adds {new}." if row.new else f"The request {as_before}."
+        yield f"The request {as_before} and adds {new}." if row.added_count else f"The request {as_before}."
     else:
-        yield f"The request has {new}." if row.new else "The request has no messages."
+        yield f"The request has {new}." if row.added_count else "The request has no messages."
     finish = f", finish reason {escape(row.finish)}" if row.finish else ""
     yield f"The reply {escape(row.reply)}{finish}." if row.reply else "There is no reply."
 
