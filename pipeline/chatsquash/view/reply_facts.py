@@ -1,4 +1,4 @@
-"""When the replies of a record were logged, by which model, and with how many tokens, as its log says."""
+"""The time, model and tokens of each reply of a record, from its log."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from chatsquash.view.logs import LoggedSession, Rows
 from chatsquash.view.watching import ReplyFacts
 
 _MOST = 5_000
-"""Replies of a record that are told of."""
+"""Replies of a record whose facts are returned."""
 _NAME = 60
 
 
 def reply_facts(conversation: Conversation, session_log: LoggedSession, rows: Rows) -> dict[int, ReplyFacts]:
-    """Return what a log says of the replies of a record, by the indices of their messages in the file."""
+    """Return the logged facts about the replies of a record, by the indices of their messages in the file."""
     if conversation.facts.get("sample") is not None:  # whose messages have other places
         return {}
     return (
@@ -23,7 +23,7 @@ def reply_facts(conversation: Conversation, session_log: LoggedSession, rows: Ro
 
 
 def _of_requests(conversation: Conversation, session_log: LoggedSession, rows: Rows) -> dict[int, ReplyFacts]:
-    """Each reply by its line, and by its place in the record."""
+    """Match replies by the line of their request and by their position in the record."""
     by_line = {row.line: row.facts for row in session_log.rows if row.is_read}
     facts: dict[int, ReplyFacts] = {}
     for reply in session_log.replies:
@@ -36,7 +36,7 @@ def _of_requests(conversation: Conversation, session_log: LoggedSession, rows: R
 
 
 def _of_file(conversation: Conversation, session_log: LoggedSession) -> dict[int, ReplyFacts]:
-    """The replies of an agent's file in their order, if the record has as many."""
+    """Match the replies of an agent's file in order, if the record has the same number."""
     facts_of_replies = [row.facts for row in session_log.messages if row.role == "assistant"]
     said = [at for at, message in enumerate(conversation.record.messages) if message["role"] == "assistant"]
     if len(facts_of_replies) != len(said):
@@ -45,7 +45,7 @@ def _of_file(conversation: Conversation, session_log: LoggedSession) -> dict[int
 
 
 def facts_text(facts: ReplyFacts) -> str:
-    """Return what is known of a reply, in words: its time, model and tokens."""
+    """Return the facts about a reply as text: its time, model and tokens."""
     time = "" if facts.at is None else stamp(facts.at)[:-1].replace("T", " ")
     input_tokens = "" if facts.prompt_tokens is None else f"{facts.prompt_tokens:,} tokens in"
     output_tokens = "" if facts.completion_tokens is None else f"{facts.completion_tokens:,} tokens out"

@@ -1,4 +1,4 @@
-"""One record as a conversation, a window of its messages at a time."""
+"""The page of a record: one window of its messages at a time."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ from chatsquash.view.pages.relations import SubAgent
 from chatsquash.view.pages.texts import MAX_SEARCHED, PageTexts, in_red, secrets_in
 
 TEXT = 16_000
-"""Bytes of a text that a page shows; the rest has a place of its own."""
+"""Bytes of a text shown on a page; the full text has its own URL."""
 _LEAST = 500
-"""The same in a message for which a page has no more space."""
+"""The same for messages beyond the size limit of a page."""
 _ARTICLE = 500_000
-"""Characters of HTML about which no more of a message is shown."""
+"""Characters of HTML after which the rest of a message is omitted."""
 _PAGE = 2_500_000
-"""The same of all messages of a page: behind them of each message only the beginning is shown."""
+"""Characters of HTML of all messages; after them, only the beginning of each message is shown."""
 _PARTS = 1_000
-"""Images and other media of a content."""
+"""Images and other media per message."""
 _CALLS = 20
-"""Calls of a message behind which it has a link to all of it."""
+"""A message with more calls than this gets a link to its full text."""
 _FINDINGS = 200
 _LONGEST_VALUE = 500
-"""Characters of a finding, or of a value that is known of a session."""
+"""Characters of a finding, or of a fact about a session."""
 _NAME = 200
 _WINDOW_TITLE = 60
 _MEMBERS = 100
-"""Members of a line of the session table, and of each of these; chatsquash writes far fewer."""
+"""Members of a line of the session table, and of each of its objects; chatsquash writes far fewer."""
 _TABS = ("conversation", "log", "tree", "template")
 
 
 def conversation_page(conversation: Conversation, message: int) -> Html:
-    """The page of a record, at one of its messages."""
+    """Return the page of a record, at one of its messages."""
     window = conversation.window(message)
     agents = relations.sub_agents(conversation)
     body = [
@@ -66,9 +66,9 @@ def conversation_page(conversation: Conversation, message: int) -> Html:
 
 
 def head(conversation: Conversation, now: str) -> list[Html]:
-    """The title of a session, and its other pages."""
+    """Return the title of a session and the links to its pages."""
     names = [name for name in _TABS if (name != "template" or (conversation.has_template and conversation.place))]
-    titles = {"log": "beside its log", "template": "as the template renders it"}
+    titles = {"log": "with its log", "template": "rendered by the template"}
     links = []
     for name in names:
         to = session_url(conversation) if name == "conversation" else session_url(conversation, name)
@@ -79,7 +79,7 @@ def head(conversation: Conversation, now: str) -> list[Html]:
 
 
 def attributes(conversation: Conversation, window: Window) -> dict[str, Any]:
-    """What the keys need to know: where the user says something, where errors and findings are."""
+    """Return the data attributes for keyboard shortcuts: the messages of the user, with errors and with findings."""
     numbers = [conversation.number(at) for at in range(window.start, window.stop)]
     return {
         "data_base": url(conversation.result, "s", conversation.at),
@@ -101,7 +101,7 @@ def _title(conversation: Conversation) -> str:
 
 
 def _about(conversation: Conversation) -> Html:
-    """What is known of a session, folded below its first line."""
+    """Render the facts about a session, folded below a one-line summary."""
     values: dict[str, Child] = {
         "record": f"{conversation.place.file}:{conversation.place.row}" if conversation.place else "none"
     }
@@ -119,7 +119,7 @@ def _opening(conversation: Conversation) -> Html:
     tokens = f"{pluralize(row['tokens'], 'token')}" if row["tokens"] is not None else None
     turns = f"{pluralize(row['turns'], 'turn')}" if row["turns"] is not None else None
     values = (row["format"], row["model"], (row["start"] or "")[:16].replace("T", " "), turns, tokens, row["outcome"])
-    # A value may be written from the right.
+    # Each value has its own direction, since it may be in a right-to-left script.
     return comma_list([tag("span", escape(str(each)), dir="auto") for each in values if each])
 
 
@@ -133,7 +133,7 @@ def _named_values(values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         if isinstance(value, dict):
             inside = islice(value.items(), _MEMBERS)
             yield from ((short(f"{name} {inner.replace('_', ' ')}"), each) for inner, each in inside)
-        elif name not in ("log", "file", "row", "offset", "record"):  # which the first two facts say
+        elif name not in ("log", "file", "row", "offset", "record"):  # already in the first two facts
             yield short(name.replace("_", " ")), value
 
 
@@ -153,7 +153,7 @@ def _spelled(value: Any) -> str:
 
 
 def _findings(conversation: Conversation) -> Html | None:
-    """The findings of a session, each with the message that it is about."""
+    """Render the findings of a session, each with a link to its message."""
     if not conversation.findings:
         return None
     items = [tag("li", *_finding(conversation, each)) for each in conversation.findings[:_FINDINGS]]
@@ -180,19 +180,19 @@ def _text(finding: Mapping[str, Any]) -> str:
 
 
 def severity(finding: Mapping[str, Any]) -> Html:
-    """The code of a finding in the colour of its severity, which is also said."""
+    """Render the severity and code of a finding, in the colour of the severity."""
     kind = finding.get("severity")
     known = kind if kind in ("error", "warning", "info") else "info"
     return tag("span", f"{known} ", tag("code", short(finding.get("code"), _NAME)), class_=f"severity-{known}")
 
 
 def message_url(conversation: Conversation, number: int) -> str:
-    """The page of a conversation at a message."""
+    """Return the URL of a message."""
     return session_url(conversation, m=number, fragment=f"m{number}")
 
 
 def toolbar(conversation: Conversation) -> Html:
-    """What can be done with a conversation."""
+    """Render the toolbar: find, fold, copy and the keyboard shortcuts."""
     base = conversation.result, "s", conversation.at
     finding = tag(
         "form",
@@ -223,19 +223,19 @@ def toolbar(conversation: Conversation) -> Html:
 
 
 def _toggle(conversation: Conversation) -> Html:
-    """A link to the same page with its texts as they are written, or rendered."""
+    """Render the link that switches between texts as written and rendered Markdown."""
     if conversation.is_as_written:
         return tag("a", "Rendered", href=session_url(conversation, **{"as": ""}))
     return tag("a", "As written", href=session_url(conversation, **{"as": "written"}))
 
 
 def section(conversation: Conversation, window: Window, agents: Sequence[SubAgent] = ()) -> Html:
-    """The messages of a window."""
+    """Render the messages of a window."""
     if conversation.place is None:
-        why = f"There is no record of this session: {escape(str(conversation.row['outcome']))}."
+        why = f"This session has no record: {escape(str(conversation.row['outcome']))}."
         return tag("section", tag("p", why), class_="conversation")
     if conversation.problem:
-        note = tag("p", f"The record is shown as it stands, since {escape(conversation.problem)}.")
+        note = tag("p", f"The record cannot be shown as a conversation: {escape(conversation.problem)}.")
         text = conversation.data[:TEXT].decode("utf-8", "replace")
         return tag("section", note, code.json(text), class_="conversation")
     whole = (
@@ -256,16 +256,18 @@ def section(conversation: Conversation, window: Window, agents: Sequence[SubAgen
 
 
 def with_secrets(conversation: Conversation, window: Window, body: Iterable[Child]) -> Html:
-    """The body of a page with the secrets of its messages in red, as far as these are searched."""
+    """Render the body of a page with the secrets of its messages highlighted, up to the limit of the search."""
     said = [part.text[:TEXT] for message in window.record.messages for part in message_parts(message)]
     note = None
     if sum(map(len, said)) > MAX_SEARCHED:
-        note = tag("p", f"Secrets are looked for in the first {MAX_SEARCHED:,} characters of a page.", class_="quiet")
+        note = tag(
+            "p", f"Secrets are only highlighted in the first {MAX_SEARCHED:,} characters of a page.", class_="quiet"
+        )
     return in_red(together([*body, note]), secrets_in([conversation.title, *said]))
 
 
 def _is_large(conversation: Conversation, at: int) -> bool:
-    """Whether a page may leave something of a message out."""
+    """Return whether a page may omit parts of a message."""
     return conversation.length(at) > TEXT // 4 or len(message_calls(conversation.record.messages[at])) > _CALLS
 
 
@@ -285,7 +287,7 @@ def _notes(conversation: Conversation, window: Window, whole: list[Html | None])
 
 
 def bounded(conversation: Conversation, window: Window, notes: dict[int, list[Child]]) -> Iterator[Html]:
-    """The messages of a window, each of them no larger than a page can hold."""
+    """Render the messages of a window within the size limits of a page."""
 
     def picture(part: Json) -> Html:
         name = conversation.images.get(id(part))
@@ -294,7 +296,7 @@ def bounded(conversation: Conversation, window: Window, notes: dict[int, list[Ch
         return tag(
             "img",
             src=url(conversation.result, "s", conversation.at, "image", name),
-            alt="an image of the record",
+            alt="image in the record",
             loading="lazy",
             class_="picture",
         )
@@ -307,7 +309,7 @@ def bounded(conversation: Conversation, window: Window, notes: dict[int, list[Ch
 
 
 def pages(conversation: Conversation, window: Window) -> Html | None:
-    """Links to the messages before and behind a window."""
+    """Render the links to the messages before and after a window."""
     total = len(conversation.record.messages)
     if window.start == 0 and window.stop >= total:
         return None
@@ -323,4 +325,4 @@ def pages(conversation: Conversation, window: Window) -> Html | None:
         if behind is not None
         else None,
     ]
-    return tag("nav", spaced(*links), class_="pages", aria_label="Messages before and behind")
+    return tag("nav", spaced(*links), class_="pages", aria_label="Messages before and after")

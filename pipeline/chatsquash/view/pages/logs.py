@@ -1,4 +1,4 @@
-"""A record beside the entries of its log, single requests, and what differs between two of them."""
+"""Pages about a log: a record next to the entries of its log, single requests, and their differences."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ from chatsquash.view.pages.texts import PageTexts, in_red, secrets_in
 from chatsquash.view.watching import OUTCOMES, EntryRow, LoggedRequest, MessageRow
 
 _TEXT = 4_000
-"""Bytes of a text of a request that are shown."""
+"""Bytes shown of a text of a request."""
 ENTRIES = 300
-"""Entries that are shown at once."""
+"""Entries per page."""
 _MOST = 3_000_000
 """Bytes of HTML of a request's messages."""
 _RAW = 200_000
-"""Characters of a line that are shown on a page; all of it has a place of its own."""
+"""Characters of a line shown on a page; the full line has its own URL."""
 _READABLE = 1 << 24
-"""Characters of a line that are put on several lines."""
+"""Characters of the longest line that is indented."""
 _DIFFERENCE = 400_000
 
 
 def log_page(
     conversation: Conversation, message: int, logs: SessionLogs, session_log: LoggedSession | NoLogError, first: int
 ) -> Html:
-    """The record, and beside it what its log has."""
+    """Return the page of a record next to its log."""
     window = conversation.window(message)
     left = tag("div", toolbar(conversation), section(conversation, window), pages(conversation, window), class_="side")
     right = tag("div", *_log(conversation, logs, session_log, first), class_="side log", id="log")
@@ -67,7 +67,7 @@ def _log(
         return
     yield from _log_facts(session_log)
     if session_log.messages:
-        yield tag("p", "The log is a file of conversations, which holds messages and no requests.")
+        yield tag("p", "The log is a file of conversations: it contains messages, not requests.")
         yield from (
             _message(conversation, session_log, row) for row in islice(session_log.messages, first, first + ENTRIES)
         )
@@ -84,7 +84,7 @@ def _log(
 
 def _log_facts(session_log: LoggedSession) -> Iterator[Html]:
     if session_log.changed:
-        yield tag("p", "The log is not what it was when it was converted.", class_="severity-warning")
+        yield tag("p", "The log has changed since it was converted.", class_="severity-warning")
     yield facts({"log": escape(session_log.log.display_path), "format": escape(session_log.format)})
 
 
@@ -94,7 +94,7 @@ def _more(conversation: Conversation, first: int, count: int) -> Html:
         is_there = 0 <= to < count or (to < 0 < first)
         links.append(tag("a", said, href=session_url(conversation, "log", entry=max(0, to))) if is_there else None)
     position = f"{min(first + 1, count):,} to {min(first + ENTRIES, count):,} of {count:,}"
-    return tag("nav", spaced(links[0], position, links[1]), class_="pages", aria_label="Entries before and behind")
+    return tag("nav", spaced(links[0], position, links[1]), class_="pages", aria_label="Entries before and after")
 
 
 def _message(conversation: Conversation, session_log: LoggedSession, row: MessageRow) -> Html:
@@ -105,19 +105,19 @@ def _message(conversation: Conversation, session_log: LoggedSession, row: Messag
 
 
 def _raw(conversation: Conversation, line: int, summary: Child, links: list[Child], id_: str | None) -> Html:
-    """A line of the log, which is read when it is unfolded."""
+    """Render a line of the log, which is loaded when it is unfolded."""
     where = url(conversation.result, "s", conversation.at, "log", line, "raw")
-    links = [*links, tag("a", "the line as it stands", href=where)]
+    links = [*links, tag("a", "the original line", href=where)]
     shown_at = url(conversation.result, "s", conversation.at, "log", line, "shown")
     return tag("details", tag("summary", summary), tag("p", spaced(*links)), class_="entry", data_raw=shown_at, id=id_)
 
 
 def line(data: bytes) -> str:
-    """A line of a log as a page shows it: JSON on several lines, its beginning, what hides text as escapes."""
+    """Return a line of a log for a page: indented JSON, shortened, with control characters escaped."""
     said = data.decode("utf-8", "backslashreplace")
     readable_line = readable(said, _READABLE) or said
     more = len(readable_line) - _RAW
-    ending = f"\n… {more:,} characters more (the line as it stands has all)" if more > 0 else ""
+    ending = f"\n… {more:,} more characters (see the original line)" if more > 0 else ""
     return unescape(text(readable_line[:_RAW])) + ending
 
 
@@ -146,7 +146,7 @@ def _entry(
 
 
 def _sentences(row: EntryRow) -> Iterator[str]:
-    """What a request and its reply are, in words."""
+    """Describe a request and its reply in sentences."""
     new = f"{pluralize(row.added_count, 'message')} ({escape(row.roles)})"
     as_before = f"repeats {pluralize(row.repeated_count, 'message')} of the one before"
     if row.repeated_count:
@@ -158,7 +158,7 @@ def _sentences(row: EntryRow) -> Iterator[str]:
 
 
 def time(at: int | None) -> str:
-    """A time of a log, UTC; empty where there is none."""
+    """Format a time of a log in UTC; return an empty text if there is none."""
     return "" if at is None else stamp(at)[:-1].replace("T", " ")
 
 
@@ -166,7 +166,7 @@ def time(at: int | None) -> str:
 
 
 def request(conversation: Conversation, session_log: LoggedSession, entry: LoggedRequest) -> Html:
-    """A request and its reply as a conversation."""
+    """Return the page of a request and its reply."""
     messages = [*entry.messages, *([entry.reply] if entry.reply else [])]
     place = f"{session_log.log.display_path}:{entry.line}"
     showing = Showing(place=escape(place), text=_TEXT, body=PageTexts(renders=not conversation.is_as_written).body)
@@ -182,13 +182,13 @@ def request(conversation: Conversation, session_log: LoggedSession, entry: Logge
 
 
 def _texts(messages: list[Message]) -> Iterator[str]:
-    """The texts of a request from its end, which is what it adds."""
+    """Yield the texts of a request from the last message back, so that new ones are searched first."""
     for message in reversed(messages):
         yield from (part.text[:_TEXT] for part in message_parts(message))
 
 
 def _links(conversation: Conversation, session_log: LoggedSession, entry: LoggedRequest, now: str) -> Html:
-    """Links to what else there is of a request, and to the same of the ones before and behind it."""
+    """Render the links to the other pages of a request, and to the same page of the requests before and after it."""
     behind = next((row.line for row in session_log.rows if row.line > entry.line and row.is_read), None)
     links: list[Child] = [tag("a", "All entries", href=session_url(conversation, "log"))]
     for name, said in (("", "The request"), ("difference", "What it changes")):
@@ -201,10 +201,10 @@ def _links(conversation: Conversation, session_log: LoggedSession, entry: Logged
 
 
 def difference(conversation: Conversation, session_log: LoggedSession, entry: LoggedRequest) -> Html:
-    """What differs between a request and the one before it in the log."""
+    """Return the page with the difference between a request and the one before it in the log."""
     place = escape(f"{session_log.log.display_path}:{entry.line}")
     if entry.before is None:
-        inside: list[Child] = [tag("p", "This is the first request of the log: nothing stands before it.")]
+        inside: list[Child] = [tag("p", "This is the first request of the log; there is nothing to compare it with.")]
     else:
         changes = steps(entry.before, entry.messages)
         inside = [tag("p", f"From line {entry.line_before:,} to line {entry.line:,}:"), *_steps(changes, place)]
@@ -241,7 +241,7 @@ def _step(step: DiffStep, place: str) -> Html:
         text_of_step = "\n".join(islice(lines, 2_000))[:_DIFFERENCE]
         return tag(
             "div",
-            tag("p", f"message {step.begin:,} is another"),
+            tag("p", f"message {step.begin:,} changed"),
             code.body("difference", text_of_step),
             class_="changed",
         )
@@ -266,13 +266,13 @@ def _tools(entry: LoggedRequest) -> Html:
         return tag("p", f"{pluralize(len(now), 'tool')}, as before", class_="kept")
     names = [
         f"{pluralize(len(now - before), 'tool')} new or changed",
-        f"{pluralize(len(before - now), 'tool')} gone or changed",
+        f"{pluralize(len(before - now), 'tool')} removed or changed",
     ]
     return tag("p", ", ".join(names), class_="changed")
 
 
 def locations(conversation: Conversation, rows: Rows, replies: Sequence[ReplyOutcome]) -> Iterator[Child]:
-    """Where some replies of one conversation stand, each record once and as a link, and why others stand in none."""
+    """Yield links to the records that contain these replies, and the reasons why other replies are in no record."""
     firsts = _firsts(replies)
     for number, reply in enumerate(firsts):
         place, to = _place(conversation, rows, reply)
@@ -284,32 +284,32 @@ def locations(conversation: Conversation, rows: Rows, replies: Sequence[ReplyOut
 
 
 def in_words(conversation: Conversation, rows: Rows, replies: Sequence[ReplyOutcome]) -> str:
-    """The same without links."""
+    """Return the records that contain these replies, and the reasons for lost ones, as text."""
     places = ", ".join(_place(conversation, rows, reply)[0] for reply in _firsts(replies))
     return "; ".join(filter(None, (f"in {places}" if places else "", _loss(replies))))
 
 
 def _loss(replies: Sequence[ReplyOutcome]) -> str:
-    """Why replies stand in no record; empty where all do."""
+    """Return the reasons why replies are in no record; empty if all are in one."""
     lost_replies = [reply for reply in replies if reply.status == "lost"]
-    whys = dict.fromkeys(WHY.get(reply.why or "", reply.why or "nothing says why") for reply in lost_replies)
+    whys = dict.fromkeys(WHY.get(reply.why or "", reply.why or "reason unknown") for reply in lost_replies)
     count = "" if len(lost_replies) == len(replies) else f"{len(lost_replies):,} "
     return f"{count}lost: {', '.join(whys)}" if lost_replies else ""
 
 
 def is_in(conversation: Conversation, rows: Rows, replies: Sequence[ReplyOutcome]) -> bool:
-    """Whether the record that is shown holds one of some replies."""
+    """Return whether the record on display contains one of these replies."""
     return any(_row(rows, reply) == conversation.at for reply in _firsts(replies)) and conversation.place is not None
 
 
 def first_url(conversation: Conversation, rows: Rows, replies: Sequence[ReplyOutcome]) -> str | None:
-    """The URL of the first of some replies that is in a record."""
+    """Return the URL of the first of these replies that is in a record."""
     places = (_place(conversation, rows, reply)[1] for reply in _firsts(replies))
     return next(filter(None, places), None)
 
 
 def _firsts(replies: Sequence[ReplyOutcome]) -> list[ReplyOutcome]:
-    """The first reply that stands in each record."""
+    """Return the first reply in each record."""
     replies_by_record: dict[int, ReplyOutcome] = {}
     for reply in replies:
         if reply.status != "lost":
@@ -322,13 +322,13 @@ def _row(rows: Rows, reply: ReplyOutcome) -> int | None:
 
 
 def _place(conversation: Conversation, rows: Rows, reply: ReplyOutcome) -> tuple[str, str | None]:
-    """The message of a record that holds a reply, or what became of the record; and its URL."""
+    """Return the message of the record that contains a reply, or the fate of that record; and its URL."""
     at = _row(rows, reply)
     if at is None:
-        return "a record that was left out, since another one stands for it", None
+        return "a record that was skipped in favour of another one", None
     row = conversation.result.sessions.row(at, named=True)
     if row["outcome"] != OUTCOME_WRITTEN:
-        return f"a record that was left out: {escape(str(row['outcome']))}", url(
+        return f"a skipped record: {escape(str(row['outcome']))}", url(
             conversation.result, "s", at, **conversation.link_parameters
         )
     place = "this record" if at == conversation.at else escape(f"{row['file']}:{row['row']}")

@@ -1,4 +1,4 @@
-"""What a session is next to: those before and after it in the list, the call that began it, and its sub-agents."""
+"""Links from a session to others: its neighbours in the list, its caller and its sub-agents."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ from chatsquash.view.pages.layout import address, session_url, spaced, url
 from chatsquash.view.selection import SessionQuery, neighbours, parse_query
 
 _CHILDREN = 100
-"""Sub-agents of a session that are named, and for whose calls it is looked through."""
+"""Sub-agents of a session that are listed and whose calls are searched for."""
 _ARGUMENTS = 4_000_000
-"""Characters of the arguments of calls that are looked through."""
+"""Characters of the arguments of calls that are searched."""
 
 
 def in_list(conversation: Conversation) -> Html:
-    """Links to the sessions before and after, in the list that led here, and back to it."""
+    """Render the links to the previous and next session of the list, and back to the list."""
     query = list_query(conversation)
     around = neighbours(conversation.result, query, conversation.at)
     links: list[Child] = []
     for name, at, rel in (("Previous session", around.before, "prev"), ("Next session", around.after, "next")):
         to = url(conversation.result, "s", at, **conversation.link_parameters) if at is not None else None
         links.append(tag("a", name, href=to, rel=rel, id=f"{rel}-session") if to else None)
-    back = tag("a", "All that match" if query.query() else "All sessions", href=address("/", **query.query()))
+    back = tag("a", "All matches" if query.query() else "All sessions", href=address("/", **query.query()))
     return tag("nav", spaced(links[0], back, links[1]), class_="pages", aria_label="Sessions before and after")
 
 
 def list_query(conversation: Conversation) -> SessionQuery:
-    """The query of the list that led to a session."""
+    """Return the query of the list from which a session was opened."""
     return parse_query(dict(parse_qsl(conversation.link_parameters.get("list", ""))))
 
 
 def caller(conversation: Conversation) -> Html | None:
-    """Where a sub-agent was called: its session, and there the call."""
+    """Render the link from a sub-agent to the call that started it."""
     at = conversation.row["caller"]
     if at is None:
         return None
@@ -52,7 +52,7 @@ def caller(conversation: Conversation) -> Html | None:
 
 
 class SubAgent:
-    """A sub-agent of a session, and the message that called it, if that is known."""
+    """A sub-agent of a session, and the message with the call that started it, if known."""
 
     def __init__(self, conversation: Conversation, row: dict[str, Any], title: str, message: int | None) -> None:
         self.message = message
@@ -64,7 +64,7 @@ class SubAgent:
 
 
 def sub_agents(conversation: Conversation) -> list[SubAgent]:
-    """The sub-agents that a session called."""
+    """Return the sub-agents that a session started."""
     frame = conversation.result.sessions
     rows = list(frame.filter(frame["caller"] == conversation.at).head(_CHILDREN).iter_rows(named=True))
     titles = conversation.result.titles([row["at"] for row in rows])
@@ -73,7 +73,7 @@ def sub_agents(conversation: Conversation) -> list[SubAgent]:
 
 
 def children(agents: list[SubAgent]) -> Html | None:
-    """The sub-agents of a session as a list."""
+    """Render the sub-agents of a session as a list."""
     if not agents:
         return None
     items = [tag("li", each.link) for each in agents]
@@ -81,7 +81,7 @@ def children(agents: list[SubAgent]) -> Html | None:
 
 
 def calls_of(conversation: Conversation, titles: list[str]) -> dict[str, int]:
-    """By the titles of sub-agents, the messages whose calls say the same to them."""
+    """Return the messages with the calls of sub-agents, by the titles of these: the prompt is an argument of the call."""
     known_titles = {*titles} - {""}
     messages_by_title: dict[str, int] = {}
     for at, said in _said_to_tools(conversation.record.messages) if known_titles else ():
@@ -91,7 +91,7 @@ def calls_of(conversation: Conversation, titles: list[str]) -> dict[str, int]:
 
 
 def _said_to_tools(messages: list[Message]) -> Iterator[tuple[int, str]]:
-    """The texts in the arguments of calls, each as a title, with the indices of their messages."""
+    """Yield the texts in the arguments of calls as titles, with the indices of their messages."""
     remaining = _ARGUMENTS
     for at, message in enumerate(messages):
         for call in message_calls(message):

@@ -1,4 +1,4 @@
-"""The texts of a page: rendered as Markdown, edits as diffs, secrets in red, as far as a page has time for these."""
+"""The texts of a page: Markdown, edits as diffs, and highlighted secrets, within limits per page."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from chatsquash.view.pages.edits import edit_diff
 from chatsquash.view.pages.markdown import rendered
 
 _RENDERED = 50_000
-"""Characters of a page that are rendered; the rest is shown as it is."""
+"""Characters of a page that are rendered as Markdown; the rest is shown as written."""
 MAX_SEARCHED = 120_000
-"""Characters of a page in which secrets are looked for."""
+"""Characters of a page that are searched for secrets."""
 _SHORTEST = 6
-"""Characters of a secret that is marked wherever it stands."""
+"""Characters of the shortest secret that is highlighted."""
 _SECRETS, _MARKS = 500, 500
-"""Secrets that are marked on a page, and the places of each."""
+"""Secrets highlighted per page, and places per secret."""
 
 
 class PageTexts:
-    """Makes the texts of one page."""
+    """Renders the texts of one page."""
 
     def __init__(self, *, renders: bool = True) -> None:
-        """``renders``: texts are rendered as Markdown, else shown as they are written."""
+        """Create the renderer; without ``renders``, texts are shown as written instead of as Markdown."""
         self._remaining = _RENDERED if renders else 0
 
     def body(self, kind: str, said: str) -> Html:
@@ -62,7 +62,7 @@ def _redactor() -> Redactor:
 
 @lru_cache(maxsize=256)
 def _secrets(said: str) -> frozenset[str]:
-    """The secrets of a text, and their lines, since a page may show each line apart."""
+    """Return the secrets of a text, split into lines, since a page may show each line separately."""
     try:
         hits = _redactor().find(said)
     except UnsearchedError:
@@ -72,7 +72,7 @@ def _secrets(said: str) -> frozenset[str]:
 
 
 def in_red(page: Html, secrets: Iterable[str]) -> Html:
-    """Return HTML in which each of some secrets is marked wherever a text has it."""
+    """Highlight all occurrences of secrets in the texts of HTML."""
     spans = sorted(span for each in secrets for span in islice(_spans(page, text(each)), _MARKS))
     pieces: list[Html] = []
     at = 0
@@ -84,7 +84,7 @@ def in_red(page: Html, secrets: Iterable[str]) -> Html:
 
 
 def _spans(page: str, needle: str) -> Iterator[tuple[int, int]]:
-    """Where a text is in HTML outside of tags, and its negative length, so that the longest of several is first."""
+    """Yield the positions of a text outside of tags, with its negative length, so that sorting puts the longest first."""
     at = page.find(needle)
     while at >= 0:
         if page.rfind("<", 0, at) <= page.rfind(">", 0, at):

@@ -1,4 +1,4 @@
-"""The conversations of a session as a tree: which one is the record, what each other one is, and where to look."""
+"""The page with the conversations of a session as a tree, with links to their records or log entries."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from chatsquash.view.pages.layout import facts, page, session_url, spaced, url
 from chatsquash.view.pages.logs import first_url, is_in, locations, time
 
 _MAX_CONVERSATIONS = 1_000
-"""Conversations of a session that are drawn."""
+"""Conversations of a session that are listed."""
 _MARKS = 50
-"""Replies of a path that are drawn."""
+"""Replies of a path that are drawn as marks."""
 _DEEPEST = 30
-"""Levels; what lies deeper is drawn at this one."""
+"""Levels of the tree; deeper conversations are listed at this level."""
 _KINDS = {
-    "main": "the main conversation, or one that begins anew",
-    "compacted": "goes on from a summary of what came before",
-    "branch": "goes on otherwise from a message of another one",
-    "subagent": "was begun by a call of a tool",
-    "side": "the client's own request, such as one for a title",
+    "main": "the main conversation, or a new one",
+    "compacted": "continues from a summary of the conversation before it",
+    "branch": "branches off at a message of another conversation",
+    "subagent": "was started by a tool call",
+    "side": "a request of the client itself, such as for a title",
     "retry": "the same request, sent again",
 }
 
 
 class LogPart(NamedTuple):
-    """What one log, or one conversation of an agent's file, holds of a session."""
+    """The part of a session in one log, or in one conversation of an agent's file."""
 
     at: int
-    """A row of the session table that is about it."""
+    """A row of the session table about this part."""
     session_log: LoggedSession
     rows: Rows
 
@@ -51,7 +51,7 @@ class Node(NamedTuple):
 
 
 def nodes(part: LogPart) -> list[Node]:
-    """The conversations that replies belong to, in the order in which they begin."""
+    """Return the conversations of the replies, in the order of their first reply."""
     nodes_by_id: dict[str, Node] = {}
     for reply in part.session_log.replies:
         node = nodes_by_id.setdefault(reply.conversation, Node(reply.conversation, reply.kind, reply.parent, [], part))
@@ -62,7 +62,7 @@ def nodes(part: LogPart) -> list[Node]:
 
 
 def parts(logs: SessionLogs, at: int, session_log: LoggedSession) -> list[LogPart]:
-    """What logs hold of a session: an agent's may stand in several files, and in several parts of one."""
+    """Return the parts of a session; an agent's session may span several files, and several parts of one file."""
     log_parts = [LogPart(at, session_log, logs.records(at, session_log))]
     others = (
         [each for each in logs.related(at) if each not in log_parts[0].rows.values()] if session_log.messages else []
@@ -73,7 +73,7 @@ def parts(logs: SessionLogs, at: int, session_log: LoggedSession) -> list[LogPar
 
 
 def tree(conversation: Conversation, logs: SessionLogs, session_log: LoggedSession | NoLogError) -> Html:
-    """The page of a session's tree."""
+    """Return the page with the tree of a session."""
     body: list[Child] = [*head(conversation, "tree")]
     if isinstance(session_log, NoLogError):
         body += [*_records(conversation), tag("p", escape(str(session_log)))]
@@ -95,7 +95,7 @@ def tree(conversation: Conversation, logs: SessionLogs, session_log: LoggedSessi
 
 
 def _records(conversation: Conversation) -> Iterator[Html]:
-    """The other records of the session, which have a conversation each."""
+    """Render the records of the session, each of which is a conversation."""
     frame = conversation.result.sessions
     rows = frame.filter(frame["key"] == conversation.row["key"]).head(_MAX_CONVERSATIONS)
     if rows.height < 2:
@@ -119,7 +119,7 @@ def _turns(row: dict[str, Any]) -> str | None:
 
 
 def _as_list(conversation: Conversation, conversations: list[Node]) -> Html:
-    """The conversations as a list of lists; one whose parent is not there, or is itself below it, stands outside."""
+    """Render the conversations as nested lists; those with a missing parent or in a cycle are top-level items."""
     ids = {node.id for node in conversations}
     below: dict[str | None, list[Node]] = {}
     for node in conversations:
@@ -167,7 +167,7 @@ def _node(conversation: Conversation, node: Node) -> Iterator[Child]:
 
 
 def _path_url(conversation: Conversation, node: Node, lines: list[int]) -> str:
-    """Where a path leads: to its record, at its first reply there, else to its last request in the log."""
+    """Return the URL of a path: its first reply in a record, else its last request in the log."""
     if to := first_url(conversation, node.part.rows, node.replies):
         return to
     is_of_requests = lines and not node.part.session_log.messages
@@ -177,7 +177,7 @@ def _path_url(conversation: Conversation, node: Node, lines: list[int]) -> str:
 
 
 def _reply_marks(replies: list[ReplyOutcome]) -> Html:
-    """The replies of a path as marks, in their order; lost ones are hollow."""
+    """Draw the replies of a path as marks, in order; lost replies are hollow."""
     some = replies[:_MARKS]
     marks = [
         tag("rect", x=6 * at + 1, y=1, width=3, height=10, class_=f"reply {reply.status}")
