@@ -332,7 +332,7 @@ def test_brackets_lead_to_the_sessions_around_in_the_list_that_is_filtered(edite
         page.wait_for_url("**/s/0?*")
         page.keyboard.press("]")
         page.wait_for_url("**/s/1?*")
-        page.get_by_role("link", name="All that match").click()
+        page.get_by_role("link", name="All matches").click()
         page.wait_for_url("**/?text=.jsonl")
 
 

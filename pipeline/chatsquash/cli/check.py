@@ -139,14 +139,14 @@ def _print_findings(
 def _overview(counts: Counter[tuple[Severity, str]], trials: Trials | None, looked: Sequence[str]) -> Overview:
     """Return the summary of a check: the checks that ran, their findings and the next step."""
     from chatsquash.core.overview import Headline, Overview
-    from chatsquash.dataset.attention import found, worst
+    from chatsquash.dataset.attention import findings_headline, worst_finding
     from chatsquash.dataset.overview import findings
     from chatsquash.dataset.summary import by_severity
 
     severities = by_severity(counts)
-    headlines = (*(Headline((line,)) for line in looked), found(severities))
+    headlines = (*(Headline((line,)) for line in looked), findings_headline(severities))
     rows = (*(trials.rows() if trials else ()), *findings(severities, brief=None))
-    return Overview(headlines, rows, worst(severities))
+    return Overview(headlines, rows, worst_finding(severities))
 
 
 def _evaluation(paths: tuple[str, ...]) -> Evaluation | None:

@@ -127,7 +127,7 @@ def build_options(values: dict[str, Any], *, makes_key: bool = True) -> Options:
     from chatsquash.conversion.complete_options import file_contents
     from chatsquash.core.options import Options, list_options
     from chatsquash.core.platform import cores
-    from chatsquash.dataset.option_rules import refuse_typed
+    from chatsquash.dataset.option_rules import refuse_invalid_values
     from chatsquash.redaction.pseudonyms import load_key
 
     for each in list_options():
@@ -147,7 +147,7 @@ def build_options(values: dict[str, Any], *, makes_key: bool = True) -> Options:
     complete = replace(
         options, group_by=group_by, anonymize_key=key, workers=options.workers or cores(), **file_contents(options)
     )
-    refuse_typed(complete)
+    refuse_invalid_values(complete)
     if complete.folder:
         refuse_idle(["group_by", "single_file"], "on the files of a dataset folder")
     return complete

@@ -41,13 +41,13 @@ def inspect(logs: tuple[str, ...], *, verbose: bool, definitions: bool, as_json:
     """
     from chatsquash.core.options import Options
     from chatsquash.core.text import printable_json
-    from chatsquash.dataset.option_rules import refuse_typed
+    from chatsquash.dataset.option_rules import refuse_invalid_values
     from chatsquash.inspect import inspect as run
     from chatsquash.results.show import with_session
 
     logs, session = with_session(logs)
     reading = Options(anonymize=False, **values)
-    refuse_typed(reading)
+    refuse_invalid_values(reading)
     flags = {"--definitions": definitions, "--json": as_json, "--verbose": verbose}
     first, *others = [flag for flag, is_set in flags.items() if is_set] or [""]
     if others:

@@ -40,11 +40,11 @@ def list(  # noqa: A001 - the name of the command
     from chatsquash.conversion.session_list import list_sessions
     from chatsquash.core.options import Options
     from chatsquash.core.text import printable_json
-    from chatsquash.dataset.option_rules import refuse_typed
+    from chatsquash.dataset.option_rules import refuse_invalid_values
     from chatsquash.results.output import is_output
 
     converting = Options(**reading)
-    refuse_typed(converting)
+    refuse_invalid_values(converting)
     if len(arguments) == 1 and is_output(Path(arguments[0])):
         refuse_idle(reading, "on a result, since its logs were already read")
     sessions = list_sessions(arguments, converting, where=where, sort=sort)

@@ -38,8 +38,8 @@ def redact(inputs: tuple[str, ...], *, output: str, force: bool, quiet: bool, **
 
     private = privacy.privacy_options(values)
     with Bar(quiet=quiet) as bar:
-        printer = report.Some(click.echo)
-        watch = Watch(printer.say, bar.observe)
+        printer = report.FirstFindings(click.echo)
+        watch = Watch(printer.show, bar.observe)
         done = run(inputs, output, private, watch, force=force)
         printer.finish()
     if not quiet:

@@ -26,12 +26,12 @@ def view(arguments: tuple[str, ...], *, port: int, opens: bool, template: str | 
     """
     from chatsquash.conversion.progress import Watch
     from chatsquash.core.options import Options
-    from chatsquash.dataset.option_rules import refuse_typed
+    from chatsquash.dataset.option_rules import refuse_invalid_values
     from chatsquash.results.show import with_session
     from chatsquash.view import serve
 
     converting = Options(anonymize=False, conversations="all", trace_replies=True, **reading)
-    refuse_typed(converting)
+    refuse_invalid_values(converting)
     if serve.result_of(with_session(arguments)[0]):
         refuse_idle(reading, "on a result, since its logs were already read")
     watch = Watch(quiet=False, verbose=False)

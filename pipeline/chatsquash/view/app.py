@@ -61,7 +61,7 @@ Page = Callable[["Viewer", Request], Response]
 
 
 def app(viewer: Viewer, keys: Keys, *, threads: int = 8) -> ASGIApp:
-    """Return the application: the pages behind access control, at most ``threads`` of them rendered at once."""
+    """Return the application: the pages with access control, at most ``threads`` of them rendered at once."""
     session = "/r/{tag}/s/{at}"
     pages: dict[str, Page] = {
         "/": _sessions,
@@ -198,7 +198,7 @@ def _stream(viewer: Viewer, request: Request) -> Response:
 
 
 async def _in_turn(lines: Generator[bytes], searching: CapacityLimiter) -> AsyncIterator[bytes]:
-    """Yield the lines of a search until the client disconnects; searches have threads of their own."""
+    """Yield the lines of a search until the client disconnects; searches have their own threads."""
     try:
         while (line := await run_sync(next, lines, None, limiter=searching)) is not None:
             yield line

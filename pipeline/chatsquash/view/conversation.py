@@ -134,7 +134,7 @@ class Conversation:
 
     @cached_property
     def title(self) -> str:
-        """The first prompt, or the id of the session if there is none."""
+        """The first prompt, or the id of a session without one."""
         return title(self.record.messages) or str(self.row["session"] or "a session without an id")
 
     @cached_property

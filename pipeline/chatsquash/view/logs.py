@@ -21,7 +21,7 @@ from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
 from chatsquash.core.text import escape, printable, quote
 from chatsquash.core.urls import is_remote
-from chatsquash.dataset.manifest import as_described
+from chatsquash.dataset.manifest import parse_options
 from chatsquash.results.types import Input
 from chatsquash.results.verify import spelled
 from chatsquash.sources.compression import uncompressed
@@ -102,7 +102,7 @@ class SessionLogs:
     @cached_property
     def _options(self) -> Options:
         """The options of the run that affect reading; raises ``UsageError`` if ``run.json`` has unknown ones."""
-        options = {**as_described(self._result.options, _GROUPS), "join": False}  # the log alone is read
+        options = {**parse_options(self._result.options, _GROUPS), "join": False}  # only this log is read
         return Options(**options, anonymize=False, integrity_analysis=False, trace_replies=True)
 
     def look(self, at: int) -> LoggedSession:
@@ -152,7 +152,7 @@ class SessionLogs:
         }
 
     def related(self, at: int) -> list[int]:
-        """Return the first rows of sessions with the same id and format: agents split a session into files and parts."""
+        """Return the first rows of sessions with the same id and format, since agents split sessions into parts."""
         frame = self._result.sessions
         row = frame.row(at, named=True)
         same = (frame["session"] == row["session"]) & (frame["format"].cast(str) == row["format"])
@@ -288,7 +288,7 @@ class Viewer:
         self._logs = SessionLogs(self._result)
 
     def page_of(self, which: str) -> str:
-        """Return the URL of a session by its id or a unique prefix; raise ``UsageError`` if there is no such session."""
+        """Return the URL of a session by its id or a unique prefix; raise ``UsageError`` if it is unknown."""
         from chatsquash.results.show import one_session  # which few runs need
 
         sessions = self._result.sessions

@@ -1,4 +1,4 @@
-"""The output of a conversion as the viewer opened it: frames small enough to keep in memory, and lines read on demand."""
+"""The output of a conversion as the viewer opened it: compact frames in memory, and lines read on demand."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from chatsquash.core import jsonio
 from chatsquash.core.model import Json
-from chatsquash.formats.providers.openai_chat.response import holding
+from chatsquash.formats.providers.openai_chat.response import response_body
 from chatsquash.sources.arrays import LONGEST, Readable, elements
 
 NAME = "Azure API Management"
@@ -93,7 +93,7 @@ def _exchange(rows: list[dict[str, Json]]) -> dict[str, Json]:
         request["model"] = model
     response = given
     if isinstance(given, list) and given and isinstance(given[-1], dict) and "choices" not in given[-1]:
-        response = holding({"role": "assistant", **given[-1]}, model)
+        response = response_body({"role": "assistant", **given[-1]}, model)
     made = {"captured": NAME, "timestamp": rows[0].get("TimeGenerated"), "request": request, "response": response}
     return {name: value for name, value in made.items() if value is not None}
 

@@ -193,9 +193,7 @@ def tools(definitions: Json) -> Html | None:
         if remaining < 0:
             break
     more = len(definitions) - len(items)
-    items += (
-        [tag("p", f"… {pluralize(more, 'tool')} more (the JSON of the record has all)", class_="cut")] if more else []
-    )
+    items += [tag("p", f"… {pluralize(more, 'more tool')} (see the JSON of the record)", class_="cut")] if more else []
     return tag("details", tag("summary", pluralize(len(definitions), "tool")), *items, class_="tools")
 
 
@@ -225,7 +223,7 @@ def _texts(description: str, schema: Json) -> Iterator[Html]:
 
 def _cut(omitted_bytes: int) -> Iterator[Html]:
     if omitted_bytes:
-        yield tag("p", f"… {size(omitted_bytes)} more (the JSON of the record has all)", class_="cut")
+        yield tag("p", f"… {size(omitted_bytes)} more (see the JSON of the record)", class_="cut")
 
 
 _READABLE = 1 << 20

@@ -81,7 +81,7 @@ def children(agents: list[SubAgent]) -> Html | None:
 
 
 def calls_of(conversation: Conversation, titles: list[str]) -> dict[str, int]:
-    """Return the messages with the calls of sub-agents, by the titles of these: the prompt is an argument of the call."""
+    """Return the messages that call sub-agents, by title; a call has the prompt of its sub-agent as an argument."""
     known_titles = {*titles} - {""}
     messages_by_title: dict[str, int] = {}
     for at, said in _said_to_tools(conversation.record.messages) if known_titles else ():

@@ -84,7 +84,7 @@ def in_red(page: Html, secrets: Iterable[str]) -> Html:
 
 
 def _spans(page: str, needle: str) -> Iterator[tuple[int, int]]:
-    """Yield the positions of a text outside of tags, with its negative length, so that sorting puts the longest first."""
+    """Yield the positions of a text outside of tags, with its negative length, to sort the longest first."""
     at = page.find(needle)
     while at >= 0:
         if page.rfind("<", 0, at) <= page.rfind(">", 0, at):
