@@ -147,7 +147,7 @@ STEPS = {
 @pytest.mark.parametrize(("before", "now", "expected"), STEPS.values(), ids=STEPS)
 @pytest.mark.parametrize("compared", [0, 4000])
 def test_steps_lead_from_one_request_to_the_other(before, now, expected, compared, monkeypatch):
-    monkeypatch.setattr("chatsquash.view.difference._COMPARED", compared)
+    monkeypatch.setattr("chatsquash.view.difference._MAX_MESSAGES", compared)
     told = steps(before, now)
     assert [message for step in told for message in step.before] == before
     assert [message for step in told for message in step.now] == now
@@ -266,7 +266,7 @@ GONE = {
     "a folder": (lambda here: ((here / "logs/a.jsonl").unlink(), (here / "logs/a.jsonl").mkdir()), "the log does not exist"),
     "another session": (
         lambda here: write_log(here / "logs/a.jsonl", log_line("x", session_id="other")),
-        "does not hold this session any more",
+        "no longer contains this session",
     ),
 }  # fmt: skip
 
@@ -288,7 +288,7 @@ def test_nothing_is_fetched_for_a_log_in_a_store(branched, here):
     told = json.loads(table.read_bytes())
     table.write_text(json.dumps({**told, "log": "https://evil.example/a.jsonl"}) + "\n")
     page = said(Reader(here / "out").of(0, "/log"))
-    assert "the viewer fetches nothing" in page
+    assert "the viewer does not access" in page
 
 
 def test_the_tree_of_a_file_with_many_conversations_takes_one_more_look_at_it(here, monkeypatch):
@@ -340,7 +340,7 @@ def test_a_path_in_which_something_private_was_replaced_is_said(here):
     convert("logs", "out", Options(anonymize_key=b"a key for the tests of redaction"))
     reader = Reader(here / "out")
     page = said(reader.of(0, "/log"))
-    assert "the run replaced what is private in the path of the log" in page
+    assert "the run replaced private parts of the path" in page
     assert MAIL not in page
 
 

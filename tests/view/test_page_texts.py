@@ -58,7 +58,7 @@ def test_only_so_much_of_a_page_is_searched_and_the_page_says_so(here):
     assert secrets_in(["a " * MAX_SEARCHED, f"key {KEY_ID}"]) == []
     turns = [each for _ in range(20) for each in (user("a b " * 4_000), assistant("a"))]
     page = opened(here, *turns, "go").of(0).text
-    assert f"Secrets are looked for in the first {MAX_SEARCHED:,} characters of a page." in page
+    assert f"Secrets are only highlighted in the first {MAX_SEARCHED:,} characters of a page." in page
 
 
 @pytest.mark.parametrize("options", [{}, {"loss": "weight", "loss_skip_failed": True}])

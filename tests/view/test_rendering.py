@@ -105,7 +105,7 @@ def test_the_page_colours_what_is_trained_on_and_names_what_is_not(here, model):
     page = reader.of(0, "/template").text
     markup.hold(page)
     assert '<mark class="trained">[r]&lt;script&gt;' in page
-    assert "1 reply does not stand behind what the template gives at inference" in page
+    assert "1 reply does not follow the prompt rendered at inference" in page
     assert 'href="/r/' + reader.viewer.tag + '/s/0?m=1#m1"' in page
     assert "rendered by the template" in reader.of(0).text
 
