@@ -58,4 +58,4 @@ def test_large_definitions_are_cut_and_many_of_them_counted():
     html = tools([tool(f"t{at}", "d" * 20_000) for at in range(1_000)])
     assert len(html) < 600_000
     assert "more tools (see the JSON of the record)" in markup.said(html)
-    assert "… 800 tools more" in markup.said(tools([tool(f"t{at}") for at in range(1_000)]))
+    assert "… 800 more tools" in markup.said(tools([tool(f"t{at}") for at in range(1_000)]))
