@@ -211,7 +211,7 @@ def test_the_lines_of_an_array_count_with_its_first_conversation(here, indent, s
     (
         "one that is broken behind its beginning",
         [portable(), [*portable(), {"role": "user", "content": 3}]],
-        r"portable: conversation 2: \[4\] has a content that is a number, not text",
+        r"portable: conversation 2: \[4\] has content that is a number, not text",
     ),
     ("two formats at once", [*CLAUDE, claude(3, "user", "more"), {"$set": {"summary": "x"}}], r"two formats at once: claude_code \(.*\) and gemini_cli \(.*\)"),
 )  # fmt: skip
