@@ -1,4 +1,4 @@
-"""Conversion in shards: a listing divides the logs, each shard is converted separately, and a merge writes the result."""
+"""Conversion in shards: a listing divides the logs, shards are converted separately, and a merge writes the dataset."""
 
 from __future__ import annotations
 
