@@ -82,5 +82,5 @@ def test_a_store_that_gives_less_than_there_is_is_an_error(store, monkeypatch):
     with StoredLog("s3://b/x") as log:
         store.data = DATA[:50_000]
         log.seek(40_000)
-        with pytest.raises(OSError, match="gave less than there is"):
+        with pytest.raises(OSError, match="returned less data than requested"):
             log.read(30_000)
