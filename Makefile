@@ -10,19 +10,19 @@ TRAIN := .venv-train
 help: ## Show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
 
-# Bytecode is kept in the environment, so that no worker and no command that a test starts compiles the package anew.
-# What is installed is compiled there, too, once it is imported, and not all of it before.
+# Bytecode is cached in the environment, so that workers and commands started by tests do not compile the package again.
+# Installed packages are compiled there on import.
 CACHED := PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX="$(CURDIR)/$(VENV)/bytecode"
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 
-# Temporary files of tests are in memory if there is room and TMPDIR is not set, so that no flush waits for a disk.
+# Temporary files of tests are in memory if there is room and TMPDIR is not set, because flushing to a disk is slow.
 IN_MEMORY := room=`df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 {print $$4}'`; \
   if [ -z "$$TMPDIR" ] && [ -w /dev/shm ] && [ "$${room:-0}" -gt 8000000 ]; then \
   TMPDIR=`mktemp -d /dev/shm/chatsquash.XXXXXX` && export TMPDIR && \
   trap 'rm -rf "$$TMPDIR"' EXIT && trap 'exit 130' INT TERM; fi;
 
-# What chatsquash needs to run is complete once this stamp is newer than pyproject.toml; tests add what they need to it.
-# Of what pip says, each package that it fetches is told, with its size; the stamp is there only if pip made it.
+# The runtime dependencies are complete if this stamp is newer than pyproject.toml. Of pip's output, only downloads and their
+# sizes are printed. The stamp is written only if pip succeeds.
 FETCH := $(BIN)/python -m pip install --progress-bar off --disable-pip-version-check --no-compile
 FETCHED = while read -r how file size; do case "$$how" in Using) file=$${size%% *} size=$${size\#* } ;; esac; \
   version=$${file\#*-}; case "$$how $$file" in *.metadata) ;; \
@@ -32,23 +32,22 @@ $(VENV)/core: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 	  echo "chatsquash needs Python 3.11 or newer; '$(PYTHON)' is `$(PYTHON) --version 2>&1`." >&2; \
 	  echo "Name another with: make PYTHON=python3.12 ..." >&2; exit 1; }
-	@echo "Setting up $(VENV) with what chatsquash needs to run ..."
+	@echo "Creating $(VENV) with the runtime dependencies ..."
 	@$(PYTHON) -m venv --clear $(VENV)
 	@{ $(FETCH) --editable . && touch $@; } | $(FETCHED)
 	@[ -f $@ ]
 
 $(VENV)/installed: $(VENV)/core
-	@echo "Adding what tests need to $(VENV) ..."
+	@echo "Installing the test dependencies into $(VENV) ..."
 	@$(PIP) --editable '.[dev]'
 	@touch $@
 
-# LOGS are words of the shell, of which the first names the output folder. Of a file, or of a glob that is quoted, the
-# folder counts that it lies in.
+# LOGS are shell words, and the first one names the output folder; for a file or a quoted glob, its folder does.
 NAMED = set -- $(LOGS); folder=$${1%%[*?[]*}; [ "$$folder" = "$$1" ] || folder=$${folder%/*}; \
   [ -d "$$folder" ] || folder=`dirname -- "$$folder"`; \
   out="out-`cd -- "$$folder" 2>/dev/null && pwd | sed 's,.*/,,'`";
 
-# Where a session or a line is left out, the result is there all the same, and the last line says what is missing.
+# Exit code 3 means that sessions or lines were skipped; the output is complete otherwise, so make succeeds.
 convert: $(VENV)/core ## Convert LOGS (sample_logs) to OUT (out, or out- and the name of LOGS); REPLACE=1 replaces
 	@$(if $(OUT),out="$(OUT)";,$(if $(LOGS),$(NAMED),out=out;)) \
 	$(BIN)/chatsquash convert $(or $(LOGS),$(SAMPLE)) --output "$$out" $(if $(REPLACE),--replace) \
@@ -57,34 +56,34 @@ convert: $(VENV)/core ## Convert LOGS (sample_logs) to OUT (out, or out- and the
 test: $(VENV)/installed ## Run all tests, with temporary files in memory if there is room
 	@$(IN_MEMORY) $(CACHED) $(BIN)/python -m pytest -n auto --dist worksteal
 
-test-slurm: $(VENV)/installed ## Run the recipe for Slurm on a cluster of one node on loopback, where Slurm and munge are
+test-slurm: $(VENV)/installed ## Run the recipe for Slurm on a cluster of one node on loopback, if Slurm and munge are installed
 	@$(BIN)/python -m tests.recipes.slurm
 
-# Azurite plays Azure, and comes from npm; where that is missing, its test is skipped and says so.
+# Azurite emulates Azure and comes from npm; without npm, its test is skipped with a message.
 $(VENV)/azurite: $(VENV)/installed
 	@npm install --silent --no-fund --no-audit --prefix $@ azurite > $@.log 2>&1 \
 	  || { rm -rf $@; echo "Azurite cannot be installed here, so az:// is not tested: see $@.log"; }
 
-remote: $(VENV)/azurite ## Convert over stores of this machine with PLANS (50) plans of faults
+remote: $(VENV)/azurite ## Convert with emulated stores and PLANS (50) plans of faults
 	@FAULT_PLANS=$(or $(PLANS),50) $(BIN)/python -m pytest -n auto $(or $(ONLY),tests/remote)
 
-# Stands in the environment, so that it goes when that is made anew. Oumi comes without what it trains models with, which
-# its types do not need.
+# The stamp is in the environment, so that it disappears with it. Oumi is installed without its training dependencies,
+# which its types do not need.
 $(VENV)/conformance: $(VENV)/installed
-	@echo "Installing what the formats are held to ..."
+	@echo "Installing the libraries of the formats ..."
 	@$(PIP) --editable '.[conformance]'
 	@$(PIP) --no-deps 'oumi>=0.9'
 	@touch $@
 
-# Other readers of agents' files bring much that nothing else needs, so they have an environment of their own. A table
-# says how they differ, so their versions are those that it was made with.
+# Other readers of agents' files have many dependencies, so they get a separate environment. Their versions are pinned because
+# tests/conformance/differences.toml lists how they differ.
 $(VENV)/peers: $(VENV)/installed
 	@echo "Installing other readers of agents' files ..."
 	@$(PYTHON) -m venv $@ && $@/bin/python -m pip install --quiet --disable-pip-version-check --no-compile \
 	  'teich==0.3.6' 'inspect-scout==0.6.1' 'inspect-ai==0.3.285' > $@.log 2>&1 \
 	  || { rm -rf $@; echo "teich and inspect-scout cannot be installed here, so they are not run: see $@.log"; }
 
-conformance: $(VENV)/conformance $(VENV)/peers ## Hold the formats to the libraries they come from, and to other readers
+conformance: $(VENV)/conformance $(VENV)/peers ## Compare the formats with their own libraries and with other readers
 	@$(IN_MEMORY) $(CACHED) $(BIN)/python -m pytest -n auto tests/conformance
 
 $(VENV)/ray: $(VENV)/installed
@@ -92,21 +91,21 @@ $(VENV)/ray: $(VENV)/installed
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[ray]'
 	@touch $@
 
-test-ray: $(VENV)/ray ## Convert on Ray clusters of two nodes that are killed, here on loopback
+test-ray: $(VENV)/ray ## Convert on local Ray clusters of two nodes that are killed
 	@$(BIN)/python -m pytest -n0 tests/ray
 
-# The Chromium comes from CHROMIUM, or from PATH, and none is fetched. Where it, Playwright or axe-core is missing, a line
-# says which tests are skipped.
+# Chromium is taken from CHROMIUM or PATH, never downloaded. If it, Playwright or axe-core is missing, a line names the tests
+# that are skipped.
 $(VENV)/web: $(VENV)/installed
 	@npm install --silent --no-fund --no-audit --prefix $@ axe-core > $@.log 2>&1 && touch $@ \
 	  || { rm -rf $@; echo "axe-core cannot be installed here, so its tests are skipped: see $@.log"; }
 	@$(PIP) 'playwright>=1.49' > $@-driver.log 2>&1 \
 	  || { rm -rf $@; echo "Playwright cannot be installed here, so no page is opened: see $@-driver.log"; }
 
-test-web: $(VENV)/web ## Open pages in the Chromium that CHROMIUM names, or the one on PATH; SCREENSHOTS=docs writes docs/*.png
+test-web: $(VENV)/web ## Test pages in the Chromium at CHROMIUM or on PATH; SCREENSHOTS=docs writes docs/*.png
 	@CHROMIUM="$(CHROMIUM)" SCREENSHOTS="$(SCREENSHOTS)"; export CHROMIUM SCREENSHOTS; $(IN_MEMORY) $(CACHED) $(BIN)/python -m pytest -n0 tests/web
 
-# An environment a trainer over one torch without what GPUs need; TORCH_INDEX, PIP_FIND_LINKS and TORCH say where it is.
+# One environment per trainer, sharing a CPU build of PyTorch, which TORCH_INDEX, PIP_FIND_LINKS and TORCH locate.
 train: $(VENV)/installed ## Run the trainers of docs/training.md, or those of ONLY, on the sample logs, offline
 	@TRAIN="$(TRAIN)" TORCH="$(TORCH)" TORCH_INDEX="$(TORCH_INDEX)" $(BIN)/python -m tests.train $(ONLY)
 
@@ -118,22 +117,22 @@ check-code: $(VENV)/installed
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-house: $(VENV)/installed ## Measure the structure of the code, and fail where a figure got worse than recorded
+house: $(VENV)/installed ## Measure the structure of the code; fail if a figure is worse than recorded
 	@$(BIN)/python -m tests.house $(HOUSE)
 
-fuzz: $(VENV)/installed ## Damaged logs by chance for SECONDS (60), and 2,000 damaged files of each source; what fails is kept in tests/fuzz/corpus
+fuzz: $(VENV)/installed ## Test random damaged logs for SECONDS (60), and 2,000 damaged files per source; failures are kept in tests/fuzz/corpus
 	@$(BIN)/python -m tests.fuzz --seconds $(or $(SECONDS),60)
 	@MUTATIONS=2000 $(CACHED) $(BIN)/python -m pytest -n auto tests/samples/test_damage.py
 
-nightly: fuzz-fixed conformance simulate ## What takes too long for each change: fuzz-fixed, conformance and simulate
+nightly: fuzz-fixed conformance simulate ## Run the slow proofs: fuzz-fixed, conformance and simulate
 
-fuzz-fixed: $(VENV)/installed ## The same 20,000 damaged logs in every run, and what else takes long to prove
+fuzz-fixed: $(VENV)/installed ## Test the same 20,000 damaged logs in every run, and the slow properties
 	@$(CACHED) $(BIN)/python -m tests.fuzz --count 20000
 	@MUTATIONS=500 $(CACHED) $(BIN)/python -m pytest -n auto tests/samples/test_damage.py
 	@$(IN_MEMORY) $(CACHED) HYPOTHESIS_PROFILE=whole $(BIN)/python -m pytest -n auto -m 'long or hypothesis' --ignore tests/formats/test_laws.py
 	@$(IN_MEMORY) $(CACHED) HYPOTHESIS_PROFILE=long $(BIN)/python -m pytest -n auto tests/formats/test_laws.py
 
-simulate: $(VENV)/installed ## 2,000 simulated sessions, and as many hard ones, held to what is true of them; SIMULATE for options
+simulate: $(VENV)/installed ## Convert 2,000 simulated sessions and 2,000 hard ones, and compare with the truth; SIMULATE for options
 	@$(BIN)/python -m tests.simulator --count 2000 $(SIMULATE)
 	@$(BIN)/python -m tests.simulator --count 2000 --hard $(SIMULATE)
 
@@ -149,20 +148,20 @@ agents: $(VENV)/installed ## Run real agents, or those of ONLY, against a script
 soak: $(VENV)/installed ## Convert 100,000 small sessions, 1 % of them broken; writes to docs/reliability.md
 	@$(BIN)/python -m bench.soak $(SOAK)
 
-format: $(VENV)/installed ## Format the code and mend what the linter can
+format: $(VENV)/installed ## Format the code and apply the linter's fixes
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-docs: $(VENV)/installed ## Write the generated pages, and what the notebook prints, anew
+docs: $(VENV)/installed ## Regenerate the generated pages and the output of the notebook
 	$(BIN)/python -m tests.generate
 	$(BIN)/python -m tests.notebooks
 
 $(VENV)/docs: $(VENV)/installed
-	@echo "Installing what makes the site ..."
+	@echo "Installing the site generator ..."
 	@$(PIP) --editable '.[docs]'
 	@touch $@
 
-docs-site: $(VENV)/docs ## Build the site in site/ with strict links, and look for loads from other hosts
+docs-site: $(VENV)/docs ## Build the site in site/ with strict links, and check that it loads nothing from other hosts
 	@NO_MKDOCS_2_WARNING=1 $(CACHED) $(BIN)/python -m mkdocs build --strict
 	@SITE=site $(CACHED) $(BIN)/python -m pytest -n0 tests/site
 
@@ -170,34 +169,34 @@ man: $(VENV)/installed ## Write the manual pages, one for each command, to man/
 	@$(BIN)/python -m tests.man man
 
 $(VENV)/release: $(VENV)/installed
-	@echo "Installing what releases are built with ..."
+	@echo "Installing the build tools ..."
 	@$(PIP) --editable '.[release]'
 	@touch $@
 
-release: $(VENV)/release ## Build wheel and sdist into dist, twice, and try them with each Python that is here
+release: $(VENV)/release ## Build wheel and sdist into dist, twice, and test them with each installed Python
 	@$(BIN)/python -m tests.release
 
 # Both revisions use the packages of .venv, so only the code differs. Needs an idle machine, and reports rows that it could
 # not measure. Other converters are installed from PyPI below bench/.data. Examples: make bench BASE=main,
 # BENCH='--quick --profile real --part options' (writes no page), BENCH='--beside OTHER/.venv/bin/chatsquash'.
-bench: $(VENV)/installed ## Time it beside BASE (7bffabf), a naive converter and others; writes docs/performance.md and bench/goals.md
+bench: $(VENV)/installed ## Compare the speed with BASE (7bffabf), a naive converter and others; writes docs/performance.md and bench/goals.md
 	@$(BIN)/python -m bench.run --base $(or $(BASE),7bffabf) $(BENCH)
 
 compare: $(VENV)/installed ## Compare with other converters on the same logs; writes docs/comparison.md; COMPARE for options
 	@$(BIN)/python -m bench.comparison $(COMPARE)
 
-bench-redact: $(VENV)/installed ## What the redaction finds, hits by mistake and costs; writes to docs/redaction.md; REDACT for options
+bench-redact: $(VENV)/installed ## Measure recall, false positives and speed of redaction; writes to docs/redaction.md; REDACT for options
 	@$(BIN)/python -m bench.redact.run $(REDACT)
 
-bench-view: $(VENV)/installed ## What chatsquash view takes on 100,000 sessions; writes to docs/view.md; VIEW for options
+bench-view: $(VENV)/installed ## Measure chatsquash view with 100,000 sessions; writes to docs/view.md; VIEW for options
 	@$(CACHED) $(BIN)/python -m bench.view $(VIEW)
 
 # Uses the rates in bench/rates.json; SCALE='--measure --compare' measures this machine first.
-scale: $(VENV)/installed ## What runs over terabytes cost, by a model; writes docs/scaling.md; SCALE for options
+scale: $(VENV)/installed ## Estimate the cost of runs over terabytes; writes docs/scaling.md; SCALE for options
 	@$(BIN)/python -m bench.scale $(SCALE)
 
-profile: $(VENV)/installed ## Where the CPU time of the logs PROFILE (standard) goes: read, judge, check, write, run
+profile: $(VENV)/installed ## Show the CPU time by phase for the logs PROFILE (standard)
 	@$(BIN)/python -m bench.phases $(or $(PROFILE),standard)
 
-clean: ## Remove the environment, the output and what was built
+clean: ## Remove the environment, the output and build results
 	rm -rf $(VENV) $(TRAIN) dist site man "$(or $(OUT),out)"

@@ -204,10 +204,10 @@ def _versions(results: Row) -> str:
 
 
 _LOST = {
-    "replies before the compaction": ((known.BEFORE,), ("reply",)),
-    "after it": ((known.AFTER,), ("reply",)),
-    "of the branch that was left": ((known.LEFT,), ("reply",)),
-    "of the sub-agent": ((known.SUB,), ("reply",)),
+    "before compaction": ((known.BEFORE,), ("reply",)),
+    "after": ((known.AFTER,), ("reply",)),
+    "abandoned branch": ((known.LEFT,), ("reply",)),
+    "sub-agent": ((known.SUB,), ("reply",)),
     "reasoning": ((known.BEFORE, known.SUB, known.AFTER), ("thought",)),
     "calls and results": ((known.BEFORE, known.SUB, known.AFTER), ("call", "result")),
 }
@@ -215,41 +215,42 @@ _LOST = {
 
 
 def _lost(rows: list[Row]) -> str:
-    lines = [["logs", "converter", *_LOST, "one record holds together"]]
+    lines = [["logs", "converter", *_LOST, "joined in one record"]]
     for row in rows:
         records = [set(words) for words in row["whole"]["records"]]
         kept = set().union(*records)
         there = known.PARTS[row["kind"]]
         cells = [_share(kept, [part for part in parts if part in there], words) for parts, words in _LOST.values()]
         joined = dict.fromkeys(name for words in records for name in known.apart(words))
-        lines.append([KINDS[row["kind"]], row["name"], *cells, ", ".join(joined) or "nothing that was apart"])
+        lines.append([KINDS[row["kind"]], row["name"], *cells, ", ".join(joined) or "-"])
     return markdown(lines)
 
 
 def _share(kept: set[str], parts: Iterable[str], members: Iterable[str]) -> str:
     words = known.facts(parts, members)
-    return f"{len(kept & set(words))} of {len(words)}" if words else "none there"
+    return f"{len(kept & set(words))}/{len(words)}" if words else "none"
 
 
 def _cut(rows: list[Row]) -> str:
-    lines = [["logs", "converter", "replies of its file", "exit code", "records of the other file"]]
+    lines = [["logs", "converter", "replies of the file", "exit code", "records of the other file"]]
     for row in rows:
         records = [set(words) for words in row["cut"]["records"]]
         kept = set().union(*records)
         cut = set(known.facts([known.CUT], ["prompt", "reply"]))
         others = sum(not words & cut for words in records)
-        told = f"{row['cut']['code']}" + (f": `{row['cut']['told'][:80]}`" if row["cut"]["code"] not in {0, 3} else "")
-        cells = [_share(kept, [known.CUT], ["reply"]), told, f"{others} of {len(row['whole']['records'])}"]
+        told = f"{row['cut']['code']}" + (
+            f": `{row['cut']['told'].partition(':')[0][:80]}`" if row["cut"]["code"] not in {0, 3} else ""
+        )
+        cells = [_share(kept, [known.CUT], ["reply"]), told, f"{others}/{len(row['whole']['records'])}"]
         lines.append([KINDS[row["kind"]], row["name"], *cells])
     return markdown(lines)
 
 
 def _times(rows: list[Row]) -> str:
-    head = ["logs", "converter", "MB", "sessions", "records", "seconds", "MB/s"]
-    lines = [[*head, "CPU seconds", "MB per CPU second", "peak MB", "cores in use by others"]]
+    lines = [["logs", "converter", "MB", "records", "seconds", "CPU seconds", "peak MB", "other load"]]
     for row in rows:
-        amount = [f"{row['bytes'] / MB:.0f}", f"{row['sessions']}", f"{row['records']}"]
-        cells = _taken(row) if row["runs"] else [f"ends with {row['code']}: `{row['told'][:80]}`", *[""] * 5]
+        amount = [f"{row['bytes'] / MB:.0f}", f"{row['records']}"]
+        cells = _taken(row) if row["runs"] else [f"ends with {row['code']}: `{row['told'][:80]}`", *[""] * 3]
         lines.append([KINDS[row["kind"]], row["name"], *amount, *cells])
     return markdown(lines)
 
@@ -259,8 +260,7 @@ def _taken(row: Row) -> list[str]:
     seconds, cpu, peak, others = (
         median(run[what] or 0 for run in runs) for what in ("seconds", "cpu", "peak", "others")
     )
-    speeds = [f"{row['bytes'] / MB / took:,.0f}" for took in (seconds, cpu)]
-    return [f"{seconds:.1f}", speeds[0], f"{cpu:.1f}", speeds[1], f"{peak / MB:,.0f}", f"{others:.1f}"]
+    return [f"{seconds:.1f}", f"{cpu:.1f}", f"{peak / MB:,.0f}", f"{others:.1f}"]
 
 
 def _summary(losses: list[Row]) -> str:

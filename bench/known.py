@@ -76,7 +76,7 @@ def apart(words: set[str]) -> list[str]:
     later = {"REPLY-D", "REPLY-G", *facts([AFTER], ["reply"])}  # no request held these and the branch that was left
     joined = {
         "a sub-agent": has[SUB] and (has[BEFORE] or has[AFTER]),
-        "a left branch": has[LEFT] and bool(words & later),
+        "an abandoned branch": has[LEFT] and bool(words & later),
         "both sides of a compaction": has[BEFORE] and has[AFTER],
     }
     return [name for name, is_so in joined.items() if is_so]

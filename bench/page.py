@@ -15,24 +15,24 @@ from bench.commands import BASE
 from bench.generate import PROFILES
 from bench.goals import Results, middle
 
-_HOW = """Times are the median of {rounds} rounds (fewer where a round takes long), peaks their maximum.
-CPU is the seconds, of user and system, that all processes of a run take. *wc* is `wc -l` over the same files: what
-reading costs. All logs are in the page cache. 1 MB is a million bytes."""
+_HOW = """Times are medians of {rounds} rounds (fewer for long runs), peaks are maxima. CPU seconds are user and system
+time of all processes of a run. *wc* is `wc -l` over the same files, the cost of reading. Logs are in the page
+cache. 1 MB is a million bytes."""
 _HEAD = (
     """# Performance
 
-How fast chatsquash converts logs of different kinds, how much memory it takes, and how it compares with other
-converters and with the shortest program that does the same.
+Speed and memory of chatsquash for different kinds of logs, compared with other converters and with the shortest program
+that produces the same records.
 
 `make bench` writes this page. It generates logs from fixed seeds, checks that the records are byte for byte those of a
-naive converter, and then times complete processes in turns, with the default options.
+naive converter, and times complete processes with default options.
 
 """
     + _HOW
     + """
 
-*naive* is `bench/naive.py`, one process that parses every line with orjson, and checks, cleans and anonymises nothing
-(`bench/naive_files.py` for files of agents). {base} is an earlier revision of chatsquash.
+*naive* is `bench/naive.py` (`bench/naive_files.py` for agent files): one process that parses every line with orjson,
+without checks, cleaning or pseudonyms.
 """
 )
 _GOALS = (
@@ -46,49 +46,45 @@ _GOALS = (
 """
 )
 _LOGS = {
-    "standard": "sessions of some 27 requests",
+    "standard": "sessions of about 27 requests",
     "long": "sessions of 250 requests",
-    "real": "standard, as Goose would have it. It has Goose's system prompt, an e-mail address in one message of ten, "
-    "a tenth of the results failed and some empty. One session of twelve has information in the user's name",
+    "real": "standard, in the style of Goose: its system prompt, e-mail addresses in a tenth of the messages, failed "
+    "and empty results, user information in one session of twelve",
     "tiny": "sessions of 2 requests",
-    "spaced": "standard, as `json.dumps` spaces and escapes it",
-    "hostile": "standard, with a clock in the system prompt and `cache_control` on the last message. Half of the lines "
-    "have tools before messages, and the history has other ids and another order of keys than the responses",
-    "worst": "standard, with keys in random order (tools' too) and new ids in every request",
-    "chat": "standard, fewer of them",
+    "spaced": "standard, with the spaces and escapes of `json.dumps`",
+    "hostile": "standard, with a clock in the system prompt, `cache_control` on the last message, tools before "
+    "messages in half of the lines, and a history with other ids and key order than the responses",
+    "worst": "standard, with random key order (also in tools) and new ids in every request",
+    "chat": "fewer sessions of standard",
     **dict.fromkeys(BODIES, "chat, in the bodies of that format"),
-    **dict.fromkeys(FILES, "sessions of some 260 requests, in the files of that agent"),
+    **dict.fromkeys(FILES, "sessions of about 260 requests, in the files of that agent"),
     "giant": "one session of 1,000 requests, the last of 2 MB",
-    "giant_rewritten": "the same, written as worst",
+    "giant_rewritten": "giant, written like worst",
     "standard10": "standard, ten times",
     "long10": "long, ten times",
     "small": "one session of 2 requests",
 }
-_DIVISION = """Here the logs lie in as many folders as there are cores. One process of one worker, pinned to one core,
-converts each folder, one after the other. The speed-up is what cores would gain that have nothing in common. It shows
-how evenly work divides and what each process costs to start. It leaves out what cores share: memory, disk and the
-process that joins the output.
+_DIVISION = """
+The logs are divided into as many folders as there are cores. Each folder is converted by one process pinned to
+one core, one after the other. The speed-up is that of cores that share nothing: it shows how evenly work is
+divided and the cost of process starts, but not the effect of shared memory, disk and the joining of outputs.
 """
 _OPTIONS = """These are runs of one worker over *{logs}*. An option is *dearer* if it costs more CPU seconds than at
 {base}, by more than {noise:.0%} of a run without options. Two runs of the same may differ by that much.
 """
-_LENGTHS = """One session only grows here, from {least:,} to {most:,} requests. What each adds is the last line; the log
-repeats it and has up to {times:,.0f} times its size. The CPU seconds count beyond those that `wc` takes to read the
-log. A straight line over what a session adds explains {shares}.
+_LENGTHS = """
+One session grows from {least:,} to {most:,} requests. Each request adds only its last line, but the log repeats
+the history and is up to {times:,.0f} times as large. CPU seconds, without those of `wc`, grow linearly with the
+added text: a straight line explains {shares}.
 """
 
 
 def lengths(results: Results) -> str:
     """What is said of the cost of long sessions."""
     of = results["lengths"]
-    variants = {"chatsquash": "one", results["base"]: "one" + BASE}
-    shares = [
-        f"{scaling.line(*scaling.beyond_reading(of, variant)).explains:.1%} of those of {name}"
-        for name, variant in variants.items()
-        if variant in of[0].runs
-    ]
+    shares = f"{scaling.line(*scaling.beyond_reading(of, 'one')).explains:.1%} of the variation"
     times = max(each.size / each.added for each in of)
-    return _LENGTHS.format(least=of[0].requests, most=of[-1].requests, times=times, shares=" and ".join(shares))
+    return _LENGTHS.strip().format(least=of[0].requests, most=of[-1].requests, times=times, shares=shares)
 
 
 def drawn(results: Results) -> str:
@@ -145,11 +141,19 @@ def write(results: Results, target: Path, goals: Path) -> None:
 
 def page(results: Results, drawing: str) -> str:
     """The page for readers; ``drawing`` is the path of the chart."""
-    logs = "\n".join(f"- {name}: {_LOGS[name]}" for name in PROFILES if name in results["times"])
+    logs = _described(name for name in PROFILES if name in results["times"])
     head = _HEAD.format(rounds=results["rounds"], base=results["base"])
     parts = [head, sections(results, _SECTIONS, drawing), "## Machine", _machine(results)]
     parts += ["## All runs", table.details(results), "The logs:", logs + _reduced(results)]
     return "\n\n".join(part.strip() for part in parts if part) + "\n"
+
+
+def _described(names: Iterable[str]) -> str:
+    """A line for each description of logs, with the names that share it."""
+    shared: dict[str, list[str]] = {}
+    for name in names:
+        shared.setdefault(_LOGS[name], []).append(name)
+    return "\n".join(f"- {', '.join(alike)}: {words}" for words, alike in shared.items())
 
 
 def internal(results: Results) -> str:
@@ -166,7 +170,7 @@ def _machine(results: Results) -> str:
 def _reduced(results: Results) -> str:
     if results["share"] == 1:
         return ""
-    return f"\nThe sets of ten times are {results['share']} of that, for want of memory or disk.\n"
+    return f"\nThe sets of ten times are {results['share']} of that, because memory or disk is too small.\n"
 
 
 def machine() -> dict[str, str]:

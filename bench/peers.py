@@ -58,8 +58,8 @@ PEERS = (
     Peer("claude-converter", _claude_converter, ("claude_code", "codex")),
 )
 WHY_NOT = {
-    ("dataclaw", "standard"): "it looks for files of agents alone, in their homes",
-    ("claude-converter", "standard"): "it reads files of agents alone",
+    ("dataclaw", "standard"): "reads only agent files, from their default locations",
+    ("claude-converter", "standard"): "reads only agent files",
 }
 """What is not tried, since it cannot be asked for."""
 
@@ -100,14 +100,14 @@ def _why_not(bench: Bench, command: Command, sessions: int) -> str | None:
     done = subprocess.run(command, env=bench.environment(), capture_output=True, text=True, check=False)
     told = (done.stderr.strip() or done.stdout.strip()).splitlines()
     if done.returncode:
-        return f"it fails: {told[-1] if told else f'exit code {done.returncode}'}"
+        return f"fails: {told[-1] if told else f'exit code {done.returncode}'}"
     return why_empty((bench.out / "peer.jsonl").read_bytes().splitlines(), sessions)
 
 
 def why_empty(lines: list[bytes], sessions: int) -> str | None:
     """Why records do not count: most of the sessions have none, or one without messages."""
     full = sum(1 for line in lines if orjson.loads(line).get("messages"))
-    return None if full * 2 > sessions else f"it writes messages for {full:,} of {sessions:,} sessions"
+    return None if full * 2 > sessions else f"writes messages for only {full:,} of {sessions:,} sessions"
 
 
 def _installed(package: str, folder: Path) -> tuple[Path, str]:

@@ -55,23 +55,23 @@ def _cut_gzip(lines: Lines) -> bytes:
 
 
 WAYS = (
-    Way("its last line is cut", lambda lines: _joined(lines)[:-40], None, 1),
-    Way("a line of NUL bytes between the others", lambda lines: _joined([lines[0], b"\0" * 64, *lines[1:]]), None, 1),
-    Way("a text that is no UTF-8", lambda lines: _joined([*lines, lines[0].replace(b"Count", b"\xff\xfe")]), None, 1),
+    Way("truncated last line", lambda lines: _joined(lines)[:-40], None, 1),
+    Way("a line of NUL bytes", lambda lines: _joined([lines[0], b"\0" * 64, *lines[1:]]), None, 1),
+    Way("a text that is not UTF-8", lambda lines: _joined([*lines, lines[0].replace(b"Count", b"\xff\xfe")]), None, 1),
     Way("two objects on one line", lambda lines: _joined([*lines, lines[0] + lines[0]]), None, 1),
-    Way("a line that is nested without end", _deep, None, 1),
+    Way("an endlessly nested line", _deep, None, 1),
     Way("a line without messages", lambda lines: _joined([*lines, b'{"request": {}}']), None, 1),
-    Way("a compressed log that was cut", _cut_gzip, None, 0, ".gz"),
-    Way("an empty file", lambda _: b"", "empty-session", 0),
-    Way("binary data", lambda _: bytes(range(256)) * 4, "empty-session", 5),
-    Way("an object of another kind", lambda _: b'{"level": "info", "msg": "started"}\n', "unknown-format", 1),
+    Way("a truncated compressed log", _cut_gzip, None, 0, ".gz"),
+    Way("an empty file", lambda _: b"", "unanswered-session", 0),
+    Way("binary data", lambda _: bytes(range(256)) * 4, "unknown-format", 5),
+    Way("an unknown object", lambda _: b'{"level": "info", "msg": "started"}\n', "unknown-format", 1),
     Way(
         "two session ids",
         lambda lines: _joined([lines[0], lines[1].replace(b'"id-', b'"other-')]),
         "session-id-mismatch",
         0,
     ),
-    Way("a clock that goes back", lambda lines: _joined(lines[::-1]), "timestamp-order", 0),
+    Way("timestamps in reverse order", lambda lines: _joined(lines[::-1]), "timestamp-order", 0),
 )
 
 
@@ -114,16 +114,15 @@ def section(few: Took, many: Took, sessions: int) -> str:
     return f"""{BEGIN}
 ## Soak
 
-`make soak` converts {sessions:,} small sessions, and breaks 1 % of them in {len(WAYS)} ways. It fails unless the run
-writes every good session once, gives every broken one the fate below, and accounts for all lines and bytes. These are
-the figures on {os.cpu_count()} cores with as many workers, and Python {sys.version.split()[0]}. What grows is the list
-of logs, by {grown:,} bytes for each of them:
+`make soak` converts {sessions:,} small sessions, 1 % of them damaged in {len(WAYS)} ways. Each intact session must be
+written once, each damaged one must have the outcome below, and all lines and bytes must be accounted for. On
+{os.cpu_count()} cores with Python {sys.version.split()[0]}; memory grows by {grown:,} bytes per log:
 
-| sessions | logs | time | most memory of a process |
+| sessions | logs | time | peak memory of a process |
 |---|---|---|---|
 {rows}
 
-| what is broken | the session |
+| damage | outcome |
 |---|---|
 {ways}
 {END}
@@ -191,13 +190,13 @@ def _sessions(count: int) -> Iterator[Lines]:
 def _hold(counts: dict[str, dict[str, int]], expected: set[str], count: int) -> None:
     broken = [WAYS[number // EVERY % len(WAYS)] for number in range(EVERY - 1, count, EVERY)]
     left_out = Counter(way.left_out for way in broken if way.left_out)
-    fates = {"written": len(expected), "left_out": dict(left_out), "filtered": {}, "duplicates": 0}
+    fates = {"written": len(expected), "left_out": dict(left_out), "filtered": {}, "duplicates": 0, "joined": 0}
     _expect("sessions", counts["sessions"], {"seen": count, **fates})
     _expect("unreadable lines", counts["lines"]["unreadable"], sum(way.unreadable for way in broken))
     for what in ("lines", "bytes"):
         seen, *classes = counts[what].values()
         _expect(what, sum(classes), seen)
-    cut = sum(way.what == "a compressed log that was cut" for way in broken)
+    cut = sum(way.what == "a truncated compressed log" for way in broken)
     _expect("logs that were cut", counts["findings"]["error"].get("cut-short", 0), cut)
     records = Counter(_texts((DATA / "out").glob("*.jsonl")))
     _expect("records", (records.keys(), records.total()), (expected, len(expected)))

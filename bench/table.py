@@ -41,27 +41,19 @@ def ratios(results: Results) -> str:
 
 
 def details(results: Results) -> str:
-    """Every variant that was timed."""
+    """The variants of this version that were timed, each on its own logs, without ``wc``."""
     lines = [["logs", "MB", "sessions", "run", "seconds", "MB/s", "CPU seconds", "peak MB"]]
     for name, variants in results["times"].items():
         for variant, runs in variants.items():
-            same, label = _label(variant, results["base"])
-            size = results["sizes"][_LOGS_OF.get(same, name)]
+            if variant not in _RUNS or variant in (*_LOGS_OF, "wc"):
+                continue
+            size = results["sizes"][name]
             took = seconds(results, name, variant)
             amount = [f"{size['bytes'] / MB:.1f}", f"{size['sessions']:,}"]
-            speed = "" if same == "help" else f"{size['bytes'] / MB / took:,.0f}"
+            speed = "" if variant == "help" else f"{size['bytes'] / MB / took:,.0f}"
             cpu, most = f"{middle(runs, 'cpu'):.3f}", f"{peak(results, name, variant):.1f}"
-            lines.append([name, *amount, label, f"{took:.3f}", speed, cpu, most])
+            lines.append([name, *amount, _RUNS[variant], f"{took:.3f}", speed, cpu, most])
     return markdown(lines)
-
-
-def _label(variant: str, base: str) -> tuple[str, str]:
-    """The variant that a version runs, and both as they are shown."""
-    for suffix, shown in ((BASE, base), (OTHER, "beside")):
-        if variant.endswith(suffix):
-            same = variant.removesuffix(suffix)
-            return same, f"{_RUNS[same]}, {shown}"
-    return variant, _RUNS[variant]
 
 
 def costs(results: Results) -> str:
@@ -81,13 +73,13 @@ def costs(results: Results) -> str:
 
 def peers(results: Results) -> str:
     """What other converters take, on the logs that they read."""
-    lines = [["", "version", "logs", "MB", "CPU seconds", "MB per CPU second", "chatsquash, the same", ""]]
+    lines = [["converter", "version", "logs", "CPU seconds", "MB per CPU second", "chatsquash", "not timed because"]]
     for row in results["peers"]:
-        runs, shown = row.get("runs"), ["", "", "", ""]
+        runs, shown = row.get("runs"), ["", "", ""]
         if runs:
             speed = row["bytes"] / MB / middle(runs, "cpu")
             ours = results["sizes"][row["logs"]]["bytes"] / MB / middle(results["times"][row["logs"]]["one"], "cpu")
-            shown = [f"{row['bytes'] / MB:.1f}", f"{middle(runs, 'cpu'):.3f}", f"{speed:,.0f}", f"{ours:,.0f}"]
+            shown = [f"{middle(runs, 'cpu'):.3f}", f"{speed:,.0f}", f"{ours:,.0f}"]
         lines.append([row["peer"], row["version"], row["logs"], *shown, row.get("why", "")])
     return markdown(lines)
 
@@ -116,15 +108,15 @@ def beside(results: Results) -> str:
 
 
 _RUNS = {
-    "one": "chatsquash, 1 worker",
-    "two": "chatsquash, 2 workers",
-    "chat": "chatsquash, 1 worker, chat",
-    "halves": "chatsquash, 1 worker on each half",
-    "parquet": "chatsquash, 1 worker, Parquet",
-    "hf": "chatsquash, 1 worker, hf",
-    "hf_parquet": "chatsquash, 1 worker, hf as Parquet",
-    "tenth": "chatsquash, 1 worker, standard",
-    "tenth_two": "chatsquash, 2 workers, standard",
+    "one": "1 worker",
+    "two": "2 workers",
+    "chat": "1 worker, chat",
+    "halves": "1 worker per half",
+    "parquet": "1 worker, Parquet",
+    "hf": "1 worker, hf",
+    "hf_parquet": "1 worker, hf, Parquet",
+    "tenth": "1 worker, standard",
+    "tenth_two": "2 workers, standard",
     "session": "chatsquash",
     "help": "chatsquash --help",
     "naive": "naive",

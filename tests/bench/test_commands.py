@@ -76,8 +76,8 @@ def test_a_command_runs_on_the_core_that_it_is_given(tmp_path):
     "lines, why",
     ([b'{"messages": [1]}'] * 3, None),
     ([b'{"messages": [1]}'] * 2, None),
-    ([b'{"messages": [1]}', b'{"messages": []}'], "it writes messages for 1 of 3 sessions"),
-    ([], "it writes messages for 0 of 3 sessions"),
+    ([b'{"messages": [1]}', b'{"messages": []}'], "writes messages for only 1 of 3 sessions"),
+    ([], "writes messages for only 0 of 3 sessions"),
 )
 def test_a_converter_that_writes_nothing_of_most_sessions_is_not_timed(lines, why):
     assert peers.why_empty(lines, 3) == why

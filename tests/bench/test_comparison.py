@@ -58,7 +58,7 @@ def test_all_of_the_session_comes_out_and_nothing_is_joined(kind, tmp_path):
     "said, joined",
     ({"REPLY-A", "REPLY-B", "REPLY-D"}, []),
     ({"REPLY-A", "REPLY-C"}, []),
-    ({"REPLY-C", "REPLY-D"}, ["a left branch"]),
+    ({"REPLY-C", "REPLY-D"}, ["an abandoned branch"]),
     ({"REPLY-A", "REPLY-E"}, ["a sub-agent"]),
     ({"REPLY-A", "REPLY-I"}, ["both sides of a compaction"]),
 )
@@ -67,8 +67,8 @@ def test_what_no_request_held_together_is_told(said, joined):
 
 
 def test_what_is_kept_is_counted():
-    assert comparison._share({"REPLY-A", "REPLY-E", "THOUGHT-A"}, [BEFORE, SUB], ["reply"]) == "2 of 6"
-    assert comparison._share(set(), [], ["reply"]) == "none there"
+    assert comparison._share({"REPLY-A", "REPLY-E", "THOUGHT-A"}, [BEFORE, SUB], ["reply"]) == "2/6"
+    assert comparison._share(set(), [], ["reply"]) == "none"
     assert known.facts([CUT], ["reply"]) == ["REPLY-X", "REPLY-Z"]
 
 
@@ -107,7 +107,7 @@ def test_the_readme_and_the_page_are_of_one_run():
     assert len(shown) == 6
     for kind, name, replies, thoughts, joined in shown:
         row = losses[kind, name]
-        kept = [tuple(map(int, part.split(" of "))) for part in row[2:6]]
-        assert replies == f"{sum(part for part, _ in kept)} of {sum(whole for _, whole in kept)}"
+        kept = [tuple(map(int, part.split("/"))) for part in row[2:6]]
+        assert replies == f"{sum(part for part, _ in kept)}/{sum(whole for _, whole in kept)}"
         assert thoughts == row[6]
-        assert joined == ("no" if row[-1] == "nothing that was apart" else "yes")
+        assert joined == ("no" if row[-1] == "-" else "yes")

@@ -16,39 +16,40 @@ SYSTEM = {"role": "system", "content": "s"}
 IMAGE = {"type": "image_url", "image_url": {"url": "data:,"}}
 TEXT = {"type": "text", "text": "x"}
 _MARKS = {"shape-dropped": "-", "shape-changed": "~"}
+_ALIKE = {"=": "kept", "~": "changed", "-": "dropped", "x": "record skipped"}
 
 KINDS: list[tuple[str, Conversation]] = [
-    ("content as a list of texts", talk(user([TEXT, TEXT]), B)),
-    ("images, sounds and files", talk(user([TEXT, IMAGE]), B)),
-    ("other parts that are no text, such as refusals", talk(user([TEXT, {"type": "refusal", "refusal": "no"}]), B)),
+    ("content as a list of text parts", talk(user([TEXT, TEXT]), B)),
+    ("images, audio and files without placeholders", talk(user([TEXT, IMAGE]), B)),
+    ("other non-text parts, such as refusals", talk(user([TEXT, {"type": "refusal", "refusal": "no"}]), B)),
     ("reasoning", talk(A, assistant("b", reasoning_content="hm"))),
     ("several calls in a message", talk(A, assistant("", call("c1"), call("c2")), result(), result("2", "c2"), B)),
-    ("text beside calls", talk(A, assistant("t", call()), result(), B)),
-    ("arguments that are no JSON object", talk(A, assistant("", call(arguments="{")))),
-    ("arguments that are missing", talk(A, assistant("", call(arguments=None)))),
+    ("text next to calls", talk(A, assistant("t", call()), result(), B)),
+    ("arguments that are not a JSON object", talk(A, assistant("", call(arguments="{")))),
+    ("missing arguments", talk(A, assistant("", call(arguments=None)))),
     ("integers beyond 64 bits in arguments", talk(A, assistant("", call(arguments='{"q": 18446744073709551616}')))),
     ("integers beyond 64 bits in definitions", talk(A, B, tools=[tool(parameters={"maximum": 2**64})])),
-    ("names of tools with other characters than letters, digits, `_`, `-`", talk(A, B, tools=[tool("a.b")])),
+    ("tool names with other characters than letters, digits, `_`, `-`", talk(A, B, tools=[tool("a.b")])),
     ("definitions without parameters", talk(A, B, tools=[{"name": "f"}])),
-    ("calls and results that both have no ids", talk(A, assistant("", call(None)), result(call_id=None), B)),
+    ("calls and results without ids", talk(A, assistant("", call(None)), result(call_id=None), B)),
     ("messages between a call and its result", talk(A, assistant("", call()), A, result(), B)),
-    ("a call without a result, and the assistant goes on", talk(A, assistant("", call()), B)),
+    ("a call without a result before another reply", talk(A, assistant("", call()), B)),
     ("a result without a call", talk(A, result(), B)),
     ("a call as the last message", talk(A, assistant("", call()))),
-    ("messages behind the last of the assistant", talk(A, B, A)),
+    ("messages after the last reply", talk(A, B, A)),
     ("several system messages at the start", talk(SYSTEM, SYSTEM, A, B)),
-    ("system messages later on", talk(A, B, SYSTEM, A, B)),
-    ("messages of the user in a row", talk(A, A, B)),
-    ("messages of the assistant in a row", talk(A, B, B)),
-    ("the assistant speaks first", talk(B, A, B)),
-    ("the user speaks right behind a result", talk(A, assistant("", call()), result(), A, B)),
-    ("an empty message of the assistant", talk(A, assistant(""), A, B)),
-    ("a last reply that says nothing", talk(A, assistant(""))),
-    ("content that is no string, list or null", talk(user({"a": 1}), B)),
-    ("no message of the assistant", talk(A)),
+    ("later system messages", talk(A, B, SYSTEM, A, B)),
+    ("consecutive user messages", talk(A, A, B)),
+    ("consecutive assistant messages", talk(A, B, B)),
+    ("an assistant message first", talk(B, A, B)),
+    ("a user message after a result", talk(A, assistant("", call()), result(), A, B)),
+    ("an empty assistant message", talk(A, assistant(""), A, B)),
+    ("an empty last reply", talk(A, assistant(""))),
+    ("content that is not a string, list or null", talk(user({"a": 1}), B)),
+    ("no assistant message", talk(A)),
     ("other roles", talk(A, {"role": "critic", "content": "x"}, B)),
     ("calls of other types, and `function_call`", talk(A, assistant("", {**call(), "type": "custom"}))),
-    ("calls in the text beside `tool_calls`", talk(A, assistant("<tool_call>", call()))),
+    ("calls in the text in addition to `tool_calls`", talk(A, assistant("<tool_call>", call()))),
     ("lone surrogates", talk(user("\ud800"), B)),
 ]
 
@@ -72,7 +73,7 @@ def _presets() -> str:
         preset = presets.named(name)
         columns = ", ".join(map(_column, preset.COLUMNS))
         rows.append((f"`{name}`", preset.doc.partition("\n")[0].rstrip(".").replace("``", "`"), columns))
-    return _table(("preset", "what it is", "columns"), rows)
+    return _table(("preset", "description", "columns"), rows)
 
 
 def _column(column: Column) -> str:
@@ -99,9 +100,18 @@ def _json(value: Any) -> str:
 
 
 def _kinds() -> str:
-    names = presets.names()
-    rows = [(words, *(f"`{_mark(name, conversation)}`" for name in names)) for words, conversation in KINDS]
-    return _table(("", *(f"`{name}`" for name in names)), rows)
+    """A table of the kinds that presets treat differently, and a list of those that all but the default treat alike."""
+    names = [name for name in presets.names() if name != presets.DEFAULT]
+    rows, alike = [], dict[str, list[str]]()
+    for words, conversation in KINDS:
+        marks = [_mark(name, conversation) for name in names]
+        if len(set(marks)) == 1:
+            alike.setdefault(marks[0], []).append(words)
+        else:
+            rows.append((words, *(f"`{mark}`" for mark in marks)))
+    table = _table(("", *(f"`{name}`" for name in names)), rows)
+    lines = "\n".join(f"- {words}: {'; '.join(alike[mark])}" for mark, words in _ALIKE.items())
+    return f"{table}\n\nAll of these presets treat the following alike:\n\n{lines}"
 
 
 def _mark(name: str, conversation: Conversation) -> str:

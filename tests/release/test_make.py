@@ -52,7 +52,7 @@ def checkout(tmp_path_factory, offline, python) -> Path:
         (folder / name).symlink_to(ROOT / name)
     done = make(folder, "convert", "LOGS=sample_logs/ollama", f"PYTHON={python}", **offline)
     assert done.returncode == 0, done.stderr
-    assert done.stdout == "Setting up .venv with what chatsquash needs to run ...\n"
+    assert done.stdout == "Creating .venv with the runtime dependencies ...\n"
     assert (folder / "out-ollama/run.json").exists()
     return folder
 

@@ -445,7 +445,7 @@ def test_inspect_shows_each_conversation_with_its_format(here):
 def test_inspect_says_what_is_wrong(here):
     put("logs/a.json", {"schema_version": "ATIF-v1.6", "steps": 3})
     lines = shown("logs")
-    assert "left out: unknown-format" in lines
+    assert "skipped: unknown-format" in lines
     assert any("entry 1 has steps that are a number, not a list" in line for line in lines)
 
 

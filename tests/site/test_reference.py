@@ -37,9 +37,7 @@ def test_the_columns_of_the_session_table_have_the_types_that_the_page_gives():
 
 
 def test_the_columns_beside_a_record_are_those_that_the_page_lists():
-    documented = [
-        name for cells in rows("docs/dataset.md", "Columns beside the record") for name in code_names(cells[0])
-    ]
+    documented = [name for cells in rows("docs/dataset.md", "Metadata columns") for name in code_names(cells[0])]
     ending = [field.name for field in columns.ENDING if not field.name.endswith("_evidence")]
     beside = [*columns.METADATA, *columns.CONVERSATION, *columns.SAMPLE, columns.TOOLS_SUPPLIED, columns.TOKENS]
     assert sorted(documented) == sorted([*ending, *(field.name for field in beside)])

@@ -1,4 +1,4 @@
-"""For Mistral's API and mistral-finetune: ids of nine characters, text or calls but not both, nothing unknown."""
+"""For Mistral's API and mistral-finetune: ids of nine characters, text or calls but not both, no unknown members."""
 
 from __future__ import annotations
 

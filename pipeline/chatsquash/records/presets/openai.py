@@ -1,4 +1,4 @@
-"""For the fine-tuning APIs of OpenAI, Azure, Together and Fireworks: arguments as text, only members that they know."""
+"""For the fine-tuning APIs of OpenAI, Azure, Together and Fireworks: arguments as text, only known members."""
 
 from __future__ import annotations
 
