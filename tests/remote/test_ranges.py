@@ -24,7 +24,7 @@ class Fake:
 
 @pytest.fixture
 def store(monkeypatch):
-    for name, size in {"FIRST": 10_000, "_STEP": 20_000, "_JUMP": 1_000}.items():
+    for name, size in {"FIRST": 10_000, "_STEP": 20_000, "_SEEK_SIZE": 1_000}.items():
         monkeypatch.setattr(remote, name, size)
     fake = Fake()
     monkeypatch.setattr(remote, "locate", lambda path: (fake, path))
