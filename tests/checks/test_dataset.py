@@ -5,10 +5,10 @@ ROWS = [
     (dataset.filtered("--only-model", "the model is \x1b"), "filtered", "info", "the model is \\x1b"),
     (dataset.duplicate_record("a\n.jsonl"), "duplicate-record", "info", "the record is that of a\\n.jsonl, which is written"),
     (
-        dataset.divided_session("goes on from", "a\n.jsonl"),
+        dataset.divided_session("continues", "a\n.jsonl"),
         "divided-session",
         "warning",
-        "goes on from a\\n.jsonl: --sessions-by chain makes one session of both",
+        "continues a\\n.jsonl: --sessions-by chain makes one session of both",
     ),
     (dataset.split_leak("validation", "train", "a\n.jsonl"), "split-leak", "warning", "in validation, but begins as a\\n.jsonl in train"),
     (dataset.source_without_tools("goose", 1_200), "source-without-tools", "info", "1,200 records of goose without tools, since its files hold no definitions"),

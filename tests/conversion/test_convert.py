@@ -645,7 +645,7 @@ def test_inputs_of_run_json_wait_in_a_file_where_they_are_many(here, monkeypatch
         write_log(here / "logs" / f"{number}.jsonl")
     convert("logs", "out")
     before = manifest()["inputs"]
-    monkeypatch.setattr("chatsquash.dataset.manifest._HELD", 100)
+    monkeypatch.setattr("chatsquash.dataset.manifest._MAX_MEMORY", 100)
     convert("logs", "out", Options(full=True))
     assert manifest()["inputs"] == before
     assert len(before) == 9

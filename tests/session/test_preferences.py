@@ -224,7 +224,7 @@ def test_of_many_paths_of_an_agents_file_the_last_one_alone_is_chosen(here):
 
 
 @cases("options, message",
-    ({"preset": "openai"}, "preset='openai' has none; those that have are chat, hf"),
+    ({"preset": "openai"}, "preset='openai' does not support pairs; choose one of chat, hf"),
     ({}, "has no effect without format: add it, as in format='jsonl'"),
 )  # fmt: skip
 def test_pairs_that_cannot_be_written_are_refused(here, options, message):

@@ -29,11 +29,11 @@ from chatsquash.core.text import printable
 from chatsquash.dataset import output_in
 from chatsquash.dataset.card import CARD, card, card_facts
 from chatsquash.dataset.card_statistics import Statistics
-from chatsquash.dataset.choice import Choice, SessionChoice, stop_for
-from chatsquash.dataset.filters import unwanted
+from chatsquash.dataset.choice import Selection, Selector, stop_for
+from chatsquash.dataset.filters import reject_all
 from chatsquash.dataset.groups import LABELS, Groups
-from chatsquash.dataset.manifest import Manifest, describe, requests
-from chatsquash.dataset.reports import TakenSession
+from chatsquash.dataset.manifest import Manifest, describe, non_default_options
+from chatsquash.dataset.reports import ProcessedSession
 from chatsquash.dataset.run_reports import Reports
 from chatsquash.dataset.store import RUN, Output, place_of
 from chatsquash.dataset.summary import Summary, summary_of
@@ -110,7 +110,7 @@ def _convert(
         refuse_misplaced(options, out, discovery)
         same = incremental.unchanged(discovery)
         if same and asks[1] is None:  # what a function wants, nobody remembers
-            return replace(same, output=printable(out.shown), seconds=time.monotonic() - started)
+            return replace(same, output=printable(out.display_path), seconds=time.monotonic() - started)
         if "kingfisher" in options.redacts:
             from chatsquash.conversion import scanner_rules  # which few runs need
 
@@ -145,7 +145,7 @@ def _unaware(options: Options) -> list[str]:
         return presets.unaware(options)
     from chatsquash.dataset import trainers  # which few runs need
 
-    return trainers.unaware(options)
+    return trainers.trainers_ignoring_flags(options)
 
 
 def refuse_misplaced(options: Options, out: Output, discovery: Discovery) -> None:
@@ -162,7 +162,7 @@ def old_result(out: Output) -> OldResult | None:
         return None
     from chatsquash.conversion import previous_result as known  # which a new folder does not need
 
-    return known.old_result(out.shown, *left)
+    return known.old_result(out.display_path, *left)
 
 
 class Conversion:
@@ -205,14 +205,14 @@ class Conversion:
         out.refuse_foreign(RUN, _KEPT)  # at once, not after the work is done
         self._reports = Reports(out, options)
 
-    def _new_choice(self, options: Options) -> Choice:
-        return Choice(options)
+    def _new_choice(self, options: Options) -> Selector:
+        return Selector(options)
 
     def all(self, inputs: SessionInputs) -> None:
         """Write every session."""
         self._given = inputs
         if self._options.needs_all_records:
-            self._choice.foresee(self._ahead(inputs), self._out.scratch)
+            self._choice.run_pre_pass(self._ahead(inputs), self._out.scratch)
         self._choice.begin(inputs.logs)
         for log, outcome in islice(inputs.sessions(), self._options.limit):
             named, renamed = self._choice.rename(log, outcome)
@@ -271,14 +271,16 @@ class Conversion:
             self._reports.close(self._dataset.final())
         summary.close()
         facts = card_facts(self._options, self._statistics)
-        facts = facts._replace(counts=summary.counts(), asked=requests(self.options_json, type(self._options)))
+        facts = facts._replace(
+            counts=summary.counts(), options=non_default_options(self.options_json, type(self._options))
+        )
         if self._dataset:
             self._dataset.describe(facts)
         else:
             summary.files = [file.name for file in self._out.staged_files() if "/" not in file.name]
             if summary.files and self._out.is_ours(CARD):
                 self._out.write(CARD, card(facts._replace(files=summary.files)).encode())
-        summary.output = printable(self._out.shown)
+        summary.output = printable(self._out.display_path)
         summary.seconds = time.monotonic() - started
         self.manifest.write(summary)
 
@@ -293,18 +295,18 @@ class Conversion:
     def _take(self, source: Log, log: Log, outcome: Outcome, inputs: SessionInputs) -> None:
         stop_for(outcome, source.display_path, self._options)
         self.manifest.records_made.add(outcome.records)
-        chosen = self._choice.choose(source, log, outcome)
+        chosen = self._choice.select(source, log, outcome)
         if self.keeps and chosen.outcome.records and not self._is_kept(log, chosen, inputs):
             count = len(chosen.outcome.records)
-            chosen = chosen._replace(outcome=unwanted(chosen.outcome, log), filtered=("filter",) * count)
+            chosen = chosen._replace(outcome=reject_all(chosen.outcome, log), filtered=("filter",) * count)
         self.write(source, log, chosen, inputs)
 
-    def write(self, source: Log, log: Log, chosen: SessionChoice, inputs: SessionInputs) -> None:
+    def write(self, source: Log, log: Log, chosen: Selection, inputs: SessionInputs) -> None:
         """Write what was chosen of a session."""
         kept = 0
         if self._options.keep_rejected and chosen.outcome.report.rejected:
             chosen, kept = self._keep(source, log, chosen, inputs)
-        outcome = self._choice.place(log, chosen.outcome)
+        outcome = self._choice.with_cluster(log, chosen.outcome)
         group = ""
         if outcome.records:
             group = self._groups.file(self._label(outcome.output.day, stem(log) if self._by_name else ""))
@@ -312,10 +314,10 @@ class Conversion:
         if self._dataset:
             self._dataset.add_pairs(outcome)
         self._known.update(each.digest for record in outcome.records for each in record.redactions if each.digest)
-        self._summary.add(log, outcome, chosen.filtered, chosen.duplicates, chosen.made)
-        self._reports.add(TakenSession(log, chosen, outcome, places, group, kept))
+        self._summary.add(log, outcome, chosen.filtered, chosen.duplicates, chosen.record_count)
+        self._reports.add(ProcessedSession(log, chosen, outcome, places, group, kept))
 
-    def _is_kept(self, log: Log, chosen: SessionChoice, inputs: SessionInputs) -> bool:
+    def _is_kept(self, log: Log, chosen: Selection, inputs: SessionInputs) -> bool:
         from chatsquash.dataset.choice import session_of  # which only programs need
 
         filled = chosen._replace(outcome=inputs.fill(chosen.outcome))
@@ -357,7 +359,7 @@ class Conversion:
         self._summary.findings[finding.severity, finding.code] += 1
         self._reports.note(finding)
 
-    def _keep(self, source: Log, log: Log, chosen: SessionChoice, inputs: SessionInputs) -> tuple[SessionChoice, int]:
+    def _keep(self, source: Log, log: Log, chosen: Selection, inputs: SessionInputs) -> tuple[Selection, int]:
         """Copy lines that could not be read, and count them; private, since what is broken may hide anything.
 
         The outcome has one finding more if the log is gone.

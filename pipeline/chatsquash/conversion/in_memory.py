@@ -21,7 +21,7 @@ from chatsquash.core.errors import UsageError
 from chatsquash.core.log import Log
 from chatsquash.core.options import Options
 from chatsquash.core.outcome import Outcome
-from chatsquash.dataset.choice import Choice, Session, session_of, stop_for
+from chatsquash.dataset.choice import Selector, Session, session_of, stop_for
 from chatsquash.dataset.filters import Filters
 from chatsquash.session.converter import Converter
 from chatsquash.storage.folder import Folder
@@ -51,10 +51,10 @@ def convert_session(
     pairs = _of_path(Path(source), options) if isinstance(source, str | PathLike) else _of_lines(source, options)
     pairs = islice(pairs, options.limit)
     if options.needs_all_records:
-        from chatsquash.dataset.pre_pass import foreseen  # which few runs need
+        from chatsquash.dataset.pre_pass import run_pre_pass  # which few runs need
 
         pairs = list(pairs)
-        foreseen(pairs, filters, options, io.BytesIO)
+        run_pre_pass(pairs, filters, options, io.BytesIO)
     return [filters.apply(log, outcome).outcome for log, outcome in pairs]
 
 
@@ -125,13 +125,13 @@ def read(
         discovery = find(logs, Path(name), options, lambda: expanded)
         options = choose_grouping(discovery, options)
         inputs = Sessions(discovery.logs, options, expanded, scratch, None)
-        choice = Choice(options)
+        choice = Selector(options)
         if options.needs_all_records:
-            choice.foresee(_unstopped(inputs.ahead(), options), scratch)
+            choice.run_pre_pass(_unstopped(inputs.ahead(), options), scratch)
         choice.begin(discovery.logs)
         for log, outcome in _unstopped(inputs.sessions(), options):
             named, renamed = choice.rename(log, outcome)
-            yield session_of(named, choice.choose(log, named, renamed))
+            yield session_of(named, choice.select(log, named, renamed))
 
 
 def _unstopped(sessions: Iterator[tuple[Log, Outcome]], options: Options) -> Iterator[tuple[Log, Outcome]]:

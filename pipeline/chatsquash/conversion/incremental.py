@@ -58,7 +58,7 @@ class Incremental:
 
         Else gets ready to take from it what is still true.
         """
-        data, is_as_left = self._out.remembered()
+        data, is_as_left = self._out.read_memory()
         memory = _remembered(data)
         is_known = memory and is_as_left and not self._options.full and all(map(is_unchanged, memory.relatives))
         if memory and is_known and not self._options.names_files and memory.logs == self._hash(discovery):
@@ -107,7 +107,7 @@ class Incremental:
         self.journals.close()
         if isinstance(problem, ChatsquashError) and not isinstance(problem, ShortageError):
             self.journals.forget(self.journals.own())
-        elif self._memory and self._out.remembered()[0] == self._memory:
+        elif self._memory and self._out.read_memory()[0] == self._memory:
             problem.add_note("all was written before")
         elif self._out.is_decided():
             problem.add_note("all is converted, the same command puts the files in their places")

@@ -8,7 +8,7 @@ from typing import Any
 from chatsquash.core.errors import UsageError
 from chatsquash.core.option_declarations import OptionDeclaration
 from chatsquash.core.options import Options, list_options
-from chatsquash.dataset.manifest import as_described, describe
+from chatsquash.dataset.manifest import describe, parse_options
 from chatsquash.results.finished import FinishedResult
 
 _KEY = "anonymize_key_fingerprint"
@@ -39,7 +39,7 @@ def merged_options(results: Sequence[FinishedResult], options: Options) -> tuple
 def _as_options(recorded: dict[str, Any]) -> Options:
     """Options as ``run.json`` has them; a hash takes the place of what a file contains."""
     groups = {each.group for each in list_options()}
-    values = as_described(recorded, groups)
+    values = parse_options(recorded, groups)
     values |= {each.name: str(recorded[each.name]).encode() for each in _contents() if recorded.get(each.name)}
     return Options(**{**values, **dict.fromkeys(("since", "until", "limit", "write_known", "tool_report_path"))})
 

@@ -24,7 +24,7 @@ from chatsquash.core.options import Options, list_options
 from chatsquash.core.outcome import LinePlace, Outcome
 from chatsquash.core.platform import name_full_folder
 from chatsquash.dataset import output_in
-from chatsquash.dataset.choice import Choice, SessionChoice
+from chatsquash.dataset.choice import Selection, Selector
 from chatsquash.dataset.stored_sessions import StoredSession
 from chatsquash.dataset.summary import Summary, summary_of
 from chatsquash.results.finished import FinishedResult
@@ -65,7 +65,7 @@ def merge_results(
         run = _Merging(merged, output, observer, summary, described)
         run.all(inputs)
         for each in finished:
-            run.manifest.records_made.add_made(each.run["records_made"])
+            run.manifest.records_made.add_counts(each.run["records_made"])
         summary.size = inputs.size  # of sessions that are in several files, none is known
         run.close(inputs.discovery, started)
         output.commit()
@@ -164,15 +164,18 @@ def _key(stored: StoredSession) -> int:
 class _Merging(Conversion):
     """Writes sessions that were converted before: only duplicates among all of them are still to be found."""
 
-    def _new_choice(self, options: Options) -> Choice:
+    def _new_choice(self, options: Options) -> Selector:
         groups = ("filters", "days", "privacy", "addresses")
         done = {each.name: each.default for each in list_options() if each.group in groups and not each.secret}
-        return Choice(replace(options, **{**done, "anonymize": False}))
+        return Selector(replace(options, **{**done, "anonymize": False}))
 
     def _take(self, source: Log, log: Log, outcome: Outcome, inputs: SessionInputs) -> None:
         assert isinstance(inputs, _Inputs)
-        stored, chosen = inputs.stored, self._choice.choose(source, log, outcome)
+        stored, chosen = inputs.stored, self._choice.select(source, log, outcome)
         duplicates = stored.duplicates + chosen.duplicates
         self.write(
-            source, log, SessionChoice(chosen.outcome, stored.made, stored.turns, stored.filtered, duplicates), inputs
+            source,
+            log,
+            Selection(chosen.outcome, stored.record_count, stored.turns, stored.filtered, duplicates),
+            inputs,
         )

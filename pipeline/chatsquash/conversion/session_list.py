@@ -65,7 +65,7 @@ def _condition(where: str | None) -> pl.Expr | None:
         return None
     from chatsquash.dataset.where import condition_of  # which takes time to import
 
-    return condition_of(where, written=True)
+    return condition_of(where, include_late=True)
 
 
 def _of_logs(paths: Sequence[str], options: Options) -> tuple[pl.DataFrame, list[str | None]]:

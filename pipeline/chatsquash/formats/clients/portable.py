@@ -11,7 +11,7 @@ from chatsquash.formats.base import LoadedTurn, TurnError, load_objects, role_of
 from chatsquash.formats.calls import ResultContent, State, arguments, call, call_input, native, parse_json, result
 from chatsquash.formats.evidence import at_line, line_numbers
 from chatsquash.formats.providers import openai_chat
-from chatsquash.formats.providers.anthropic.blocks import said_in
+from chatsquash.formats.providers.anthropic.blocks import result_content
 from chatsquash.formats.providers.openai_chat.read import merge_results, turns_of
 from chatsquash.formats.values import Object, compact, kind, objects, string, text_members
 from chatsquash.formats.writing import (
@@ -144,7 +144,7 @@ def _said(value: Json) -> ResultContent:
     if isinstance(value, list) and value and all(string(each, "type") for each in value):
         (turn,), _ = openai_chat.load({"role": "tool", "content": value}, openai_chat.START)
         openai = (ResultContent(block.content, block.json) for block in turn.blocks if type(block) is Result)
-        for said in (said_in(value), *openai):
+        for said in (result_content(value), *openai):
             if not (said.json or any(type(block) is Other for block in said.content)):
                 return said
     return ResultContent((Text(compact(value)),), json=True)
