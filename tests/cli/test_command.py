@@ -200,7 +200,7 @@ def test_a_full_disk_is_an_error_without_a_traceback(command, monkeypatch):
         raise OSError(28, "No space left on device", "out/x")
 
     monkeypatch.setattr("chatsquash.core.platform.sync", full)
-    go_on = "1 session done, nothing new written; the same command with --resume goes on from there"
+    go_on = "1 session done, nothing new was written; run the same command with --resume to continue"
     assert command("convert", "logs") == (1, "", f"error: out/x: No space left on device; {go_on}\n")
     assert [path.name for path in Path("out").iterdir()] == [".chatsquash"]
 
@@ -501,7 +501,7 @@ def test_check_tells_addresses_on_request(command, here):
     assert command("check", "a.jsonl").out == ""
     code, out, _ = command("check", "--anonymize", "a.jsonl")
     assert code == 0
-    assert "[address-not-redacted] messages[0]: 1 e-mail address left" in out
+    assert "[address-not-redacted] messages[0]: 1 e-mail address" in out
 
 
 def test_check_of_a_file_without_records_ends_with_3(command, here):
