@@ -500,7 +500,7 @@ def test_a_search_shows_what_it_finds_and_can_be_stopped(samples, viewers):
 def test_a_line_of_the_log_is_read_when_it_is_unfolded(samples, viewers):
     with viewers(samples) as page:
         open_session(page, DISK)
-        page.get_by_role("link", name="beside its log").click()
+        page.get_by_role("link", name="with its log").click()
         page.locator(".entry summary").nth(1).click()
         page.locator(".entry pre", has_text='"trace_id"').wait_for()
 

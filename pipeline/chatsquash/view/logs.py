@@ -25,7 +25,7 @@ from chatsquash.dataset.manifest import parse_options
 from chatsquash.results.types import Input
 from chatsquash.results.verify import spelled
 from chatsquash.sources.compression import uncompressed
-from chatsquash.sources.joined_files import opened_log
+from chatsquash.sources.joined_files import open_log
 from chatsquash.sources.lines import lines
 from chatsquash.sources.names import LOGS
 from chatsquash.view.result import ReplacedError, ViewerResult
@@ -179,7 +179,7 @@ class SessionLogs:
         if not session_log.is_in_lines:
             raise NoLogError("the log is not a file of lines")
         try:
-            with opened_log(session_log.log, self._options) as file:
+            with open_log(session_log.log, self._options) as file:
                 for each in lines(file, RAW):
                     if each.number == line:
                         return bytes(each.buffer[each.start : each.stop])
