@@ -51,7 +51,7 @@ RUNNING = {
     ("chatsquash.session.ending", "f\"{begin}(?:{'|'.join(map(re.escape, longest_first))})\\\\b\""): [("finditer", each) for each in WORDS_OF_USERS],
     ("chatsquash.sources.compression", "kind.begins"): [("match", kind) for kind in KINDS],
     ("chatsquash.sources.compression", "self._kind.begins"): [("match", kind) for kind in KINDS],
-    ("chatsquash.sources.arrays", "b'\\\\}[ \\\\t\\\\r\\\\n]*+,[ \\\\t\\\\r\\\\n]*+' + re.escape(begun[0])"): [
+    ("chatsquash.sources.arrays", "b'\\\\}[ \\\\t\\\\r\\\\n]*+,[ \\\\t\\\\r\\\\n]*+' + re.escape(match[0])"): [
         ("search", re.compile(rb"\}[ \t\r\n]*+,[ \t\r\n]*+" + re.escape(b'{"id":')))
     ],
     ("chatsquash.storage.stores", "_HOSTS[scheme]"): [("fullmatch", re.compile(pattern)) for pattern in _HOSTS.values()],

@@ -151,7 +151,7 @@ CHOOSE = "choose another with --output"
     ("a wrong path beside a good one", ["logs", "nope"], "error: nope: cannot be read (No such file or directory)\n"),
     ("a glob that nothing fits", ["*.x"], "error: *.x: nothing matches\n"),
     ("nothing to read", ["other"], f"error: other: no session logs to read; seen: 1 .md\n{LOGS_ARE}\n"),
-    ("logs in the output folder", ["logs", "-o", "."], f"error: logs: lies in the output folder, which is never read; {CHOOSE}\n"),
+    ("logs in the output folder", ["logs", "-o", "."], f"error: logs: is in the output folder, which is never read; {CHOOSE}\n"),
     ("an output folder of others", ["logs", "-o", "other"],
      f"error: other: is not empty and was not written by chatsquash; {CHOOSE}, or add to it with --force\n"),
     ("an output that is a file", ["logs", "-o", "file"], "error: file: is a file; choose another folder with --output\n"),

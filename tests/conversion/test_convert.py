@@ -90,7 +90,7 @@ def test_sessions_are_chosen_by_the_day_they_are_grouped_by(here, lines, options
         if chosen == day:
             assert convert("logs", "out", Options(since=day, until=day, **options)).written == 1
         else:
-            with pytest.raises(UsageError, match="1 passed over by options"):
+            with pytest.raises(UsageError, match="1 excluded by options"):
                 convert("logs", "out", Options(since=chosen, until=chosen, **options))
 
 
@@ -374,7 +374,7 @@ def test_in_a_log_without_an_entry_nobody_answered_unless_it_has_bad_lines(here,
     "files, seen",
     ("an empty folder", {}, "no files"),
     ("other files alone", {"b.md": 2, "c": 1}, "1 .md, 1 no suffix"),
-    ("logs that options leave aside", {"z.jsonl": 1}, "1 passed over by options"),
+    ("logs that options leave aside", {"z.jsonl": 1}, "1 excluded by options"),
 )
 def test_nothing_to_read_is_an_error_that_says_what_was_seen(here, files, seen):
     (here / "logs").mkdir()
@@ -405,7 +405,7 @@ def test_the_error_is_three_short_lines_and_what_was_seen_adds_none(here, comman
 def test_of_many_arguments_the_first_are_named(here):
     for name in "abcdefg":
         write_log(here / name)
-    with pytest.raises(UsageError, match=r"^a, b, c, d, e, \.\.\.: no session logs to read; seen: 7 passed over"):
+    with pytest.raises(UsageError, match=r"^a, b, c, d, e, \.\.\.: no session logs to read; seen: 7 excluded"):
         convert(list("abcdefg"), "out", Options(exclude=("*",)))
 
 

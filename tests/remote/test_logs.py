@@ -76,7 +76,7 @@ def test_the_output_and_that_of_earlier_runs_is_not_read(s3):
 @pytest.mark.parametrize("out", ["", "/", "/logs", "/logs/"])
 def test_logs_that_lie_in_the_output_are_refused(s3, out):
     s3.put("logs/a.jsonl", log(1))
-    with pytest.raises(UsageError, match="lies in the output, which is never read; choose another with output"):
+    with pytest.raises(UsageError, match="is in the output, which is never read; choose another with output"):
         convert(f"{s3.url}/logs", f"{s3.url}{out}", ONE)
 
 
@@ -90,7 +90,7 @@ def test_a_key_that_is_no_path_stops_the_run_and_is_named(s3, key):
 @cases(
     "url, said",
     ("s3://no-such-bucket/logs", "there is no such bucket"),
-    ("{}/nothing", "nothing lies there"),
+    ("{}/nothing", "there are no files"),
     ("{}/no*", "nothing matches"),
     ("s3://", "has no valid bucket"),
     ("S3://bucket/x", "unknown scheme; supported are az://"),

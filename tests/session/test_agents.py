@@ -80,7 +80,7 @@ def test_what_is_chosen_by_days_and_models(here, logs, options, expected):
 
 
 def test_a_day_on_which_nothing_was_said_is_none_of_them(logs):
-    with pytest.raises(UsageError, match="3 passed over by options"):
+    with pytest.raises(UsageError, match="3 excluded by options"):
         run(logs, since="2026-02-04")
 
 

@@ -391,7 +391,7 @@ def test_what_is_expanded_is_its_owners_alone_and_goes_when_its_sessions_are_don
     def observe(job, outcome, total):
         files = list((here / "out/.chatsquash/expanded").iterdir())
         seen.append([stat.S_IMODE(file.stat().st_mode) for file in files])
-        assert job.shown in ("logs/a.jsonl.gz", "logs/b.jsonl.gz")
+        assert job.display_path in ("logs/a.jsonl.gz", "logs/b.jsonl.gz")
 
     convert("logs", "out", Options(sessions_by="id"), observe)
     assert len(seen) == 6

@@ -354,7 +354,7 @@ def test_what_was_written_is_not_read(here):
     for _ in range(2):
         count, _, _ = written(["in"], to="gemini", output="in/all.jsonl", jsonl=True, force=True)
         assert count == 1
-    with pytest.raises(UsageError, match="lies in the output folder"):
+    with pytest.raises(UsageError, match="is in the output folder"):
         written(["in"], to="gemini", output="in")
 
 

@@ -23,7 +23,7 @@ from chatsquash.dataset.store import Output
 from chatsquash.dataset.summary import Summary
 from chatsquash.sources.find import Discovery
 from chatsquash.sources.identity import identify
-from chatsquash.sources.relatives import is_same
+from chatsquash.sources.relatives import is_unchanged
 
 
 class Memory(Struct):
@@ -58,7 +58,7 @@ class Incremental:
         """
         data, is_as_left = self._out.read_memory()
         memory = _decode(data)
-        is_known = memory and is_as_left and not self._options.full and all(map(is_same, memory.relatives))
+        is_known = memory and is_as_left and not self._options.full and all(map(is_unchanged, memory.relatives))
         if memory and is_known and not self._options.names_files and memory.logs == self._hash(discovery):
             return replace(memory.summary, unchanged=True)
         known = memory.journals if memory else ()

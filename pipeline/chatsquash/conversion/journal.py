@@ -24,8 +24,8 @@ from chatsquash.core.log import Log
 from chatsquash.core.options import list_options
 from chatsquash.core.outcome import LinePlace, Outcome
 from chatsquash.core.version import code_version
-from chatsquash.sources.identity import Hashed, identify
-from chatsquash.sources.relatives import is_same
+from chatsquash.sources.identity import LogHash, identify
+from chatsquash.sources.relatives import is_unchanged
 from chatsquash.storage.folder import Folder
 
 _FRAME = struct.Struct("<QQ16s8s")
@@ -95,7 +95,7 @@ class JournalWriter(Struct):
         join = repr(log.join).encode("utf-8", "backslashreplace") if log.join else b""
         return xxh3_128_digest(self.identity + seen + part + join)
 
-    def identify_open(self, log: Log, file: BinaryIO, hashed: Hashed | None = None) -> None:
+    def identify_open(self, log: Log, file: BinaryIO, hashed: LogHash | None = None) -> None:
         """Identify a log while it is open; if this fails, ``add`` tries again."""
         with suppress(OSError, UnicodeEncodeError):
             self.seen[log.display_path] = identify(log, file, hashed)
@@ -197,7 +197,7 @@ class Journals(Struct):
             )
         except (OSError, struct.error, msgspec.MsgspecError):
             return None
-        if not all(map(is_same, outcome.account.relatives)) or (is_current and not is_current(outcome)):
+        if not all(map(is_unchanged, outcome.account.relatives)) or (is_current and not is_current(outcome)):
             return None
         self.reused += 1
         self._reused_frames.setdefault(frame.journal, {})[frame.offset] = frame.size
