@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatsquash.core import jsonio
-from chatsquash.redaction.forms import apart
+from chatsquash.redaction.forms import merge_overlapping
 from chatsquash.redaction.hits import Hit, Value
 from chatsquash.redaction.lists import Lists, values
 from chatsquash.redaction.placeholders import PLACEHOLDER, Placeholders
@@ -113,7 +113,7 @@ def _pins(text):
 
 def test_of_hits_that_meet_nothing_is_left():
     hits = [Hit(0, 5, "A", "a", "x"), Hit(3, 9, "B", "b", "y"), Hit(4, 6, "C", "c", "z"), Hit(9, 10, "D", "d", "w")]
-    assert [(hit.start, hit.end) for hit in apart(hits)] == [(0, 9), (9, 10)]
+    assert [(hit.start, hit.end) for hit in merge_overlapping(hits)] == [(0, 9), (9, 10)]
 
 
 def test_a_text_on_which_a_search_fails_is_searched_in_pieces():

@@ -75,7 +75,7 @@ class Choice:
 
     def rename(self, log: Log, outcome: Outcome) -> tuple[Log, Outcome]:
         """A log as reports call it, and what became of it; of one that nobody could read nothing is hidden so far."""
-        if outcome.privacy.log_names is None and not outcome.account.lines and self.names.hides:
+        if outcome.privacy.log_names is None and not outcome.account.lines and self.names.is_active:
             outcome = private_texts.hide_texts(outcome, log, self.names.text, self.names.digest)
         named = private_texts.with_log_names(log, outcome.privacy.log_names)
         if named is not log:

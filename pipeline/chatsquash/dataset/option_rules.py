@@ -221,7 +221,7 @@ def _refuse_together(options: Options) -> None:
     if options.replaces or options.redact is not None or options.redact_rules is not None or options.allow is not None:
         from chatsquash.redaction import requests  # not where none is given, which would take time
 
-        requests.refuse_wrong(options)
+        requests.check_options(options)
     if options.unpaired_text is not None and not _is_text(options.unpaired_text):
         raise UsageError(f"--unpaired-text: {options.unpaired_text!r} is not a text; give one that UTF-8 can hold")
 

@@ -17,7 +17,7 @@ from chatsquash.core.model import Json
 from chatsquash.core.options import Options
 from chatsquash.core.text import printable_json
 from chatsquash.formats.providers.openai_chat.read import turns_of
-from chatsquash.redaction.addresses import addresses, may_have_address, may_hold_address
+from chatsquash.redaction.addresses import addresses, may_contain_address, may_have_address
 from chatsquash.redaction.hits import Value
 from chatsquash.redaction.placeholders import words
 from chatsquash.redaction.privacy import Privacy
@@ -248,7 +248,7 @@ class _Private:
 
 def _has_address(document: Json, spelled: bytes) -> bool:
     """Whether an e-mail address of somebody stands in a document; pseudonyms are none."""
-    if not may_hold_address(spelled):
+    if not may_contain_address(spelled):
         return False
     return any(True for text in filter(may_have_address, strings(document)) for _ in addresses(text))
 
