@@ -78,8 +78,8 @@ def test_an_own_rule_finds_nothing_that_is_far_from_its_literals():
     ("an unknown check", OWN + 'value = "number"', "value is not one of"),
     ("a reach that is too far", OWN + "reach = 1000000", "reach is not a number"),
     ("an entropy that is none", OWN + 'entropy = "high"', "entropy is not a number"),
-    ("an unknown member", OWN + 'colour = "red"', "'colour' is not known"),
-    ("a member that only the pack has", OWN + "anywhere = true", "'anywhere' is not known"),
+    ("an unknown member", OWN + 'colour = "red"', "'colour' is an unknown key"),
+    ("a member that only the pack has", OWN + "anywhere = true", "'anywhere' is an unknown key"),
 )
 def test_an_own_rule_that_is_wrong_is_refused(told, why):
     with pytest.raises(UsageError, match=r"rules\.toml") as problem:
