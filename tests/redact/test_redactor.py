@@ -215,7 +215,7 @@ def test_what_json_has_no_place_for_is_not_written():
         return [Hit(*each.span(), "PIN", "pin", each[0]) for each in re.finditer(r'"pin": "[a-z]+"', text)]
 
     value = {"content": json.dumps({"pin": "abc"})}
-    with pytest.raises(UnsearchedError, match="no place"):
+    with pytest.raises(UnsearchedError, match="does not fit into the JSON"):
         redactor(member).replace([value])
     assert json.loads(value["content"]) == {"pin": "abc"}
 
